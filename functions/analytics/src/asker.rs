@@ -1,4 +1,4 @@
-//! Who may ask, and how often.
+//! Access to the analytics, and their rate limit.
 
 use axum::extract::FromRequestParts;
 use domain::usecase::admit;
@@ -8,14 +8,15 @@ use http::request::Parts;
 
 use crate::Service;
 
-/// Requests of an organization in any minute, over all routes of this function. Contract.
+/// The most requests of an organization in any minute, over all routes of this function. Part of
+/// the API.
 const LIMIT: RateLimit = RateLimit {
     max: 100,
     window_ms: 60_000,
 };
 
-/// A tenant that may see the whole organization, and has not asked too often. A handler that takes it cannot forget the
-/// limit.
+/// A tenant that may see the whole organization and is within the rate limit. A handler that takes
+/// this type cannot forget the limit.
 pub(crate) struct Asker(pub(crate) Tenant);
 
 impl FromRequestParts<Service> for Asker {

@@ -1,4 +1,4 @@
-//! `GET /v3/analytics/errors`.
+//! `GET /v3/analytics/errors`: counts failed requests.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ use crate::asker::Asker;
 use crate::params::Params;
 use crate::usage::sum;
 
-/// What an error without a type counts as.
+/// The type of an error that has none.
 const UNKNOWN: &str = "UnknownError";
 
 #[derive(Debug, Serialize)]
@@ -94,7 +94,7 @@ fn name(dimension: &Dimension) -> &str {
     }
 }
 
-/// Errors by their type, most frequent first; equal ones by name.
+/// Returns errors by type, the most frequent first. Types with equal counts are sorted by name.
 fn top_errors(tally: &Tally) -> Vec<TopError> {
     let mut types: BTreeMap<&str, TopError> = BTreeMap::new();
     for (dimension, cell) in errors(tally) {

@@ -1,4 +1,5 @@
-//! What the organization's keys have asked for, and how its content grows: `/v3/analytics/*`.
+//! Statistics on the requests of an organization's keys and the growth of its content:
+//! `/v3/analytics/*`.
 
 mod asker;
 mod errors;
@@ -16,7 +17,7 @@ use axum::routing::get;
 use edge::App;
 use index::{Cache, Memories};
 
-/// Bytes of memories that are kept warm to be counted.
+/// The bytes of memories that are kept warm for counting.
 const CACHE_BYTES: usize = 64 * 1024 * 1024;
 
 /// The state of these routes: the ports and the warm memories.
@@ -32,7 +33,7 @@ impl FromRef<Service> for App {
     }
 }
 
-/// The routes of this function.
+/// Returns the routes of this function.
 pub fn router(app: App) -> Router {
     let ledgers = Arc::new(Cache::new(CACHE_BYTES));
     Router::new()

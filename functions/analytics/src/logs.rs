@@ -1,5 +1,5 @@
-//! `GET /v3/analytics/logs`, and `GET /v3/analytics/requests`, which is the same with the command-line client's
-//! parameters.
+//! `GET /v3/analytics/logs`, and `GET /v3/analytics/requests`, which is the same with the
+//! parameters of the command-line client.
 
 use axum::extract::State;
 use domain::Timestamp;
@@ -19,7 +19,7 @@ pub(crate) struct LogsResponse {
     pagination: Pagination,
 }
 
-/// One request.
+/// A logged request.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Log {
@@ -28,7 +28,7 @@ struct Log {
     #[serde(rename = "type")]
     kind: RequestType,
     status_code: u16,
-    /// Milliseconds.
+    /// The duration in milliseconds.
     duration: u64,
     key_id: String,
     route: String,
@@ -52,7 +52,7 @@ impl From<RequestRecord> for Log {
     }
 }
 
-/// What was sent or answered; the contract wants an object, whatever it was.
+/// Returns the input or output as an object, because the API requires one.
 fn object(content: Option<Value>) -> Value {
     match content {
         None | Some(Value::Null) => Value::Object(Map::new()),

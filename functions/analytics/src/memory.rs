@@ -1,4 +1,4 @@
-//! `GET /v3/analytics/memory`: what there is, and how it grows.
+//! `GET /v3/analytics/memory`: the amount of content, and its growth.
 
 use std::iter::once;
 
@@ -16,7 +16,7 @@ use crate::asker::Asker;
 use crate::params::Params;
 use crate::totals::PARALLEL;
 
-/// What containers of more documents than this have made lately is not counted: it would be read one by one.
+/// The most documents of a container whose growth is counted. They would be read one by one.
 const MAX_DATED: u64 = 10_000;
 
 #[derive(Debug, Serialize)]
@@ -34,7 +34,7 @@ pub(crate) struct MemoryResponse {
     container_tags_growth: f64,
 }
 
-/// What came about in a period, and in the same length of time before it.
+/// The number of new objects in a period, and in the period of the same length before it.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Growth {
     now: u64,
@@ -47,7 +47,7 @@ impl Growth {
         self.before += u64::from(period.is_some_and(|period| period.before().contains(at)));
     }
 
-    /// By how many percent more; 0 where there was nothing before.
+    /// Returns the growth in percent, or 0 if there was nothing before.
     fn percent(self) -> f64 {
         if self.before == 0 {
             return 0.0;
@@ -57,7 +57,7 @@ impl Growth {
     }
 }
 
-/// How many there are, and how many came about lately.
+/// A total, and its recent growth.
 #[derive(Debug, Clone, Copy, Default)]
 struct Figure {
     total: u64,
@@ -125,7 +125,7 @@ pub(crate) async fn get_memory(
     }))
 }
 
-/// The requests of type `search`; without a period, all that are kept.
+/// Counts the requests of type `search`. Without a period, all that are kept are counted.
 async fn searches(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -146,7 +146,7 @@ async fn searches(
     Ok(Growth { now, before })
 }
 
-/// The documents and the memories of a container.
+/// Counts the documents and the memories of a container.
 async fn content(
     service: &Service,
     tenant: &Tenant,

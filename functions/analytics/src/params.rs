@@ -1,29 +1,31 @@
-//! Parameters of the query string. All of them are texts there, so each is read by itself and named when it is wrong.
+//! The parameters of the query string. All of them arrive as strings, so each is parsed on its own
+//! and named if it is wrong.
 
 use domain::activity::RequestType;
 use domain::usecase::{RequestFilter, Span};
 use domain::{Error, Result, Timestamp};
 use serde::Deserialize;
 
-/// Items a page, when the request does not say. Contract.
+/// The number of items on a page if the request does not set a limit. Part of the API.
 const DEFAULT_LIMIT: usize = 20;
-/// The most items a page. Contract.
+/// The most items on a page. Part of the API.
 const MAX_LIMIT: usize = 100;
 
-/// The contract's names of periods, with their seconds.
+/// The names of periods in the API, with their seconds.
 const PERIODS: [(&str, i64); 4] = [
     ("1h", 3600),
     ("24h", 24 * 3600),
     ("7d", 7 * 24 * 3600),
     ("30d", 30 * 24 * 3600),
 ];
-/// The period when the request does not say: `24h`.
+/// The period in seconds if the request does not set one: `24h`.
 const DEFAULT_PERIOD: i64 = PERIODS[1].1;
-/// How far back a request is looked for by its id, when the request does not say: `7d`. Nothing tells the hour of an id,
-/// so an unknown one costs every record of the time.
+/// The period in seconds in which a request is looked up by its id, if the request does not set
+/// one: `7d`. An id does not reveal its hour, so looking up an unknown one reads every record of
+/// the period.
 const ID_PERIOD: i64 = PERIODS[2].1;
 
-/// What the routes of this function take, each some of it.
+/// The parameters of all routes of this function. Each route takes some of them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Params {
@@ -41,7 +43,8 @@ pub(crate) struct Params {
 }
 
 impl Params {
-    /// The time that is asked about. `from` goes before `period`, because it says more.
+    /// Returns the requested period. `from` takes precedence over `period`, because it is more
+    /// precise.
     pub(crate) fn span(&self, now: Timestamp) -> Result<Span> {
         let from = self
             .from
@@ -57,7 +60,8 @@ impl Params {
         Span::asked(from, to, seconds, now)
     }
 
-    /// As [`Params::span`], but the last seven days unless a time is given: for what is looked up by its id.
+    /// Returns the period for a lookup by id: that of [`Params::span`] if the request gives a time,
+    /// or else the last seven days.
     pub(crate) fn span_of_id(&self, now: Timestamp) -> Result<Span> {
         let given = self.from.is_some() || self.to.is_some() || self.period.is_some();
         if given {
@@ -74,7 +78,7 @@ impl Params {
             .transpose()
     }
 
-    /// The seconds of a period that may be `all`, which has none.
+    /// Returns the seconds of a period, or `None` for `all`.
     pub(crate) fn seconds_or_all(&self) -> Result<Option<i64>> {
         match self.period.as_deref() {
             None => Ok(Some(DEFAULT_PERIOD)),
@@ -83,7 +87,7 @@ impl Params {
         }
     }
 
-    /// The page and its size.
+    /// Returns the number and the size of the page.
     pub(crate) fn place(&self) -> Result<(usize, usize)> {
         let number = |text: &Option<String>, default: usize| match text {
             Some(text) => text.trim().parse().ok(),
@@ -99,7 +103,7 @@ impl Params {
         Ok((page, limit))
     }
 
-    /// The requests that `/logs` is asked for.
+    /// Returns the filter of a request to `/logs`.
     pub(crate) fn log_filter(&self) -> Result<RequestFilter> {
         let status = self.status_code.as_deref().map(|text| {
             let status = text
@@ -118,7 +122,7 @@ impl Params {
         })
     }
 
-    /// The requests that `/requests` is asked for.
+    /// Returns the filter of a request to `/requests`.
     pub(crate) fn request_filter(&self) -> Result<RequestFilter> {
         let failed = match self.status.as_deref() {
             None => None,
@@ -151,7 +155,7 @@ fn seconds(text: &str, names: &str) -> Result<i64> {
 }
 
 fn time(field: &str, text: &str) -> Result<Timestamp> {
-    // The plus of an offset means a space in a query string, unless the client has escaped it.
+    // In a query string, the plus of an offset means a space unless the client has escaped it.
     Timestamp::parse(field, text)
         .or_else(|error| Timestamp::parse(field, &text.replace(' ', "+")).map_err(|_| error))
 }

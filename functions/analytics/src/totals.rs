@@ -1,13 +1,13 @@
-//! What the organization has, over all its containers.
+//! Totals of the organization over all its containers.
 
 use domain::usecase::{self, Scope, containers};
 use domain::{Ctx, Result, Tenant};
 use futures::stream::{self, StreamExt, TryStreamExt};
 
-/// How many containers are counted at the same time.
+/// The number of containers that are counted at the same time.
 pub(crate) const PARALLEL: usize = 16;
 
-/// The documents of the organization.
+/// Counts the documents of the organization.
 pub(crate) async fn count_documents(ctx: &Ctx, tenant: &Tenant) -> Result<u64> {
     let all = containers(ctx, tenant, &Scope::default()).await?;
     let counts = all.into_iter().map(async |container| {

@@ -1,4 +1,4 @@
-//! `GET /v3/analytics/usage`.
+//! `GET /v3/analytics/usage`: counts requests by type, key and hour.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -79,7 +79,7 @@ pub(crate) async fn get_usage(
     }))
 }
 
-/// All hours together.
+/// Adds up the tallies of all hours.
 pub(crate) fn sum(tallies: &[(Hour, Tally)]) -> Tally {
     tallies
         .iter()
@@ -89,7 +89,7 @@ pub(crate) fn sum(tallies: &[(Hour, Tally)]) -> Tally {
         })
 }
 
-/// The counts by one part of what they are counted by.
+/// Groups the counts by one part of their dimensions, the largest first.
 fn grouped<K: Ord>(tally: &Tally, part: impl Fn(&Dimension) -> K) -> Vec<(K, Cell)> {
     let mut groups: BTreeMap<K, Cell> = BTreeMap::new();
     for (dimension, cell) in &tally.cells {
@@ -99,7 +99,7 @@ fn grouped<K: Ord>(tally: &Tally, part: impl Fn(&Dimension) -> K) -> Vec<(K, Cel
             .or_insert(*cell);
     }
     let mut groups: Vec<(K, Cell)> = groups.into_iter().collect();
-    // Stable: equal ones stay in the order of their names.
+    // The sort is stable, so equal counts stay in the order of their names.
     groups.sort_by_key(|(_, cell)| Reverse(cell.count));
     groups
 }

@@ -1,4 +1,5 @@
-//! Addresses: our own, as browsers see it, and those that callers send browsers to.
+//! The address of this service as browsers see it, and the addresses to which callers send
+//! browsers.
 
 use axum::extract::FromRequestParts;
 use domain::{Ctx, Error, Result, Tenant};
@@ -9,10 +10,10 @@ use url::{Host, Url};
 
 use crate::Connecting;
 
-/// The most characters of an address that a browser is sent to. Contract.
+/// The most characters of an address that a browser is sent to. Part of the API.
 const MAX_URL: usize = 2048;
 
-/// Our own address as browsers see it, without a slash at its end.
+/// The address of this service as browsers see it, without a trailing slash.
 #[derive(Debug, Clone)]
 pub(crate) struct Base(String);
 
@@ -23,21 +24,24 @@ impl FromRequestParts<Connecting> for Base {
         if let Some(url) = &state.public_url {
             return Ok(Self(url.clone()));
         }
+
         let named = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
         let host = named.or_else(|| parts.uri.authority().map(http::uri::Authority::as_str));
         let base = host.and_then(base_of);
+
         Ok(Self(base.ok_or_else(|| {
             Error::invalid("the request names no host")
         })?))
     }
 }
 
-/// The address that a host's name stands for: nobody but this machine is spoken to without encryption.
+/// Returns the base address for a host. Only this machine is addressed without encryption.
 fn base_of(host: &str) -> Option<String> {
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-.:[]".contains(&b);
     if host.is_empty() || !host.bytes().all(is_plain) {
         return None;
     }
+
     let url = Url::parse(&format!("https://{host}")).ok()?;
     let scheme = if is_loopback(&url) { "http" } else { "https" };
     Some(format!("{scheme}://{host}"))
@@ -53,23 +57,23 @@ fn is_loopback(url: &Url) -> bool {
 }
 
 impl Base {
-    /// The address of a path of ours.
+    /// Returns the address of a path of this service.
     pub(crate) fn path(&self, path: &str) -> String {
         format!("{}{path}", self.0)
     }
 
-    /// Whether browsers come encrypted.
+    /// Checks whether browsers use an encrypted connection.
     pub(crate) fn is_secure(&self) -> bool {
         self.0.starts_with("https://")
     }
 
-    /// Whether `origin` is that of our own pages.
+    /// Checks whether `origin` is that of this service's pages.
     pub(crate) fn is_own(&self, origin: &str) -> bool {
         Url::parse(&self.0).is_ok_and(|url| url.origin().ascii_serialization() == origin)
     }
 }
 
-/// Checks an address that a browser is to be sent to in the end.
+/// Checks the address to which a browser is finally sent.
 ///
 /// # Errors
 /// [`Error::Invalid`] about `field`.
@@ -87,7 +91,7 @@ fn checked_redirect(field: &str, text: Option<String>) -> Result<Option<String>>
 
     let url = Url::parse(&text).map_err(|_| wrong())?;
     let safe = url.scheme() == "https" || url.scheme() == "http" && is_loopback(&url);
-    // What has no two slashes is an address to lenient readers only.
+    // Only lenient parsers accept an absolute address without two slashes.
     let absolute = text
         .get(url.scheme().len()..)
         .is_some_and(|rest| rest.starts_with("://"));
@@ -100,7 +104,7 @@ fn checked_redirect(field: &str, text: Option<String>) -> Result<Option<String>>
     }
 }
 
-/// Checks an address that a browser is to be sent to in the end, and that the organization permits it.
+/// Checks the address to which a browser is finally sent, and that the organization permits it.
 ///
 /// # Errors
 /// [`Error::Invalid`] about `field`, and those of the port.
@@ -125,7 +129,7 @@ pub(crate) async fn permitted_redirect(
     Ok(Some(address))
 }
 
-/// An address with more parameters behind those that it has.
+/// Returns an address with these parameters appended to those that it has.
 pub(crate) fn with_parameters(address: &str, parameters: &[(&str, &str)]) -> Option<String> {
     let mut url = Url::parse(address).ok()?;
     url.query_pairs_mut().extend_pairs(parameters);

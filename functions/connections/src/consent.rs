@@ -1,4 +1,5 @@
-//! The way of a user's browser: `/v3/connections/auth/start/{ticket}` to the provider, and the callback from there.
+//! The browser's side of OAuth: `/v3/connections/auth/start/{ticket}`, which leads to the provider,
+//! and the callback from there.
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -20,7 +21,8 @@ use crate::overview::shown;
 use crate::page::{escaped, guarded, refusal, see_other, sheet, wants_json};
 use crate::wire::{provider, waits_for_selection};
 
-/// What proves that a user has seen who asks: derived from the browser's secret, so nobody can send them past the page.
+/// The purpose of the proof that a user has seen the page that names the organization. The proof is
+/// derived from the browser's secret, so nobody can send users past that page.
 const SEEN: &str = "seen";
 
 #[derive(Default, Deserialize)]
@@ -29,14 +31,15 @@ pub(crate) struct StartQuery {
     seen: Option<String>,
 }
 
-/// Without the proof.
+/// Omits the proof.
 impl std::fmt::Debug for StartQuery {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("StartQuery(…)")
     }
 }
 
-/// Shows who asks, where the app that asks belongs to the service, and goes on to the provider.
+/// Redirects the browser to the provider. If the OAuth app is that of the service, a page first
+/// shows which organization asks.
 pub(crate) async fn start(
     State(state): State<Connecting>,
     base: Base,
@@ -59,9 +62,11 @@ async fn begin(
 ) -> ApiResult<Response> {
     let ctx = &state.app.ctx;
     let invitation = open_link(ctx, &state.connectors, ticket).await?;
-    // Several questions may be open in one browser: they share its secret.
+
+    // A browser may have several open requests for consent. They share its secret.
     let browser = cookie::read(headers, base, CONSENT).unwrap_or_else(random_token);
     let proof = derived_token(&browser, SEEN, ticket);
+
     let mut response = if invitation.is_own_app || seen == Some(proof.expose()) {
         let name = invitation.connection.provider.as_str();
         let callback = base.path(&format!("/v3/connections/auth/callback/{name}"));
@@ -78,7 +83,8 @@ async fn begin(
     Ok(response)
 }
 
-/// Says who asks for what before the provider does: the provider names only whoever runs the service.
+/// Shows which organization asks for access before the provider does. The provider names only the
+/// operator of the service.
 fn interstitial(
     base: &Base,
     of: &Invitation,
@@ -125,14 +131,14 @@ pub(crate) struct CallbackQuery {
     error: Option<String>,
 }
 
-/// Without the code and the state.
+/// Omits the code and the state.
 impl std::fmt::Debug for CallbackQuery {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("CallbackQuery(…)")
     }
 }
 
-/// Takes the provider's answer. Nothing else of what it sends is looked at.
+/// Handles the provider's answer. Only the parameters in [`CallbackQuery`] are read.
 pub(crate) async fn callback(
     State(state): State<Connecting>,
     base: Base,
@@ -146,6 +152,7 @@ pub(crate) async fn callback(
             code: query.code.filter(|code| !code.is_empty()).map(Secret::new),
             error: query.error,
         };
+
         let browser = cookie::read(&headers, &base, CONSENT);
         let of = provider(&name)?;
         let consented = take_consent(
@@ -165,7 +172,7 @@ pub(crate) async fn callback(
     }
 }
 
-/// Where the browser goes from here.
+/// Sends the browser to its next page: the picker, the caller's address, or a page of this service.
 async fn go_on(
     state: &Connecting,
     base: &Base,
@@ -177,9 +184,11 @@ async fn go_on(
         connection,
         refusal,
     } = consented;
+
     if let Some(refusal) = refusal {
         return Ok(refused(base, headers, &connection, &refusal));
     }
+
     if waits_for_selection(&connection) {
         let session = session_after_consent(&state.app.ctx, &tenant, &connection).await?;
         let mut response = see_other(&base.path("/picker"));
@@ -189,14 +198,16 @@ async fn go_on(
             .extend(kept.map(|kept| (SET_COOKIE, kept)));
         return Ok(response);
     }
+
     if let Some(address) = ended(connection.redirect_url.as_deref(), &connection, None) {
         return Ok(see_other(&address));
     }
+
     connected(state, base, headers, &tenant, connection).await
 }
 
-/// The caller's address with how it ended; none where the caller gave none. Only an address that was stored when an
-/// authenticated request named it is ever taken.
+/// Returns the caller's address with the outcome in its parameters, or `None` if the caller gave
+/// none. Only an address that an authenticated request has stored is ever used.
 pub(crate) fn ended(
     address: Option<&str>,
     connection: &Connection,
@@ -225,6 +236,7 @@ fn refused(
     ) {
         return see_other(&address);
     }
+
     let status = match refusal.kind {
         None => StatusCode::CONFLICT,
         Some(ErrorKind::AccessDenied | ErrorKind::ScopeDenied | ErrorKind::AdminPolicy) => {
@@ -235,6 +247,7 @@ fn refused(
         ) => StatusCode::SERVICE_UNAVAILABLE,
         Some(_) => StatusCode::BAD_REQUEST,
     };
+
     if wants_json(headers) {
         let body = serde_json::json!({
             "error": refusal.message, "type": "ConnectionError", "errorKind": refusal.code(),
@@ -242,11 +255,13 @@ fn refused(
         });
         return guarded((status, Json(body)).into_response());
     }
+
     let title = match refusal.kind {
         Some(ErrorKind::AccessDenied) => "Not connected",
         None => "This is another account",
         Some(_) => "Your drive could not be connected",
     };
+
     sheet(
         base,
         status,
@@ -255,7 +270,7 @@ fn refused(
     )
 }
 
-/// What was connected, for whoever has no page of their own to show it.
+/// Shows the new connection, for callers without a page of their own.
 async fn connected(
     state: &Connecting,
     base: &Base,
@@ -314,6 +329,7 @@ mod tests {
             redirect_uri: text(),
         };
         let shown = format!("{start:?} {callback:?} {answer:?} {consent:?}");
+
         assert!(!shown.contains("s3cret"), "{shown}");
     }
 }

@@ -1,4 +1,5 @@
-//! Cookies: one that ties the way through OAuth to a browser, one for the picker. Neither is ever sent to another host.
+//! Cookies: one ties an OAuth flow to a browser, and one holds a session of the picker. Neither is
+//! ever sent to another host.
 
 use domain::Secret;
 use domain::usecase::is_token;
@@ -7,14 +8,15 @@ use http::{HeaderMap, HeaderValue};
 
 use crate::address::Base;
 
-/// Ties a provider's answer to the browser that was sent there.
+/// The cookie that ties a provider's answer to the browser that was sent there.
 pub(crate) const CONSENT: &str = "recollect-consent";
-/// A session of the picker.
+/// The cookie of a picker session.
 pub(crate) const PICKER: &str = "recollect-picker";
-/// How long the first is kept; the question itself lives shorter.
+/// The lifetime in seconds of the consent cookie. The request for consent itself expires earlier.
 pub(crate) const CONSENT_SECONDS: i64 = 3600;
 
-/// Over an encrypted connection the name itself has browsers keep it to this host.
+/// Returns the full name of a cookie. On an encrypted connection, the prefix of the name makes
+/// browsers restrict the cookie to this host.
 fn full_name(base: &Base, name: &str) -> String {
     if base.is_secure() {
         format!("__Host-{name}")
@@ -23,7 +25,7 @@ fn full_name(base: &Base, name: &str) -> String {
     }
 }
 
-/// The token in a cookie, if it can be one of ours.
+/// Returns the token in a cookie if it has the right form.
 pub(crate) fn read(headers: &HeaderMap, base: &Base, name: &str) -> Option<Secret> {
     let name = full_name(base, name);
     let all = headers
@@ -38,7 +40,7 @@ pub(crate) fn read(headers: &HeaderMap, base: &Base, name: &str) -> Option<Secre
         .map(|(_, value)| Secret::new(value))
 }
 
-/// The header that has a browser keep a token for so many seconds.
+/// Returns the header that makes a browser keep a token for `seconds` seconds.
 pub(crate) fn keep(base: &Base, name: &str, token: &Secret, seconds: i64) -> Option<HeaderValue> {
     let secure = if base.is_secure() { " Secure;" } else { "" };
     let name = full_name(base, name);
@@ -52,7 +54,7 @@ pub(crate) fn keep(base: &Base, name: &str, token: &Secret, seconds: i64) -> Opt
     })
 }
 
-/// The header that has a browser forget it.
+/// Returns the header that makes a browser delete the cookie.
 pub(crate) fn forget(base: &Base, name: &str) -> Option<HeaderValue> {
     keep(base, name, &Secret::new(""), 0)
 }

@@ -1,4 +1,4 @@
-//! `POST /v3/connections/{provider}` and `/{id}/reconnect`: links by which users give permission.
+//! `POST /v3/connections/{provider}` and `/{id}/reconnect`: links with which users give permission.
 
 use axum::extract::State;
 use domain::usecase::{self, Created, NewConnection, find_connection};
@@ -11,7 +11,7 @@ use crate::Connecting;
 use crate::address::{Base, permitted_redirect};
 use crate::wire::provider;
 
-/// How long the link works, in the contract's words.
+/// The lifetime of the link, in the words of the API.
 const LINK_LIFE: &str = "1 hour";
 
 #[derive(Debug, Default, Deserialize)]
@@ -39,7 +39,7 @@ pub(crate) struct CreateResponse {
     auth_link: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     expires_in: Option<&'static str>,
-    /// Where the user's browser goes in the end.
+    /// The address to which the user's browser is finally sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     redirects_to: Option<String>,
 }
@@ -110,10 +110,10 @@ pub(crate) async fn reconnect(
     Ok(Json(CreateResponse::new(&base, created)))
 }
 
-/// The containers of a request that has to name some: those that it names, or else those that its key reaches.
+/// Returns the containers that a request names, or else those that its key reaches.
 ///
 /// # Errors
-/// [`Error::Invalid`] where neither names any.
+/// [`Error::Invalid`] if neither names any.
 pub(crate) fn named_scope(
     tenant: &domain::Tenant,
     sent: Option<&[String]>,

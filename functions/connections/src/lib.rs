@@ -1,4 +1,5 @@
-//! Connections to accounts elsewhere: `/v3/connections`, the way of a user's browser through OAuth, and the picker.
+//! Connections to accounts of providers: `/v3/connections`, the OAuth flow in a user's browser, and
+//! the picker.
 
 mod address;
 mod consent;
@@ -27,7 +28,8 @@ use edge::App;
 struct Connecting {
     app: App,
     connectors: Connectors,
-    /// Where browsers reach this service, without a slash at its end; none where each request tells.
+    /// The address at which browsers reach this service, without a trailing slash. If it is `None`,
+    /// each request names it.
     public_url: Option<String>,
 }
 
@@ -38,7 +40,7 @@ impl FromRef<Connecting> for App {
 }
 
 impl Connecting {
-    /// The adapter of a provider.
+    /// Returns the connector of a provider.
     fn connector(&self, provider: Provider) -> Result<&dyn Connector> {
         let name = provider.as_str();
         let absent =
@@ -47,17 +49,20 @@ impl Connecting {
     }
 }
 
-/// The routes of this function. Browsers come to `public_url`, or to the host that they name where it is not known.
+/// Returns the routes of this function. Browsers use `public_url` or, if that is unknown, the host
+/// that each request names.
 ///
-/// The segment after `/v3/connections/` is the id of a connection or the name of a provider; a router has one name for
-/// it.
+/// The segment after `/v3/connections/` is the id of a connection or the name of a provider. The
+/// router needs one name for both.
 pub fn router(app: App, connectors: Connectors, public_url: Option<String>) -> Router {
     let public_url = public_url
         .map(|url| url.trim_end_matches('/').to_owned())
         .filter(|url| !url.is_empty());
+
     let one = get(overview::get_connection)
         .patch(manage::change)
         .delete(manage::delete);
+
     Router::new()
         .route("/v3/connections/list", post(overview::list_connections))
         .route("/v3/connections/{id}", one.post(create::create))

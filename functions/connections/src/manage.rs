@@ -1,4 +1,4 @@
-//! What callers do with connections: import, limit, end; and the provider's notifications.
+//! Changes of connections by callers (import, limit, deletion), and the provider's notifications.
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -18,9 +18,9 @@ use crate::overview::shown;
 use crate::page::wants_text;
 use crate::wire::{WireConnection, provider};
 
-/// How many connections are asked to run at the same time.
+/// The number of connections that are asked to run at the same time.
 const PARALLEL: usize = 8;
-/// The header with the token of a channel.
+/// The header with the token of a notification channel.
 const CHANNEL_TOKEN: &str = "x-goog-channel-token";
 
 #[derive(Debug, Default, Deserialize)]
@@ -44,7 +44,7 @@ pub(crate) async fn change(
     Ok(Json(shown(&app.ctx, &tenant, connection).await?))
 }
 
-/// In the query string or in the body.
+/// The options of a deletion, in the query string or in the body.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct DeleteRequest {
@@ -64,12 +64,12 @@ pub(crate) struct DeleteQuery {
 pub(crate) struct DeleteResponse {
     id: ConnectionId,
     provider: &'static str,
-    /// All that were ended, where a provider was named.
+    /// All deleted connections, if the request named a provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     ids: Option<Vec<ConnectionId>>,
 }
 
-/// One by its id, or those to a provider in some containers.
+/// Deletes one connection by its id, or those to a provider in some containers.
 pub(crate) async fn delete(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<Write>,
@@ -132,7 +132,7 @@ pub(crate) async fn import(
         find_connections(ctx, &tenant, Some(provider(&id)?), &scope).await?
     };
 
-    // What did nothing must not look as if it had.
+    // A request that matches no connection must not look successful.
     let of = connections
         .first()
         .ok_or(Error::NotFound("Connection"))?
@@ -141,6 +141,7 @@ pub(crate) async fn import(
     let ask = |connection: Connection| async move { import_now(ctx, tenant, &connection).await };
     let asked = stream::iter(connections.into_iter().map(ask)).buffer_unordered(PARALLEL);
     let asked: Vec<Import> = asked.try_collect().await?;
+
     let message = told(of, &asked);
     let answer = if wants_text(&headers) {
         (StatusCode::ACCEPTED, message).into_response()
@@ -158,7 +159,7 @@ pub(crate) async fn import(
     Ok(answer)
 }
 
-/// What became of a wish to import, in a sentence or a few.
+/// Describes the outcome of a request to import in one or more sentences.
 fn told(of: Provider, asked: &[Import]) -> String {
     let count = |of: Import| asked.iter().filter(|import| **import == of).count();
     let connections = |count: usize| match count {
@@ -191,7 +192,8 @@ fn told(of: Provider, asked: &[Import]) -> String {
     message
 }
 
-/// A provider tells of a change. Its token says of which connection; what else it sends is not read.
+/// Handles a provider's notification of a change. Its token identifies the connection. The rest of
+/// the request is not read.
 pub(crate) async fn notified(State(app): State<App>, headers: HeaderMap) -> ApiResult<StatusCode> {
     let token = headers
         .get(CHANNEL_TOKEN)
@@ -223,6 +225,7 @@ mod tests {
             told(&[Requested, NoSelection, Requested]),
             "Importing cloud-drive: 2 connections asked to sync. Skipped 1 connection: nothing is selected yet."
         );
+
         let none = told(&[NoSelection, NoPermission, Expired, Expired]);
         assert!(none.starts_with(
             "Nothing to import from cloud-drive now. Skipped 1 connection: nothing is selected"

@@ -1,4 +1,4 @@
-//! What there is: connections, their documents, their runs, and what became of items.
+//! Read access to connections, their documents, their runs and their items.
 
 use axum::extract::State;
 use domain::connection::{Connection, RunState};
@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 use crate::create::named_scope;
 use crate::wire::{SyncedDocument, WireConnection, WireItem, WireRun, provider};
 
-/// How many states are read at the same time.
+/// The number of states that are read at the same time.
 const PARALLEL: usize = 16;
-/// Runs and items of an answer, when the request does not say.
+/// The number of runs and items of an answer if the request does not set a limit.
 const DEFAULT_RUNS: usize = 20;
 const DEFAULT_ITEMS: usize = 50;
-/// The most of them.
+/// The most runs or items of an answer.
 const MAX_LISTED: usize = 100;
 
 #[derive(Debug, Default, Deserialize)]
@@ -61,7 +61,7 @@ pub(crate) async fn get_connection(
     Ok(Json(shown(&app.ctx, &tenant, connection).await?))
 }
 
-/// A connection by itself.
+/// Returns a connection for an answer of its own.
 pub(crate) async fn shown(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -72,7 +72,7 @@ pub(crate) async fn shown(
     Ok(WireConnection::new(connection, &state, Some(left_out)))
 }
 
-/// The newest connection to a provider in some containers.
+/// Finds the newest connection to a provider in some containers.
 pub(crate) async fn find_by_tag(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<Read>,
@@ -142,7 +142,7 @@ pub(crate) async fn list_runs(
     ))
 }
 
-/// How many of something are asked for.
+/// Checks the number of runs or items that a request asks for.
 fn listed(sent: Option<usize>, default: usize) -> Result<usize> {
     let limit = sent.unwrap_or(default);
     if !(1..=MAX_LISTED).contains(&limit) {
@@ -163,11 +163,11 @@ pub(crate) struct ItemsQuery {
 #[derive(Debug, Serialize)]
 pub(crate) struct ItemsResponse {
     items: Vec<WireItem>,
-    /// What to send as `after` for more.
+    /// The value to send as `after` for the next page.
     next: Option<String>,
 }
 
-/// The states that may be asked for.
+/// The states that a request may ask for.
 const STATES: [&str; 5] = ["pending", "filed", "skipped", "failed", "folder"];
 
 pub(crate) async fn list_items(

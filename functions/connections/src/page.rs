@@ -1,4 +1,4 @@
-//! Pages that people see between our service, its provider and where they came from.
+//! The pages that people see between this service, the provider and the site from which they came.
 
 use axum::response::{IntoResponse, Response};
 use domain::Error;
@@ -8,11 +8,11 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 use crate::address::Base;
 
-/// What our pages may do: nothing but what comes from our own files.
+/// The content security policy of the pages: only files of this service.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                       form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
-/// The headers of everything that a browser shows.
+/// The headers of everything that a browser displays.
 const HEADERS: [(&str, &str); 6] = [
     ("content-security-policy", POLICY),
     ("referrer-policy", "no-referrer"),
@@ -25,7 +25,7 @@ const HEADERS: [(&str, &str); 6] = [
     ),
 ];
 
-/// Text as it may stand in a page.
+/// Escapes text for use in a page.
 pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -41,7 +41,7 @@ pub(crate) fn escaped(text: &str) -> String {
     safe
 }
 
-/// Adds the headers of what a browser shows.
+/// Adds the headers of everything that a browser displays.
 pub(crate) fn guarded(mut response: Response) -> Response {
     for (name, value) in HEADERS {
         let name = HeaderName::from_static(name);
@@ -56,7 +56,7 @@ pub(crate) fn guarded(mut response: Response) -> Response {
     response
 }
 
-/// A page of plain words. `body` is HTML: what is not ours in it has been escaped.
+/// Returns a plain page of text. `body` is HTML in which foreign text has been escaped.
 pub(crate) fn sheet(base: &Base, status: StatusCode, title: &str, body: &str) -> Response {
     let html = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -72,7 +72,7 @@ pub(crate) fn sheet(base: &Base, status: StatusCode, title: &str, body: &str) ->
     guarded((status, [(CONTENT_TYPE, "text/html; charset=utf-8")], html).into_response())
 }
 
-/// Sends the browser elsewhere, by GET.
+/// Redirects the browser to another address, by GET.
 pub(crate) fn see_other(location: &str) -> Response {
     let mut response = guarded(StatusCode::SEE_OTHER.into_response());
     if let Ok(location) = HeaderValue::try_from(location) {
@@ -81,12 +81,12 @@ pub(crate) fn see_other(location: &str) -> Response {
     response
 }
 
-/// Whether whoever asks is a program rather than a person.
+/// Checks whether the client is a program rather than a person.
 pub(crate) fn wants_json(headers: &HeaderMap) -> bool {
     accepts(headers, "application/json") && !accepts(headers, "text/html")
 }
 
-/// Whether whoever asks wants a line of text.
+/// Checks whether the client wants a line of text.
 pub(crate) fn wants_text(headers: &HeaderMap) -> bool {
     accepts(headers, "text/plain") && !accepts(headers, "application/json")
 }
@@ -103,7 +103,7 @@ fn accepts(headers: &HeaderMap, kind: &str) -> bool {
     })
 }
 
-/// A refusal as a page, or in the usual shape for programs.
+/// Returns a refusal as a page or, for programs, in the usual shape.
 pub(crate) fn refusal(base: &Base, headers: &HeaderMap, error: ApiError) -> Response {
     let (title, words) = match &error.0 {
         Error::NotFound("Link" | "Ticket") => (
@@ -141,7 +141,7 @@ pub(crate) fn refusal(base: &Base, headers: &HeaderMap, error: ApiError) -> Resp
     )
 }
 
-/// A message of ours as a sentence.
+/// Turns an error message into a sentence.
 fn sentence(message: &str) -> String {
     let mut chars = message.chars();
     let first = chars

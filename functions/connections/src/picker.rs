@@ -1,5 +1,6 @@
-//! The hosted picker: our own page, on which a user chooses folders and files. The browser never sees a provider's token,
-//! and everything it may do is bound to one connection by the session in its cookie.
+//! The hosted picker: a page of this service on which a user chooses folders and files. The browser
+//! never sees a token of the provider, and the session in its cookie restricts it to one
+//! connection.
 
 use axum::extract::{FromRequestParts, State};
 use axum::response::{IntoResponse, Response};
@@ -30,7 +31,7 @@ const STYLE: &str = include_str!("picker/app.css");
 const ICON: &str = include_str!("picker/icon.svg");
 /// The header that a page of another site cannot send.
 const CSRF: &str = "x-csrf-token";
-/// The most characters of what is searched for.
+/// The most characters of a search.
 const MAX_QUERY: usize = 200;
 
 pub(crate) async fn script() -> Response {
@@ -46,11 +47,12 @@ pub(crate) async fn icon() -> Response {
 }
 
 fn file(kind: &'static str, text: &'static str) -> Response {
-    // Always asked for anew: the page and its files come from one version of the service.
+    // Browsers have to revalidate the files, because the page and its files must come from one
+    // version of the service.
     guarded(([(CONTENT_TYPE, kind), (CACHE_CONTROL, "no-cache")], text).into_response())
 }
 
-/// Opens a session for the first who comes with the ticket.
+/// Opens a session for the first browser that presents the ticket.
 pub(crate) async fn enter(
     State(state): State<Connecting>,
     base: Base,
@@ -70,7 +72,7 @@ pub(crate) async fn enter(
     }
 }
 
-/// What the page's script has to send along.
+/// Returns the token that the page's script has to send with each request.
 fn csrf_of(session: &Secret) -> Secret {
     derived_token(session, "csrf", "picker")
 }
@@ -96,7 +98,8 @@ pub(crate) async fn page(
     }
 }
 
-/// A request of the picker's own page: it has the cookie, the page's token, and comes from nowhere else.
+/// A request from the picker's own page: it carries the cookie and the page's token, and comes from
+/// no other site.
 pub(crate) struct Picking {
     session: PickerSession,
     cookie: Secret,
@@ -132,7 +135,7 @@ fn is_own_page(headers: &HeaderMap, method: &Method, base: &Base, cookie: &Secre
     let site = header("sec-fetch-site");
     let same_origin = origin.is_none_or(|origin| base.is_own(origin));
     let same_site = site.is_none_or(|site| site == "same-origin");
-    // Browsers name the origin of every change.
+    // Browsers send the origin with every request that changes something.
     let is_told = *method == Method::GET || origin.is_some() || site.is_some();
     same_origin && same_site && is_told && header(CSRF) == Some(csrf_of(cookie).expose())
 }
@@ -151,7 +154,7 @@ pub(crate) struct ItemsQuery {
 pub(crate) struct ItemsResponse {
     items: Vec<WireChoice>,
     next_page_token: Option<String>,
-    /// Whether the provider says that items are missing.
+    /// Set if the provider reports that items are missing.
     incomplete: bool,
 }
 
@@ -195,7 +198,7 @@ pub(crate) async fn items(
     Ok(guarded(Json(answer).into_response()))
 }
 
-/// What the page has to know of the connection.
+/// Returns what the page needs to know of the connection.
 fn outline(picking: &Picking) -> Value {
     let PickerSession {
         tenant, connection, ..
@@ -250,7 +253,7 @@ pub(crate) struct CompleteRequest {
     cancelled: bool,
 }
 
-/// Ends the session, and says where the browser goes.
+/// Ends the session, and returns the address for the browser.
 pub(crate) async fn complete(
     State(state): State<Connecting>,
     picking: Picking,

@@ -1,4 +1,5 @@
-//! What may be selected, for callers who build a picker of their own; and the address of ours.
+//! The resources that may be selected, for callers with a picker of their own, and the address of
+//! the hosted picker.
 
 use std::collections::HashSet;
 
@@ -16,13 +17,14 @@ use crate::Connecting;
 use crate::address::{Base, permitted_redirect};
 use crate::wire::WireChoice;
 
-/// Resources a page, when the request does not say. Contract.
+/// The number of resources on a page if the request does not set it. Part of the API.
 const DEFAULT_PER_PAGE: usize = 30;
-/// The most resources a page.
+/// The most resources on a page.
 const MAX_PER_PAGE: usize = 100;
-/// So many pages of the provider are read for one answer: ours are numbered, and the provider's are not.
+/// The most pages of the provider that are read for one answer. Pages of this API are numbered, and
+/// those of the provider are not.
 const MAX_PAGES: usize = 20;
-/// How long the picker's address works, in words.
+/// The lifetime of the picker's address, in words.
 const PICKER_LIFE: &str = "5 minutes";
 
 #[derive(Debug, Default, Deserialize)]
@@ -37,7 +39,7 @@ pub(crate) struct ResourcesQuery {
     q: Option<String>,
 }
 
-/// A resource, and whether it is selected now.
+/// A resource, and whether it is currently selected.
 #[derive(Debug, Serialize)]
 struct Resource {
     #[serde(flatten)]
@@ -48,13 +50,13 @@ struct Resource {
 #[derive(Debug, Serialize)]
 pub(crate) struct ResourcesResponse {
     resources: Vec<Resource>,
-    /// Known where the listing came to its end.
+    /// Known only if the listing was read to its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     total_count: Option<usize>,
     has_more: bool,
 }
 
-/// Where users look, by its name on the wire.
+/// Parses the name of a view, which says where users look for resources.
 ///
 /// # Errors
 /// [`Error::Invalid`] naming the field.
@@ -112,7 +114,7 @@ pub(crate) async fn list(
     }))
 }
 
-/// The first resources, at least `wanted` of them or all; and whether these are all.
+/// Returns the first resources, at least `wanted` of them or all, and whether these are all.
 async fn read(
     state: &Connecting,
     connector: &dyn Connector,
@@ -150,7 +152,7 @@ pub(crate) struct ConfigureRequest {
     resources: Vec<SentResource>,
 }
 
-/// A resource as [`list`] has shown it. Only its id is taken, and the rest looked up.
+/// A resource as [`list`] returned it. Only its id is used, and everything else is looked up.
 #[derive(Debug, Deserialize)]
 struct SentResource {
     id: String,
@@ -161,7 +163,7 @@ struct SentResource {
 pub(crate) struct ConfigureResponse {
     success: bool,
     message: String,
-    /// Notifications are asked for when a run ends, not here.
+    /// Always zero: notifications are requested when a run ends, not here.
     webhooks_registered: usize,
 }
 

@@ -1,4 +1,4 @@
-//! The routes as callers and browsers meet them.
+//! Tests of the routes as callers and browsers use them.
 
 mod consent;
 mod picker;

@@ -1,4 +1,4 @@
-//! Connections and what belongs to them as the contract shows it.
+//! Connections and their parts in the shape of the API.
 
 use domain::connection::{
     Connection, ConnectionStatus, Node, NodeState, Provider, Run, RunState, SyncState, Trigger,
@@ -10,10 +10,10 @@ use domain::{
 };
 use serde::Serialize;
 
-/// The provider of a path or a field.
+/// Parses the provider in a path or a field.
 ///
 /// # Errors
-/// [`Error::Unsupported`] that names those that are.
+/// [`Error::Unsupported`] that names the available providers.
 pub(crate) fn provider(name: &str) -> Result<Provider> {
     let names = Provider::ALL.map(Provider::as_str).join(" and ");
     Provider::parse(name).ok_or_else(|| {
@@ -36,9 +36,10 @@ pub(crate) struct WireConnection {
     created_at: Timestamp,
     updated_at: Timestamp,
     document_limit: u32,
-    /// How many there are now.
+    /// The current number of documents.
     document_count: u64,
-    /// How many items the limit leaves out; told of a connection by itself only, because they have to be counted.
+    /// The number of items that the limit leaves out. Present only for a single connection, because
+    /// the items have to be counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     skipped_by_limit: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -88,7 +89,7 @@ impl WireConnection {
     }
 }
 
-/// The newest run of a connection, in short.
+/// A summary of the newest run of a connection.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct LastRun {
@@ -123,7 +124,7 @@ const fn run_status(state: RunState) -> &'static str {
     }
 }
 
-/// A run.
+/// A run of a connection.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct WireRun {
@@ -161,7 +162,7 @@ impl WireRun {
     }
 }
 
-/// An item that a connection knows, and what became of it.
+/// An item of a connection, and its state.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct WireItem {
@@ -200,12 +201,12 @@ impl From<Node> for WireItem {
     }
 }
 
-/// A time that a provider has told.
+/// Returns a time if the provider has reported it.
 fn known(at: Timestamp) -> Option<Timestamp> {
     (at.as_millis() > 0).then_some(at)
 }
 
-/// An item that may be selected, in the picker's words.
+/// An item that may be selected, in the terms of the picker.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct WireChoice {
@@ -220,7 +221,7 @@ pub(crate) struct WireChoice {
     pub(crate) url: Option<String>,
     pub(crate) owner: Option<String>,
     pub(crate) selectable: bool,
-    /// Why it cannot be selected.
+    /// The reason why it cannot be selected.
     pub(crate) reason: Option<&'static str>,
 }
 
@@ -258,7 +259,7 @@ pub(crate) struct SyncedDocument {
     updated_at: Timestamp,
     status: Status,
     title: Option<String>,
-    /// There is none.
+    /// Always `null`.
     summary: Option<String>,
     r#type: DocumentType,
 }
@@ -277,7 +278,7 @@ impl From<Document> for SyncedDocument {
     }
 }
 
-/// Whether a connection waits for a selection.
+/// Checks whether a connection waits for a selection.
 pub(crate) fn waits_for_selection(connection: &Connection) -> bool {
     connection.status == ConnectionStatus::AwaitingSelection
 }

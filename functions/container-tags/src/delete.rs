@@ -1,4 +1,4 @@
-//! `DELETE /v3/container-tags/{tag}`, and how far a deletion is.
+//! `DELETE /v3/container-tags/{tag}`, and the progress of a deletion.
 
 use axum::extract::State;
 use domain::task::{PurgePhase, PurgeReport, Work};
@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Tags;
 
-/// In the query string or in the body.
-/// A misspelt `dryRun` must not delete.
+/// The options of a deletion, in the query string or in the body. A misspelled `dryRun` is refused,
+/// because it must not delete.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub(crate) struct DeleteRequest {
@@ -28,12 +28,13 @@ pub(crate) struct DeleteResponse {
     container_tag: String,
     deleted_documents_count: u64,
     deleted_memories_count: u64,
-    /// Asks how far the removal is; none when nothing was deleted.
+    /// The id for requests about the progress of the removal. Absent if nothing was deleted.
     deletion_id: Option<TaskId>,
     dry_run: bool,
 }
 
-/// From the answer on nothing of the container is there; what it takes up goes in the background.
+/// Deletes a container. Nothing of it is visible after the answer, and its storage is freed in the
+/// background.
 pub(crate) async fn delete_container_tag(
     State(tags): State<Tags>,
     Auth { tenant, .. }: Auth<Admin>,
@@ -54,7 +55,7 @@ pub(crate) async fn delete_container_tag(
     let memories = count_memories(ctx, &tenant, &tags.ledgers, &container, exactly as u64).await;
     let (documents, memories, deletion_id) = match dry_run {
         true => (documents?, memories.map_err(Error::from)?, None),
-        // What cannot be counted can be deleted all the same; the report counts it.
+        // A container that cannot be counted can still be deleted. The report counts its contents.
         false => {
             let task = delete_container(ctx, &tenant, &container).await?;
             (
@@ -88,17 +89,18 @@ pub(crate) struct DeletionResponse {
     error: Option<String>,
 }
 
-/// How far a deletion is.
+/// The state of a deletion.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum DeletionStatus {
-    /// What is there is being removed.
+    /// The contents are being removed.
     Running,
-    /// It is being looked whether requests that were under way at the deletion have left anything.
+    /// A second pass looks for data that requests under way at the time of the deletion may have
+    /// left.
     Verifying,
     /// Nothing is left.
     Completed,
-    /// It was given up, and `error` says why.
+    /// The deletion was given up, and `error` gives the reason.
     Failed,
 }
 
@@ -141,7 +143,7 @@ pub(crate) async fn get_deletion(
     }))
 }
 
-/// The organization's task with this id.
+/// Returns the organization's task with this id.
 pub(crate) async fn find_task(app: &App, tenant: &Tenant, id: &str) -> Result<Option<Task>> {
     match TaskId::parse(id) {
         Some(id) => Ok(app.ctx.tasks.get(tenant, &id).await?),

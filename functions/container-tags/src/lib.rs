@@ -1,4 +1,4 @@
-//! What callers say about their containers, and what they do with whole ones: `/v3/container-tags`.
+//! Descriptions of containers, and operations on whole containers: `/v3/container-tags`.
 
 mod delete;
 mod list;
@@ -13,7 +13,7 @@ use axum::routing::{get, post};
 use edge::App;
 use index::{Cache, Memories};
 
-/// The bytes of warm memories. They are only counted here, and rarely.
+/// The bytes of warm memories. This function only counts memories, and rarely.
 const CACHE_BYTES: usize = 64 * 1024 * 1024;
 
 /// The state of these routes: the ports and the warm memories.
@@ -29,7 +29,7 @@ impl FromRef<Tags> for App {
     }
 }
 
-/// The routes of this function.
+/// Returns the routes of this function.
 pub fn router(app: App) -> Router {
     let one = get(one::get_container_tag).patch(one::update_container_tag);
     Router::new()

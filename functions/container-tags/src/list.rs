@@ -1,4 +1,4 @@
-//! `GET /v3/container-tags/list`.
+//! `GET /v3/container-tags/list`: lists container tags.
 
 use axum::extract::State;
 use domain::usecase::{COUNTED_EXACTLY, measure_container};
@@ -10,18 +10,18 @@ use serde::Serialize;
 
 use crate::Tags;
 
-/// Containers that are looked at at the same time.
+/// The number of containers that are measured at the same time.
 const PARALLEL: usize = 16;
-/// What the tags of the clients' projects begin with. Contract.
+/// The prefix of the tags of the clients' projects. Part of the API.
 const PROJECT: &str = "sm_project_";
 
 /// A container in the list.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ListedTag {
-    /// Of the physical container that new documents go to.
+    /// The id of the physical container for new documents.
     id: String,
-    /// The tag itself, where nobody has given it another name.
+    /// The given name, or else the tag itself.
     name: String,
     container_tag: String,
     description: Option<String>,
@@ -41,7 +41,7 @@ pub(crate) struct ListedTag {
     merge_target_tag: Option<String>,
 }
 
-/// The containers that the key reaches, by tag.
+/// Returns the containers that the key reaches, by tag.
 pub(crate) async fn list_container_tags(
     State(tags): State<Tags>,
     Auth { tenant, .. }: Auth<Read>,

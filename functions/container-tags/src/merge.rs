@@ -1,4 +1,4 @@
-//! `POST /v3/container-tags/merge`, and how far a merge is.
+//! `POST /v3/container-tags/merge`, and the progress of a merge.
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -30,7 +30,7 @@ pub(crate) struct MergeResponse {
     source_tags: Vec<String>,
 }
 
-/// What a merge would do.
+/// The expected effects of a merge.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PreviewResponse {
@@ -41,18 +41,18 @@ struct PreviewResponse {
     sources: Vec<Preview>,
 }
 
-/// What a merge would find in one source.
+/// The expected effects of a merge on one source.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Preview {
     container_tag: String,
-    /// Its documents.
+    /// The number of its documents.
     documents: u64,
-    /// Those whose customId another of the containers has as well.
+    /// The number of documents whose customId occurs in another of the containers.
     equal_custom_ids: u64,
-    /// Those of them that are older, and would no longer be shown.
+    /// The number of those that are older, and would no longer be shown.
     superseded: u64,
-    /// Those that would be shown under the target.
+    /// The number of documents that would be shown under the target.
     kept: u64,
 }
 
@@ -108,7 +108,7 @@ pub(crate) async fn merge_container_tags(
 }
 
 impl MergeRequest {
-    /// The tags that were named, and the target.
+    /// Returns the source tags and the target.
     fn tags(&self) -> Result<(Vec<ContainerTag>, ContainerTag)> {
         if self.target_container_tag.is_empty() {
             return Err(Error::invalid_field(
@@ -143,14 +143,15 @@ pub(crate) struct MergeStatus {
     status: MergePhase,
     source_tags: Vec<String>,
     target_tag: String,
-    /// None once it has ended.
+    /// Absent once the merge has ended.
     progress: Option<Progress>,
     last_error: Option<String>,
     created_at: Timestamp,
     updated_at: Timestamp,
 }
 
-/// compat: the names are those of a service that copies. Here nothing is: rows are documents that were looked at.
+/// compat: the names are those of a service that copies rows. This service copies nothing, and
+/// counts the documents that it has examined as rows.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Progress {

@@ -1,4 +1,4 @@
-//! `GET` and `PATCH /v3/container-tags/{tag}`.
+//! `GET` and `PATCH /v3/container-tags/{tag}`: returns or changes one container tag.
 
 use axum::extract::State;
 use domain::usecase::{change_container, existing_container};
@@ -15,7 +15,7 @@ pub(crate) struct UpdateRequest {
     memory_filesystem_paths: Patch<Vec<String>>,
 }
 
-/// A container tag by itself.
+/// A container tag in an answer of its own.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TagResponse {
@@ -23,9 +23,9 @@ pub(crate) struct TagResponse {
     name: Option<String>,
     entity_context: Option<String>,
     memory_filesystem_paths: Option<Vec<String>>,
-    /// Its own, without those of the organization.
+    /// The container's own buckets, without those of the organization.
     profile_buckets: Vec<Bucket>,
-    /// Not told after a change.
+    /// Absent in the answer to a change.
     #[serde(skip_serializing_if = "Option::is_none")]
     created_at: Option<Timestamp>,
     updated_at: Timestamp,
@@ -54,14 +54,14 @@ pub(crate) async fn get_container_tag(
     Ok(Json(container.into()))
 }
 
-/// Makes the tag if there is none.
+/// Changes a container tag, and creates it if it does not exist.
 pub(crate) async fn update_container_tag(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<Write>,
     Path(tag): Path<String>,
     Json(request): Json<UpdateRequest>,
 ) -> ApiResult<Json<TagResponse>> {
-    // Guidance that says nothing is none.
+    // Blank guidance counts as none.
     let entity_context = match request.entity_context {
         Patch::Set(context) if context.trim().is_empty() => Patch::Clear,
         context => context,

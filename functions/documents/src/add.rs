@@ -1,5 +1,5 @@
-//! `POST /v3/documents`: text, markdown, HTML or an address as a JSON string; and the fields that every way of adding
-//! content shares.
+//! `POST /v3/documents`: text, Markdown, HTML or an address as a JSON string. Also defines the
+//! fields that every way of adding content shares.
 
 use axum::extract::State;
 use domain::usecase::{Accepted, Content, NewDocument, submit};
@@ -12,11 +12,11 @@ use remote::parse_page_url;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The most bytes of text. Contract: 1 MB.
+/// The most bytes of text: 1 MB. Part of the API.
 pub(crate) const MAX_TEXT_BYTES: usize = 1024 * 1024;
 /// The most characters of a path.
 const MAX_FILEPATH: usize = 1024;
-/// The most characters of guidance about a container. Contract.
+/// The most characters of the guidance about a container. Part of the API.
 const MAX_ENTITY_CONTEXT: usize = 1500;
 
 /// The fields that every way of adding content shares.
@@ -68,7 +68,7 @@ pub(crate) async fn add_document(
     Ok(Json(submit(&app.ctx, &tenant, new).await?.into()))
 }
 
-/// The bytes of a text, and whether it is the address of a page.
+/// Returns the bytes of a text, and whether it is text or the address of a page.
 pub(crate) fn text_body(text: String) -> Result<(bytes::Bytes, BodyForm)> {
     if text.len() > MAX_TEXT_BYTES {
         let size = text.len();
@@ -87,7 +87,7 @@ pub(crate) fn text_body(text: String) -> Result<(bytes::Bytes, BodyForm)> {
     Ok((text.into(), form))
 }
 
-/// Checks a caller's path.
+/// Checks the path of a document.
 pub(crate) fn filepath(path: String) -> Result<String> {
     within("filepath", &path, MAX_FILEPATH)?;
     Ok(path)
@@ -104,7 +104,7 @@ fn within(field: &str, text: &str, max: usize) -> Result<()> {
 }
 
 impl Common {
-    /// Checks every field and adds the content.
+    /// Checks every field and returns the new document.
     pub(crate) fn into_document(
         self,
         content: Content,
@@ -145,7 +145,8 @@ impl Common {
         })
     }
 
-    /// The same with `defaults` where a field is absent. Who names a container by either field names it.
+    /// Returns these fields, with those of `defaults` in place of absent ones. A container tag in
+    /// either field replaces both default tags.
     pub(crate) fn or(self, defaults: &Self) -> Self {
         let names_tag = self.container_tag.is_some() || self.container_tags.is_some();
         let tags = if names_tag { &self } else { defaults };
@@ -172,7 +173,7 @@ impl Common {
     }
 }
 
-/// The header that tells one request from another when an answer was lost.
+/// Returns the header that identifies a request when it is repeated because its answer was lost.
 pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>> {
     let Some(value) = headers.get("idempotency-key") else {
         return Ok(None);

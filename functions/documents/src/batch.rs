@@ -11,9 +11,9 @@ use serde_json::Value;
 
 use crate::add::{Common, idempotency_key, text_body};
 
-/// The most documents of a batch. Contract.
+/// The most documents of a batch. Part of the API.
 const MAX_DOCUMENTS: usize = 600;
-/// The most bytes of the body. Behind an HTTP API it is less: see the README.
+/// The most bytes of the body. An HTTP API in front of the service allows less: see the README.
 pub(crate) const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
 
 #[derive(Debug, Deserialize)]
@@ -22,7 +22,7 @@ pub(crate) struct BatchRequest {
     documents: Vec<Value>,
 }
 
-/// The content of one document, beside [`Common`].
+/// The content of one document. The other fields are in [`Common`].
 #[derive(Debug, Deserialize)]
 struct Item {
     content: Option<String>,
@@ -41,7 +41,7 @@ struct BatchResult {
     status: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
-    /// The kind of the error, and the place in the request.
+    /// The kind of the error, and the position in the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     details: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,7 +68,7 @@ pub(crate) async fn add_batch(
     let (mut documents, mut places) = (Vec::new(), Vec::new());
     let mut refused: Vec<(usize, Error)> = Vec::new();
     for (place, item) in request.documents.into_iter().enumerate() {
-        // One key for the batch is one key for each of its documents.
+        // The key of the batch yields one key for each of its documents.
         let key = key.as_ref().map(|key| format!("{key}#{place}"));
         match read_item(item, &defaults, key) {
             Ok(new) => {
@@ -105,7 +105,7 @@ pub(crate) async fn add_batch(
     }))
 }
 
-/// The address that a document of a batch is, if it is one.
+/// Returns the address if the content of a document in a batch is one.
 fn url_of(item: &Value) -> Option<String> {
     let content = item.as_str().or(item["content"].as_str())?;
     parse_page_url(content).map(|_| content.trim().to_owned())
@@ -145,7 +145,7 @@ impl BatchResult {
 
     fn refused(place: usize, error: &Error, url: Option<String>) -> Self {
         let details = Some(format!("{} in documents[{place}]", error.kind()));
-        // compat: the clients' types demand an id; the contract says it is empty then.
+        // compat: the clients' types demand an id, and the API defines it as empty here.
         Self {
             id: String::new(),
             status: "error",

@@ -1,4 +1,4 @@
-//! `DELETE /v3/documents/bulk`: by ids, by container tags, or by tags and path.
+//! `DELETE /v3/documents/bulk`: deletes by ids, by container tags, or by tags and path.
 
 use axum::extract::State;
 use domain::usecase::{
@@ -9,7 +9,7 @@ use domain::{Document, Error, Result, Tenant};
 use edge::{ApiResult, App, Auth, Json, WriteContent, scope};
 use serde::{Deserialize, Serialize};
 
-/// The most ids of one request. Contract.
+/// The most ids of one request. Part of the API.
 const MAX_IDS: usize = 100;
 
 #[derive(Debug, Default, Deserialize)]
@@ -19,7 +19,7 @@ pub(crate) struct BulkRequest {
     ids: Option<Vec<String>>,
     container_tag: Option<String>,
     container_tags: Option<Vec<String>>,
-    /// Exact, or a prefix when it ends with `/`.
+    /// An exact path, or a prefix if it ends with `/`.
     filepath: Option<String>,
 }
 
@@ -57,7 +57,8 @@ pub(crate) async fn delete_bulk(
             );
         }
         Some(ids) => by_ids(&app, &tenant, ids, &scope).await?,
-        // A key with tags of its own needs no other with a path; without one, nothing says that all is meant.
+        // With a key that is limited to tags, a path is enough. Without either, nothing says that
+        // all documents are meant.
         None if scope.tags.is_empty()
             && (request.filepath.is_none() || tenant.confined_to().is_none()) =>
         {
@@ -80,6 +81,7 @@ pub(crate) async fn delete_bulk(
     };
 
     let deleted_count = remove_documents(&app.ctx, &tenant, documents, is_meant).await?;
+
     Ok(Json(BulkResponse {
         success: errors.is_empty(),
         deleted_count,
@@ -121,8 +123,9 @@ async fn by_ids(
     ))
 }
 
-/// The documents of some containers, below a path; those that a merge has superseded go as well. The listing may be a moment behind, and what was just moved out of the
-/// path must stay: with a path, the records themselves are read.
+/// Returns the documents of some containers, below a path. Documents that a merge has superseded
+/// are included. The listing may be slightly outdated, and a document that was just moved out of
+/// the path must stay, so with a path the records themselves are read.
 async fn by_tags(
     app: &App,
     tenant: &Tenant,

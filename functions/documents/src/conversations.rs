@@ -1,4 +1,4 @@
-//! `POST /v4/conversations`: a chat, turn by turn.
+//! `POST /v4/conversations`: adds a chat, turn by turn.
 
 use axum::extract::State;
 use domain::conversation::{self, Turn};
@@ -11,11 +11,11 @@ use serde_json::Value;
 
 use crate::add::{Common, MAX_TEXT_BYTES, idempotency_key};
 
-/// The most characters of a speaker's name: it stands on every chunk.
+/// The most characters of a speaker's name, because it is repeated on every chunk.
 const MAX_NAME: usize = 255;
-/// The most messages of a request: more than a megabyte of text has, with a hundred characters in each.
+/// The most messages of a request: more than a megabyte of text holds at a hundred characters each.
 const MAX_MESSAGES: usize = 10_000;
-/// The most parts of a message, and the most calls of tools in it.
+/// The most parts of a message, and the most tool calls in it.
 const MAX_PARTS: usize = 1000;
 
 #[derive(Debug, Deserialize)]
@@ -31,7 +31,7 @@ struct Message {
     #[serde(default)]
     content: MessageContent,
     name: Option<String>,
-    /// Whose words it is, where it is not as the role and the text tell.
+    /// The author of the words, if role and text do not tell.
     provenance: Option<Provenance>,
     /// compat: assistants that call no tool send `null`.
     tool_calls: Option<Vec<Value>>,
@@ -123,7 +123,8 @@ pub(crate) async fn add_conversation(
     }))
 }
 
-/// The turns of messages that came at once. A message without text (an empty answer) is no turn.
+/// Returns the turns of messages that were sent together. A message without text (an empty answer)
+/// is not a turn.
 fn turns(messages: Vec<Message>, at: Timestamp) -> Result<Vec<Turn>> {
     if messages.is_empty() {
         return Err(Error::invalid_field("messages", "at least one message"));
@@ -209,9 +210,9 @@ impl Message {
     }
 }
 
-/// What an assistant asked a tool for, in words that can be found.
+/// Returns an assistant's call of a tool in words that can be found.
 fn called(call: &Value) -> Option<String> {
-    /// Longer arguments are a document of their own.
+    /// The most characters of the arguments. Longer ones are a document of their own.
     const MAX_ARGUMENTS: usize = 500;
     let name = call["function"]["name"].as_str()?;
     let arguments = match &call["function"]["arguments"] {

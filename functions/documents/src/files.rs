@@ -1,4 +1,5 @@
-//! Files beside the API: `POST /v3/documents/file/uploads` and `GET /v3/documents/{id}/file-url`.
+//! Files that are transferred outside the API: `POST /v3/documents/file/uploads` and `GET
+//! /v3/documents/{id}/file-url`.
 
 use axum::extract::State;
 use bytes::Bytes;
@@ -16,7 +17,7 @@ use crate::upload::{MAX_FILE_BYTES, checked_name};
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct UploadRequest {
-    /// The file's name, which says what it is.
+    /// The name of the file, which determines its type.
     #[serde(alias = "filename")]
     file_name: Option<String>,
     mime_type: Option<String>,
@@ -31,7 +32,7 @@ pub(crate) struct UploadResponse {
     upload: UploadTarget,
 }
 
-/// Where to send the file: one form with these fields, then the part `file`.
+/// The target of an upload: one form with these fields, followed by the part `file`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct UploadTarget {

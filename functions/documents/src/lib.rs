@@ -1,4 +1,4 @@
-//! Ingestion and listing: `/v3/documents*` and `/v4/conversations`.
+//! Adding and listing documents: `/v3/documents*` and `/v4/conversations`.
 
 mod add;
 mod batch;
@@ -24,12 +24,13 @@ use index::{Cache, Memories};
 pub use upload::MAX_FILE_BYTES;
 use upload::{DirectFileBytes, FORM_BYTES};
 
-/// The most bytes of a file in a request to a Lambda function: 6 MB as base64, less the form around it.
+/// The most bytes of a file in a request to a Lambda function: 6 MB as base64, less the form around
+/// it.
 pub const LAMBDA_FILE_BYTES: usize = 4 * 1024 * 1024;
-/// The bytes of warm memories that fit a function of 512 MB beside everything else.
+/// The bytes of warm memories that fit into a function of 512 MB besides everything else.
 const LEDGER_BYTES: usize = 192 * 1024 * 1024;
 
-/// The state of these routes: the ports, and the warm memories that documents are shown with.
+/// The state of these routes: the ports, and the warm memories for answers that include them.
 #[derive(Clone)]
 struct Service {
     app: App,
@@ -42,7 +43,8 @@ impl FromRef<Service> for App {
     }
 }
 
-/// The routes of this function, taking files of up to `direct_file_bytes` in a request. Larger ones are uploaded.
+/// Returns the routes of this function, which accept files of up to `direct_file_bytes` in a
+/// request. Larger files have to be uploaded.
 pub fn router(app: App, direct_file_bytes: usize) -> Router {
     let one = || {
         get(one::get_document)
@@ -72,7 +74,8 @@ pub fn router(app: App, direct_file_bytes: usize) -> Router {
         .route("/v3/documents/{id}/chunks", get(one::list_chunks))
         .route("/v3/documents/{id}/file-url", get(files::url))
         .route("/v3/documents/{id}/retry", post(update::retry))
-        // compat: older TypeScript clients say memories where the others say documents.
+        // compat: older TypeScript clients use `memories` in these paths where the others use
+        // `documents`.
         .route("/v3/memories", post(add::add_document))
         .route("/v3/memories/batch", batch())
         .route("/v3/memories/bulk", delete(bulk::delete_bulk))

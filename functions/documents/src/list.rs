@@ -1,4 +1,4 @@
-//! `POST /v3/documents/list`.
+//! `POST /v3/documents/list`: lists documents.
 
 use axum::extract::State;
 use domain::connection::Provider;
@@ -14,11 +14,11 @@ use serde_json::Value;
 
 use crate::wire::ListedDocument;
 
-/// How many texts are read at the same time.
+/// The number of texts that are read at the same time.
 const PARALLEL: usize = 16;
-/// Documents a page, when the request does not say.
+/// The number of documents on a page if the request does not set a limit.
 pub(crate) const DEFAULT_LIMIT: usize = 10;
-/// The most documents a page. Contract.
+/// The most documents on a page. Part of the API.
 const MAX_LIMIT: usize = 1100;
 
 #[derive(Debug, Default, Deserialize)]
@@ -36,13 +36,13 @@ pub(crate) struct ListRequest {
     sort: Option<SortField>,
     order: Option<Order>,
     filepath: Option<String>,
-    /// The connection provider that documents came from.
+    /// The provider from which the documents came.
     source: Option<String>,
     #[serde(deserialize_with = "statuses")]
     status: Vec<Status>,
 }
 
-/// One status, or several.
+/// Deserializes one status or several.
 fn statuses<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Status>, D::Error> {
     let read = |value: &Value| {
         let status = value.as_str().and_then(Status::parse);
@@ -64,7 +64,7 @@ fn statuses<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Status>, D
 
 #[derive(Debug, Serialize)]
 pub(crate) struct ListResponse {
-    /// compat: this is what the contract calls the array of documents.
+    /// compat: the name of the array of documents in the API.
     memories: Vec<ListedDocument>,
     pagination: Pagination,
 }
@@ -102,7 +102,7 @@ pub(crate) async fn list_documents(
     }))
 }
 
-/// The text of a listed document; none while it is just being replaced.
+/// Returns the text of a listed document, or `None` while it is being replaced.
 async fn text_of(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<Option<String>> {
     match read_text(ctx, tenant, document).await {
         Err(Error::Unavailable(_)) => Ok(None),
@@ -110,7 +110,7 @@ async fn text_of(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<Opti
     }
 }
 
-/// Checks the place of a page.
+/// Checks the number and the size of a page.
 pub(crate) fn place(
     page: Option<usize>,
     limit: Option<usize>,
@@ -126,7 +126,7 @@ pub(crate) fn place(
     Ok((page, limit))
 }
 
-/// Those of these names that are providers. Nothing comes from any other.
+/// Returns the names that are those of providers. No document comes from any other.
 pub(crate) fn providers(names: &[String]) -> Vec<Provider> {
     names
         .iter()

@@ -1,4 +1,4 @@
-//! One document by id or customId: read, delete, its chunks.
+//! Requests about one document by its id or customId: read and delete it, and list its chunks.
 
 use axum::extract::State;
 use domain::usecase::{
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::Service;
 use crate::wire::FullDocument;
 
-/// Tells apart equal customIds of several containers.
+/// The container tag that distinguishes equal customIds of several containers.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Which {
@@ -41,7 +41,8 @@ pub(crate) async fn get_document(
     Ok(Json(FullDocument::new(&document, text, memories)))
 }
 
-/// What the document states at present. The container's memories are not read for one that has none to show.
+/// Returns the present memories from a document. The memories of its container are not opened if
+/// the document has none to show.
 async fn memories(
     service: &Service,
     tenant: &Tenant,
@@ -65,8 +66,8 @@ async fn memories(
         .collect())
 }
 
-/// Whether what search serves of the document states anything; one that is for chunks only shows no memories, whatever
-/// it was before.
+/// Checks whether search serves statements of the document. A document that is processed into
+/// chunks only shows no memories, even if it had some before.
 pub(crate) fn shows_memories(document: &Document) -> bool {
     let states = document
         .indexed

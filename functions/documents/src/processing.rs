@@ -1,4 +1,4 @@
-//! `GET /v3/documents/processing`: what is still on its way.
+//! `GET /v3/documents/processing`: lists unfinished documents.
 
 use axum::extract::State;
 use domain::usecase::{self, ListQuery};
@@ -9,15 +9,16 @@ use serde::{Deserialize, Serialize};
 use crate::list::place;
 use crate::wire::ListedDocument;
 
-/// A document without a change for this long is stuck. Contract: 4 hours.
+/// The time in seconds without a change after which a document counts as stuck: 4 hours. Part of
+/// the API.
 const STUCK_SECONDS: i64 = 4 * 3600;
-/// Documents a page, when the request does not say.
+/// The number of documents on a page if the request does not set a limit.
 const DEFAULT_LIMIT: usize = 100;
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ProcessingQuery {
-    /// Tags with commas between them.
+    /// Container tags, separated by commas.
     container_tags: Option<String>,
     #[serde(default)]
     view: View,
@@ -30,7 +31,7 @@ pub(crate) struct ProcessingQuery {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum View {
-    /// Unfinished and changed within four hours.
+    /// Unfinished, and changed within four hours.
     #[default]
     Active,
     /// Unfinished.

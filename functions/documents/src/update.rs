@@ -1,4 +1,4 @@
-//! `PATCH /v3/documents/{id}` and `POST /v3/documents/{id}/retry`.
+//! `PATCH /v3/documents/{id}` and `POST /v3/documents/{id}/retry`: changes or retries a document.
 
 use axum::extract::State;
 use domain::usecase::{Description, Update, find_document, retry_document, update_document};
@@ -10,7 +10,8 @@ use serde_json::{Map, Value};
 use crate::add::{AddResponse, filepath, text_body};
 use crate::one::Which;
 
-/// Whatever is absent stays; `null` clears metadata, path and filter.
+/// The fields to change. Absent fields keep their values, and `null` clears metadata, path and
+/// filter.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct UpdateRequest {
@@ -34,7 +35,8 @@ pub(crate) async fn update(
     Json(request): Json<UpdateRequest>,
 ) -> ApiResult<Json<AddResponse>> {
     let update = request.into_update()?;
-    // The tag in the body says where the document is to be; only the one in the query tells equal customIds apart.
+    // The tag in the body is the new place of the document. Only the tag in the query distinguishes
+    // equal customIds.
     let document = find_document(&app.ctx, &tenant, &id, &which.scope()?).await?;
 
     Ok(Json(

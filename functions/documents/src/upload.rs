@@ -1,4 +1,4 @@
-//! `POST /v3/documents/file`: a file as multipart form data.
+//! `POST /v3/documents/file`: adds a file as multipart form data.
 
 use axum::Extension;
 use axum::extract::State;
@@ -13,19 +13,19 @@ use serde_json::{Value, json};
 
 use crate::add::{AddResponse, Common, idempotency_key};
 
-/// The most bytes of a file. Contract: 50 MB.
+/// The most bytes of a file: 50 MB. Part of the API.
 pub const MAX_FILE_BYTES: usize = 50 * 1024 * 1024;
-/// The other fields of a form and its boundaries, in bytes.
+/// The bytes that the other fields of a form and its boundaries may take.
 pub(crate) const FORM_BYTES: usize = 1024 * 1024;
 
-/// The most bytes of a file that this deployment takes in a request.
+/// The most bytes of a file that this deployment accepts in a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DirectFileBytes(pub(crate) usize);
 
-/// The most characters of a file's name and of its declared type.
+/// The most characters of the name and of the declared type of a file.
 const MAX_NAME_CHARS: usize = 255;
 
-/// The form's parts as they came.
+/// The parts of the form as they were sent.
 #[derive(Default)]
 struct Form {
     file: Option<Bytes>,
@@ -62,7 +62,8 @@ pub(crate) async fn add_file(
         return Err(most.exceeded().into());
     }
 
-    // compat: the TypeScript client declares every file as a stream of octets, which says nothing.
+    // compat: the TypeScript client declares every file as `application/octet-stream`, which says
+    // nothing.
     let part_type = form
         .part_type
         .filter(|kind| kind != "application/octet-stream");
@@ -80,7 +81,7 @@ pub(crate) async fn add_file(
 }
 
 impl Form {
-    /// What the request log may say of it.
+    /// Returns the parts of the form that the request log may contain.
     fn outline(&self) -> Value {
         let common = &self.common;
         json!({
@@ -97,7 +98,7 @@ impl Form {
     }
 }
 
-/// A file's name or declared type, unless it is longer than any real one.
+/// Checks the length of a file's name or declared type.
 pub(crate) fn checked_name(field: &str, text: Option<String>) -> Result<Option<String>> {
     match text {
         Some(text) if text.chars().count() > MAX_NAME_CHARS => Err(Error::invalid_field(
@@ -185,7 +186,7 @@ async fn read_field(
     Ok(())
 }
 
-/// `containerTags` as a JSON array, or as one tag.
+/// Parses `containerTags` as a JSON array, or as one tag.
 fn tags(text: &str) -> Vec<String> {
     serde_json::from_str(text).unwrap_or_else(|_| vec![text.to_owned()])
 }

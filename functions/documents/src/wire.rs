@@ -1,4 +1,4 @@
-//! The document as the contract shows it.
+//! Documents in the shape of the API.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use serde_json::Value;
 pub(crate) struct ListedDocument {
     id: String,
     custom_id: Option<String>,
-    /// The connection that filed it last.
+    /// The connection that added or updated it last.
     connection_id: Option<String>,
     title: Option<String>,
     summary: Option<String>,
@@ -35,7 +35,7 @@ pub(crate) struct ListedDocument {
     content: Option<String>,
 }
 
-/// Why it failed.
+/// The reason why a document failed.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct WireFailure {
@@ -43,49 +43,50 @@ struct WireFailure {
     error_message: String,
 }
 
-/// A document by itself.
+/// A document in an answer of its own.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct FullDocument {
     #[serde(flatten)]
     listed: ListedDocument,
-    /// Present also when there is none (yet), unlike in a listing.
+    /// Unlike in a listing, present even if there is no text yet.
     #[serde(rename = "content")]
     text: Option<String>,
     raw: Option<Value>,
-    /// The provider that it came from.
+    /// The provider from which it came.
     source: Option<&'static str>,
     og_image: Option<String>,
-    /// The newer document of its customId that a merge has put in its place.
+    /// The newer document with its customId that has replaced it in a merge.
     #[serde(skip_serializing_if = "Option::is_none")]
     superseded_by: Option<String>,
-    /// What the content says about itself: author, dates, number of pages.
+    /// Properties from the content itself: author, dates, number of pages.
     properties: BTreeMap<String, String>,
     task_type: TaskType,
-    /// Whose words the content is, as far as the caller has said.
+    /// The author of the content, if the caller has declared it.
     #[serde(skip_serializing_if = "Option::is_none")]
     provenance: Option<Provenance>,
-    /// How far what it states can be relied on, and where it was read; absent until it was processed.
+    /// The trust in its statements and the place where it was read. Absent until the document has
+    /// been processed.
     #[serde(skip_serializing_if = "Option::is_none")]
     trust: Option<Trust>,
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<Attribution>,
     dreaming_status: &'static str,
-    /// compat: the Python client requires it.
+    /// compat: the Python client requires this field.
     latest_revision: u64,
-    /// What it states, in the order of its text; absent for what is chunks only.
+    /// The memories from it, in the order of its text. Absent if it is processed into chunks only.
     #[serde(skip_serializing_if = "Option::is_none")]
     memories: Option<Vec<MemoryVersion>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     memory_extraction: Option<MemoryExtraction>,
 }
 
-/// Who looked for memories in the content that is served, and how many statements were found.
+/// The extractor of the statements in the content that is served, and their number.
 #[derive(Debug, Serialize)]
 struct MemoryExtraction {
     extractor: String,
     count: u32,
-    /// Why the built-in extractor did what a model was asked for.
+    /// The reason why the built-in extractor was used in place of a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
 }

@@ -1,4 +1,5 @@
-//! `POST /v3/documents/documents` and `/by-ids`: documents with the memories that came from them.
+//! `POST /v3/documents/documents` and `/by-ids`: returns documents with the memories that come from
+//! them.
 
 use std::collections::HashMap;
 
@@ -26,7 +27,7 @@ const MAX_IDS: usize = 200;
 pub(crate) struct DocumentsRequest {
     container_tag: Option<String>,
     container_tags: Option<Vec<String>>,
-    /// Connection providers that documents came from.
+    /// The providers from which the documents came.
     sources: Option<Vec<String>>,
     #[serde(deserialize_with = "count")]
     limit: Option<usize>,
@@ -63,11 +64,11 @@ pub(crate) struct DocumentsResponse {
 struct DocumentWithMemories {
     #[serde(flatten)]
     document: ListedDocument,
-    /// What it states, in the order of its text.
+    /// The memories from the document, in the order of its text.
     memory_entries: Vec<SourcedEntry>,
 }
 
-/// A memory with what is known of the document that it is shown with.
+/// A memory, with fields about the document in which it is shown.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct SourcedEntry {
@@ -97,7 +98,8 @@ impl SourcedEntry {
     }
 }
 
-/// Adds their memories to documents. The memories of a container are opened once for all of its documents.
+/// Adds memories to documents. The memories of a container are opened once for all of its
+/// documents.
 async fn with_memories(
     service: &Service,
     tenant: &Tenant,
@@ -190,7 +192,7 @@ pub(crate) async fn by_ids(
         match found {
             Ok(document) if documents.iter().any(|known| known.id == document.id) => {}
             Ok(document) => documents.push(document),
-            // What is not there is left out, and so is what only a tag can tell apart.
+            // Skip documents that do not exist, and names that only a tag could make unambiguous.
             Err(Error::NotFound(_) | Error::Conflict(_)) => {}
             Err(error) => return Err(error.into()),
         }

@@ -1,11 +1,13 @@
-//! Keeping connections in step with their providers: each message moves one of them on by a step, which sends the next.
+//! Synchronizes connections with their providers. Each message runs one step of a connection, which
+//! sends the message of the next step.
 
 use async_trait::async_trait;
 use domain::{ConnectionId, Ctx, Delivery, Envelope, Error, Job, Outcome, Result, Tenant, Worker};
 use sync::{Engine, Next};
 use tracing::{error, warn};
 
-/// The longest pause that a queue can make. What has to wait longer is sent by the sweep when its time has come.
+/// The longest delay of a queue message in seconds. A step that has to wait longer is sent by the
+/// sweep when its time has come.
 const LONGEST_SECONDS: i64 = 900;
 
 /// The worker behind the queue `sync`.
@@ -14,7 +16,7 @@ pub struct Importer {
 }
 
 impl Importer {
-    /// A worker on this engine.
+    /// Returns a worker on this engine.
     pub fn new(engine: Engine) -> Self {
         Self { engine }
     }
@@ -25,7 +27,8 @@ impl Importer {
 
     async fn one(&self, delivery: &Delivery) -> Outcome {
         let Some(envelope) = Envelope::parse(&delivery.body) else {
-            // It stays until it ends in the dead-letter queue, where a person can look at it.
+            // The message is retried until it reaches the dead-letter queue, where a person can
+            // look at it.
             error!(
                 queue.message_bytes = delivery.body.len(),
                 "a message is not one of ours"
@@ -69,7 +72,8 @@ impl Importer {
             Next::Later(_) | Next::Idle => Ok(()),
         };
 
-        // A lost message is sent by the sweep, which finds every connection that is due.
+        // If the message is lost, the sweep sends it again, because it finds every connection that
+        // is due.
         sent.map_err(Error::from)
     }
 }

@@ -1,5 +1,5 @@
-//! What keeps the rest in order: purges, compaction, deletion and merge of containers, files that clients have uploaded
-//! themselves, dead letters, and every minute a sweep of what got stuck.
+//! Maintenance: purges, compaction, deletion and merge of containers, files that clients have
+//! uploaded themselves, dead letters, and a sweep for unfinished work every minute.
 
 mod orphans;
 mod rollup;
@@ -25,7 +25,7 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// A worker on these ports.
+    /// Returns a worker on these ports.
     pub fn new(ctx: Ctx) -> Self {
         Self { ctx }
     }
@@ -36,7 +36,7 @@ impl Keeper {
         } else if let Some(arrivals) = self.ctx.blobs.arrivals(&delivery.body) {
             self.arrived(&arrivals).await
         } else {
-            // A dead letter that cannot be read stays where it is, for a person.
+            // An unreadable dead letter stays in its queue, for a person to look at.
             error!(
                 queue.message_bytes = delivery.body.len(),
                 queue.dead = delivery.dead,
@@ -88,7 +88,7 @@ impl Keeper {
                     index::mend(&self.ctx, &tenant, container, documents).await?;
                 }
             }
-            // The sweeper finds a task that is a dead letter.
+            // The sweep picks up a task whose message is a dead letter.
             Job::TaskV1 { task, step } => run_task(&self.ctx, &tenant, task, *step).await?,
             Job::ProcessV1 { .. } | Job::CommitV1 { .. } | Job::SyncV1 { .. } => {
                 return Err(Error::internal("a message came to the wrong queue"));
@@ -117,7 +117,8 @@ impl Worker for Keeper {
     }
 }
 
-/// Compacts a container, unless it was deleted: what is left of it goes, and a new segment would be in the way.
+/// Compacts a container, unless it was deleted. The contents of a deleted container are being
+/// purged, and a new segment would be in the way.
 async fn compact(ctx: &Ctx, tenant: &Tenant, container: &ContainerId) -> PortResult<()> {
     if is_gone(ctx, tenant, container).await? {
         Ok(())
@@ -135,7 +136,7 @@ async fn is_gone(ctx: &Ctx, tenant: &Tenant, container: &ContainerId) -> PortRes
     Ok(owner == Some(Owner::Gone))
 }
 
-/// Deletes the bytes of a purge record, then the record. Doing it again finds nothing left to do.
+/// Deletes the bytes of a purge record, and then the record. A repetition finds nothing to delete.
 pub(crate) async fn purge(
     ctx: &Ctx,
     tenant: &Tenant,

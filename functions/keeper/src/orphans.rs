@@ -1,4 +1,4 @@
-//! The walk through the bucket for objects that nothing names.
+//! A walk through the bucket that deletes objects to which nothing refers.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,13 +7,14 @@ use domain::usecase::collect_orphans;
 use domain::{Ctx, Result, Timestamp};
 use tracing::info;
 
-/// Objects that one sweep looks at: a day of sweeps sees a quarter of a million.
+/// The number of objects that one sweep examines. The sweeps of a day examine a quarter of a
+/// million.
 const PAGE: usize = 200;
-/// How long after its beginning a walk begins anew.
+/// The time in seconds from the start of one walk to the start of the next.
 const PAUSE_SECONDS: i64 = 24 * 3600;
 
-/// A walk through everything that is stored, a page with each sweep, about once a day. Where it is lies in memory: a
-/// process that starts begins it anew.
+/// A walk through all stored objects, one page with each sweep, about once a day. Its position is
+/// kept in memory, so a new process starts the walk again.
 #[derive(Debug, Default)]
 pub struct OrphanWalk {
     state: Mutex<State>,
@@ -22,16 +23,16 @@ pub struct OrphanWalk {
 #[derive(Debug, Clone, Default)]
 struct State {
     began: Option<Timestamp>,
-    /// Where the next page begins; `None` at the beginning and at the end.
+    /// The position at which the next page begins. `None` at the beginning and at the end.
     after: Option<String>,
     ended: bool,
 }
 
 impl OrphanWalk {
-    /// Looks at the next page, if the walk is not over for today; how many orphans were deleted.
+    /// Examines the next page, unless today's walk is over. Returns the number of deleted orphans.
     ///
     /// # Errors
-    /// Those of the ports; the same page comes again.
+    /// Those of the ports. The next call examines the same page again.
     pub async fn step(&self, ctx: &Ctx) -> Result<usize> {
         let now = ctx.clock.now();
         let mut state = self.lock().clone();
@@ -62,7 +63,7 @@ impl OrphanWalk {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        // A panic while the lock was held cannot leave the state half-changed.
+        // A panic while the lock is held cannot leave the state half-changed.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,5 @@
-//! Rolling up the request log: an hour that is over is counted once, so that reading it again costs one item.
+//! Rolls up the request log: an hour that has ended is counted once, so that reading it again costs
+//! one item.
 
 use domain::activity::Hour;
 use domain::ports::{HourCounts, PortResult};
@@ -6,22 +7,25 @@ use domain::usecase::{Span, tally_hour};
 use domain::{Ctx, Tenant, Timestamp};
 use tracing::{info, warn};
 
-/// How long after its end an hour is counted: by then its last requests are answered, and written down.
+/// The time in seconds from the end of an hour until it is counted. By then its last requests have
+/// been answered and recorded.
 const SETTLE_SECONDS: i64 = 5 * 60;
-/// The most hours that one sweep counts; the next one follows in a minute.
+/// The most hours that one sweep counts. The next sweep follows in a minute.
 const LIMIT: usize = 100;
-/// A sweep that has read so many pages of records begins no other hour.
+/// The number of pages of records after which a sweep begins no further hour.
 const PAGES: usize = 400;
-/// Milliseconds of a minute.
+/// The milliseconds of a minute.
 const MINUTE_MS: i64 = 60_000;
 
-/// Counts and closes open hours that ended five minutes before `before`; how many. An hour is computed from its records,
-/// so counting it twice, or again after a crash, ends in the same; one that a record reaches meanwhile stays open.
+/// Counts and closes open hours that ended five minutes before `before`. Returns the number of
+/// closed hours. The counts of an hour are computed from its records, so counting it twice, or
+/// again after a crash, gives the same result. An hour that receives a record meanwhile stays open.
 ///
-/// Each minute begins with another hour: one that takes all the time of a sweep holds up the others for that sweep only.
+/// Each minute begins with another hour, so that an hour that takes all the time of a sweep delays
+/// the others only for that sweep.
 ///
 /// # Errors
-/// Those of finding the hours; an hour that cannot be counted is left to the next sweep.
+/// Those of finding the hours. An hour that cannot be counted is left to the next sweep.
 pub async fn roll_up(ctx: &Ctx, before: Timestamp) -> PortResult<usize> {
     let mut hours = ctx
         .activity
@@ -29,12 +33,14 @@ pub async fn roll_up(ctx: &Ctx, before: Timestamp) -> PortResult<usize> {
         .await?;
     let first = first_of_minute(before, hours.len());
     hours.rotate_left(first);
+
     let (mut closed, mut pages) = (0, 0);
     for (tenant, hour) in hours {
         if pages >= PAGES {
             break;
         }
-        // One hour that cannot be counted must not stop the others.
+
+        // An hour that cannot be counted must not stop the others.
         match close(ctx, &tenant, hour).await {
             Ok((done, read)) => {
                 closed += usize::from(done);
@@ -46,23 +52,26 @@ pub async fn roll_up(ctx: &Ctx, before: Timestamp) -> PortResult<usize> {
             ),
         }
     }
+
     if closed > 0 {
         info!(hours = closed, "counted {closed} hours of the request log");
     }
+
     Ok(closed)
 }
 
-/// Which of so many hours a sweep begins with.
+/// Returns the index of the hour with which a sweep begins.
 fn first_of_minute(before: Timestamp, hours: usize) -> usize {
     let minute = before.as_millis().div_euclid(MINUTE_MS);
     let hours = i64::try_from(hours.max(1)).unwrap_or(i64::MAX);
     usize::try_from(minute.rem_euclid(hours)).unwrap_or(0)
 }
 
-/// Counts and closes an hour; whether it is closed now, and how many pages of records were read.
+/// Counts and closes an hour. Returns whether it is closed now, and the number of pages of records
+/// that were read.
 async fn close(ctx: &Ctx, tenant: &Tenant, hour: Hour) -> PortResult<(bool, usize)> {
     let known = ctx.activity.hours(tenant, hour, hour).await?.pop();
-    // The list of overdue hours may be a moment behind.
+    // The list of overdue hours may be slightly outdated.
     let Some(HourCounts::Open(_, token)) = known else {
         return Ok((false, 0));
     };

@@ -1,44 +1,48 @@
-//! The sweep: whatever a crash or a lost message left unfinished is picked up again.
+//! The sweep: picks up work that a crash or a lost message has left unfinished.
 
 use domain::ports::{ERASE_AFTER_SECONDS, Overdue, PortResult};
 use domain::{Ctx, Envelope, Job, Timestamp};
 use tracing::{info, warn};
 
-/// The most pieces of work that one sweep picks up; the next one follows in a minute.
+/// The most pieces of work that one sweep picks up. The next sweep follows in a minute.
 const LIMIT: usize = 500;
-/// The pause before a document counts as overdue again, doubled with each attempt, up to an hour.
+/// The pause in seconds before a document counts as overdue again. It doubles with each attempt, up
+/// to an hour.
 const PAUSE_SECONDS: i64 = 60;
 const MAX_DOUBLINGS: u32 = 6;
 
-/// What a sweep did.
+/// The results of a sweep.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// Documents whose message was sent again.
+    /// The number of documents whose messages were sent again.
     pub documents: usize,
-    /// Purges that were done.
+    /// The number of completed purges.
     pub purges: usize,
-    /// Tasks whose message was sent again.
+    /// The number of tasks whose messages were sent again.
     pub tasks: usize,
-    /// Connections whose synchronization was due.
+    /// The number of connections whose synchronization was due.
     pub connections: usize,
-    /// Hours of the request log that were counted.
+    /// The number of counted hours of the request log.
     pub hours: usize,
-    /// Containers whose index is to be written anew, because it holds what was taken away.
+    /// The number of containers whose index has to be rewritten, because it contains deleted
+    /// content.
     pub erasures: usize,
 }
 
-/// Sends the messages of unfinished documents and tasks that were due before `before`, and of connections that are due,
-/// does overdue purges, and counts the hours of the request log that have ended.
+/// Picks up overdue work: sends the messages of unfinished documents and tasks that were due before
+/// `before`, and of connections that are due, completes overdue purges, and counts the hours of the
+/// request log that have ended.
 ///
-/// A document gets its pause before its message: if the sweep dies in between, the next sweep is late by a pause, and
-/// nothing is lost. The number of attempts is bounded by whoever processes the message.
+/// The pause of a document is set before its message is sent. If the sweep dies in between, the
+/// document waits for one more pause, and nothing is lost. The number of attempts is limited by the
+/// worker that processes the message.
 ///
 /// # Errors
-/// Those of the ports; what was picked up by then stays picked up.
+/// Those of the ports. Work that was picked up before the error stays picked up.
 pub async fn sweep(ctx: &Ctx, before: Timestamp) -> PortResult<Swept> {
     let mut swept = Swept::default();
     for overdue in ctx.documents.overdue(before, LIMIT).await? {
-        // One piece of work that cannot be picked up must not stop the others.
+        // Work that cannot be picked up must not stop the rest.
         match pick_up(ctx, &overdue, before).await {
             Ok(true) => match overdue {
                 Overdue::Document(..) => swept.documents += 1,
@@ -53,7 +57,8 @@ pub async fn sweep(ctx: &Ctx, before: Timestamp) -> PortResult<Swept> {
         }
     }
 
-    // What is planned for later is not unfinished: it waits for its time, whatever `before` is.
+    // Work that is planned for later is not unfinished. It waits for its time, whatever `before`
+    // is.
     let now = before.min(ctx.clock.now());
     match send_due(ctx, now).await {
         Ok(connections) => swept.connections = connections,
@@ -63,7 +68,7 @@ pub async fn sweep(ctx: &Ctx, before: Timestamp) -> PortResult<Swept> {
         ),
     }
 
-    // An hour that is not over yet would only be opened again.
+    // An hour that has not ended would only be opened again.
     match crate::rollup::roll_up(ctx, now).await {
         Ok(hours) => swept.hours = hours,
         Err(error) => {
@@ -105,7 +110,8 @@ pub async fn sweep(ctx: &Ctx, before: Timestamp) -> PortResult<Swept> {
     Ok(swept)
 }
 
-/// Sends the messages of connections whose next run is due. One that is running already does nothing with it.
+/// Sends the messages of connections whose next run is due. A connection that is already running
+/// ignores the message.
 async fn send_due(ctx: &Ctx, now: Timestamp) -> PortResult<usize> {
     let due = ctx.connections.due(now, LIMIT).await?;
     let message = |(org, connection)| Envelope {
@@ -119,7 +125,8 @@ async fn send_due(ctx: &Ctx, now: Timestamp) -> PortResult<usize> {
     Ok(messages.len())
 }
 
-/// Asks for containers to be written anew whose index holds what was taken away. They are due again should this fail.
+/// Requests the rewriting of containers whose index contains deleted content. If this fails, they
+/// are due again.
 async fn send_erasures(ctx: &Ctx, now: Timestamp) -> PortResult<usize> {
     let due = ctx.index.due_erasures(now, LIMIT).await?;
     for (org, container) in &due {
@@ -152,7 +159,7 @@ async fn pick_up(ctx: &Ctx, overdue: &Overdue, before: Timestamp) -> PortResult<
             let Some(task) = ctx.tasks.get(&tenant, id).await? else {
                 return Ok(false);
             };
-            // Nothing to postpone: its next step does. Until then another message does no harm.
+            // The task's next step postpones it. Until then, another message does no harm.
             ctx.jobs.send(&[Envelope::to_move_on(org, &task)]).await?;
             Ok(true)
         }
@@ -166,7 +173,7 @@ async fn pick_up(ctx: &Ctx, overdue: &Overdue, before: Timestamp) -> PortResult<
             else {
                 return Ok(false);
             };
-            // The index may be a moment behind: a worker has just begun.
+            // The index may be slightly outdated: a worker has just taken the lease.
             if document.lease_until > before {
                 return Ok(false);
             }

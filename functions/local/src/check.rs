@@ -1,4 +1,4 @@
-//! Checking everything that is stored, and repairing what can be.
+//! Checks everything that is stored, and repairs what can be repaired.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -9,17 +9,17 @@ use domain::usecase::{Damage, Healed, delete_orphans, find_orphans, heal_documen
 use domain::{ContainerId, Ctx, Document, DocumentId, OrgId, Owner, Tenant};
 use indicatif::ProgressBar;
 
-/// Blobs that are looked at in one go.
+/// The number of blobs that are examined at a time.
 const PAGE: usize = 1000;
 
-/// Something that is wrong, and what was done about it.
+/// A defect, and the repair that was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// What it is about, as in `org acme container 4yK… document 9xQ…`.
+    /// The affected object, as in `org acme container 4yK… document 9xQ…`.
     pub place: String,
-    /// What is wrong and what that means.
+    /// The defect and its consequences.
     pub meaning: String,
-    /// What was done about it; none when nothing was to be done, or could be.
+    /// The repair, or `None` if none was needed or possible.
     pub repair: Option<String>,
 }
 
@@ -33,27 +33,28 @@ impl fmt::Display for Finding {
     }
 }
 
-/// What a check has looked at, and found.
+/// The extent and the findings of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Checked {
-    /// Organizations.
+    /// The number of organizations.
     pub organizations: usize,
-    /// Physical containers.
+    /// The number of physical containers.
     pub containers: usize,
-    /// Documents.
+    /// The number of documents.
     pub documents: usize,
-    /// Blobs, named or not.
+    /// The number of blobs, whether or not anything refers to them.
     pub blobs: usize,
-    /// What is wrong.
+    /// The defects.
     pub findings: Vec<Finding>,
 }
 
-/// Checks every container of every organization: records, the blobs that they name, the index, and blobs that nothing
-/// names. With `repair` what is derived is made anew, what cannot be is marked as failed, and orphans are deleted.
-/// Documents that are made again are queued: a running server or `recollect work` processes them.
+/// Checks every container of every organization: its records, the blobs to which they refer, the
+/// index, and blobs to which nothing refers. With `repair`, derived data is rebuilt, lost data is
+/// marked as failed, and orphans are deleted. Documents that have to be processed again are queued
+/// for a running server or `recollect work`.
 ///
 /// # Errors
-/// When the folder cannot be read; a container that cannot be is a finding.
+/// Fails if the folder cannot be read. A container that cannot be read is a finding instead.
 pub async fn check(ctx: &Ctx, repair: bool, bar: &ProgressBar) -> Result<Checked> {
     let mut checked = Checked::default();
     let stored = inventory(ctx, &mut checked).await?;
@@ -99,8 +100,8 @@ async fn inventory(ctx: &Ctx, checked: &mut Checked) -> Result<BTreeMap<OrgId, V
     Ok(found)
 }
 
-/// The physical containers that tags name, and those that blobs lie in. One that has blobs and no tag is a finding, unless
-/// it was deleted and is being purged.
+/// Returns the physical containers behind the tags, and those that contain blobs. A container with
+/// blobs and without a tag is a finding, unless it was deleted and is being purged.
 async fn containers(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -172,7 +173,7 @@ async fn check_container(
     check_index(ctx, tenant, container, repair, checked).await
 }
 
-/// What damage to a document means for its user.
+/// Returns the consequences of damage to a document for its user.
 fn meaning_of(damage: Damage) -> String {
     let parts = [
         (damage.body, "content"),
@@ -207,7 +208,8 @@ async fn repair_document(
     let done = match heal_document(ctx, tenant, &document.id).await? {
         Healed::Queued => "queued to be processed again",
         Healed::Failed => "marked as failed",
-        // It is failed already, or is being processed; or only its client can send the content again.
+        // The document has already failed, or is being processed, or only its client can send the
+        // content again.
         Healed::BodyLost | Healed::Nothing => return Ok(None),
     };
     Ok(Some(done.to_owned()))
@@ -222,7 +224,7 @@ async fn check_index(
 ) -> Result<()> {
     let mut verdict = index::verify(ctx, tenant, container).await?;
     if !verdict.is_clean() {
-        // A commit between its two reads looks like a fault.
+        // A commit between the two reads of the verification looks like a defect.
         verdict = index::verify(ctx, tenant, container).await?;
     }
 

@@ -16,8 +16,8 @@ use anyhow::Context;
 use crate::cli::{Cli, Command, DriveOptions, ModelOptions};
 use crate::outside::Outside;
 
-/// Runs what the command line asks for. `program` is how this program was called, and need not be on PATH: the commands
-/// that are printed for people to go on with begin with it.
+/// Runs the command line. `program` is the path by which this program was called, which need not be
+/// on PATH. The commands that are printed as next steps begin with it.
 #[expect(
     clippy::print_stderr,
     reason = "a program's last words go to standard error"
@@ -43,7 +43,7 @@ pub fn run(cli: Cli, program: &str) -> ExitCode {
             }
             Ok(ExitCode::SUCCESS)
         });
-        // A blocking read that still runs must not hold up the end.
+        // A blocking read that is still running must not delay the exit.
         runtime.shutdown_timeout(std::time::Duration::from_secs(2));
         result
     });
@@ -57,7 +57,7 @@ pub fn run(cli: Cli, program: &str) -> ExitCode {
     }
 }
 
-/// What this process reaches, as its options say.
+/// Returns what this process may reach, according to its options.
 fn outside(
     models: &ModelOptions,
     drive: &DriveOptions,
@@ -79,7 +79,7 @@ fn log_to_stderr(filter: &str) -> anyhow::Result<()> {
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr);
-    // Colours are for people: a file and a pipe get none.
+    // Colours are for people, so a file or a pipe gets none.
     if std::io::stderr().is_terminal() {
         log.init()
     } else {
@@ -88,7 +88,7 @@ fn log_to_stderr(filter: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Listens from now on for Ctrl-C and SIGTERM. The future resolves when one of them comes.
+/// Starts listening for Ctrl-C and SIGTERM. The future resolves when one of them arrives.
 fn interrupted() -> anyhow::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut interrupt = signal(SignalKind::interrupt())?;

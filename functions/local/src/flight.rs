@@ -1,4 +1,4 @@
-//! A cap on the bytes of request bodies, and of large answers, that this process holds at a time.
+//! Limits the bytes of request bodies and of large answers that this process holds at a time.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,17 +15,17 @@ use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tracing::warn;
 
-/// The smallest answer that counts: smaller ones are many, and gone at once.
+/// The smallest answer in bytes that counts. Smaller ones are frequent and sent immediately.
 const LARGE_ANSWER: u64 = 64 * 1024;
-/// After how long a refused request is worth another try, in seconds.
+/// The seconds after which a refused request is worth another attempt.
 const RETRY_SECONDS: &str = "2";
 
-/// The bytes that may still come.
+/// The bytes that are still available.
 #[derive(Debug, Clone)]
 pub(crate) struct InFlight(Arc<Semaphore>);
 
 impl InFlight {
-    /// Room for so many bytes.
+    /// Returns a limit of `bytes` bytes.
     pub(crate) fn new(bytes: usize) -> Self {
         Self(Arc::new(Semaphore::new(bytes.min(Semaphore::MAX_PERMITS))))
     }
@@ -36,7 +36,7 @@ impl InFlight {
     }
 }
 
-/// What one request has taken of the room; given back when it is dropped.
+/// The bytes that one request has taken. Dropping this gives them back.
 struct Lease {
     room: InFlight,
     taken: Mutex<Taken>,
@@ -56,7 +56,7 @@ impl Lease {
         })
     }
 
-    /// Takes room for more bytes, if there is any.
+    /// Takes more bytes, if they are available.
     fn grow(&self, bytes: u64) -> bool {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         match (self.room.take(bytes), &mut taken.permit) {
@@ -75,7 +75,7 @@ impl Lease {
     }
 }
 
-/// A body that holds a lease, and takes room for what comes.
+/// A body that holds a lease, and takes bytes as they arrive.
 struct Leased {
     body: Body,
     lease: Arc<Lease>,
@@ -114,8 +114,8 @@ impl HttpBody for Leased {
     }
 }
 
-/// Counts the bodies of requests while they are answered, and large answers until they are sent. What finds no room is
-/// answered 503.
+/// Counts the bodies of requests while they are answered, and large answers until they are sent. A
+/// request that exceeds the limit is answered with 503.
 pub(crate) async fn bound(State(room): State<InFlight>, request: Request, next: Next) -> Response {
     let response = if request.body().is_end_stream() {
         next.run(request).await
@@ -155,7 +155,7 @@ pub(crate) async fn bound(State(room): State<InFlight>, request: Request, next: 
     })
 }
 
-/// The answer instead of `response`, in the shape of every refusal.
+/// Returns the refusal that replaces `response`, in the usual shape.
 fn overloaded(response: &Response) -> Response {
     let name = HeaderName::from_static("x-request-id");
     let id = response
@@ -165,6 +165,7 @@ fn overloaded(response: &Response) -> Response {
         .unwrap_or(HeaderValue::from_static(""));
     let id_text = id.to_str().unwrap_or_default();
     warn!(request.id = %id_text, "request {id_text} found no room: too many bytes are on their way");
+
     let message = "too many bytes are on their way to and from this server; try again";
     let body = json!({"error": message, "type": "ServiceUnavailableError", "requestId": id_text});
     let headers = [
@@ -172,5 +173,6 @@ fn overloaded(response: &Response) -> Response {
         (RETRY_AFTER, HeaderValue::from_static(RETRY_SECONDS)),
         (name, id),
     ];
+
     (StatusCode::SERVICE_UNAVAILABLE, headers, body.to_string()).into_response()
 }

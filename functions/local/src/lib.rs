@@ -1,5 +1,5 @@
-//! Recollect on one machine: the production adapters over the embedded services, every route and every worker in one
-//! process.
+//! Recollect on one machine: the production adapters over the embedded services, with every route
+//! and every worker in one process.
 
 pub mod check;
 pub mod cli;

@@ -1,4 +1,4 @@
-//! The routes of one machine on a listening socket.
+//! Serves the routes of one machine on a listening socket.
 
 use std::net::SocketAddr;
 
@@ -23,26 +23,27 @@ use crate::system::System;
 
 /// The organization behind the key `local`.
 const LOCAL_ORG: &str = "local";
-/// The bytes of bodies on their way at a time, where nobody says otherwise: five of the largest files.
+/// The default limit on the bytes of bodies in transit: five of the largest files.
 pub const BODY_BYTES: usize = 256 * 1024 * 1024;
-/// Open files that are kept for databases, objects and what is fetched.
+/// The open files that are reserved for databases, objects and fetched pages.
 const RESERVED_FILES: u64 = 1024;
 
-/// How the routes of one machine are served.
+/// The options for serving the routes of one machine.
 #[derive(Debug, Clone, Copy)]
 pub struct Serving {
-    /// Bytes of warm search indexes and memories.
+    /// The bytes of warm search indexes and memories.
     pub cache_bytes: usize,
-    /// Bytes of bodies on their way at a time.
+    /// The most bytes of bodies in transit at a time.
     pub body_bytes: usize,
-    /// Whether the key `local` works for requests of this machine: only where nobody else connects, by a proxy neither.
+    /// Accepts the key `local` in requests from this machine. Set it only if nobody else can
+    /// connect, not even through a proxy.
     pub local_key: bool,
 }
 
-/// All routes, the bucket's included.
+/// Returns all routes, including those of the bucket.
 ///
 /// # Errors
-/// Never; the organization of the key `local` has a good name.
+/// None in practice: the organization of the key `local` has a valid name.
 pub fn service(system: &System, outside: &Outside, serving: Serving) -> Result<Router> {
     let ctx = system.ctx.clone();
     let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
@@ -89,11 +90,12 @@ pub async fn listen(
     server::serve(listener, limits, answer, shutdown).await;
 }
 
-/// The limits of this process: as many connections as usual, or as its open files permit.
+/// Returns the limits of this process: the usual number of connections, or fewer if its open files
+/// permit no more.
 pub(crate) fn limits() -> Limits {
     let usual = Limits::default();
     let wanted = usual.connections as u64 + RESERVED_FILES;
-    // If the limit cannot be read, 1,024 is assumed, the usual default.
+    // If the limit cannot be read, the usual default of 1,024 is assumed.
     let files = rlimit::increase_nofile_limit(wanted).unwrap_or(1024);
     let connections = files.saturating_sub(RESERVED_FILES).max(files / 2);
     Limits {

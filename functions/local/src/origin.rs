@@ -1,4 +1,4 @@
-//! Where a request comes from: this machine itself, or a client behind a proxy.
+//! The origin of a request: this machine itself, or a client behind a proxy.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -9,7 +9,8 @@ use edge::{ClientAddress, LoopbackPeer};
 use http::header::HOST;
 use http::{HeaderMap, Uri, Version};
 
-/// Headers that only a proxy, a load balancer or a content delivery network adds, in lower case with hyphens.
+/// The headers that only a proxy, a load balancer or a content delivery network adds, in lower case
+/// with hyphens.
 const FORWARDING: [&str; 24] = [
     "cdn-loop",
     "cf-connecting-ip",
@@ -36,7 +37,7 @@ const FORWARDING: [&str; 24] = [
     "x-remote-addr",
     "x-remote-ip",
 ];
-/// The beginnings of more of them.
+/// The prefixes of further headers of this kind.
 const FORWARDING_PREFIXES: [&str; 6] = [
     "x-forwarded",
     "x-forward-",
@@ -46,7 +47,7 @@ const FORWARDING_PREFIXES: [&str; 6] = [
     "x-amz-cf-",
 ];
 
-/// Notes the address of the client, and whether it is on this machine.
+/// Notes the address of the client, and whether the client is on this machine.
 pub(crate) async fn mark(mut request: Request, next: Next) -> Response {
     let peer = request
         .extensions()
@@ -65,10 +66,12 @@ pub(crate) async fn mark(mut request: Request, next: Next) -> Response {
     next.run(request).await
 }
 
-/// Whether a request of this machine was meant for this machine and came without a proxy.
+/// Checks whether a request comes from this machine, is addressed to this machine, and passed no
+/// proxy.
 ///
-/// The name that the client used counts as well: a web page whose own name was made to point to loopback sends that
-/// name. Proxies speak HTTP/1.0 unless they are told otherwise, and nobody else does.
+/// The name that the client used counts as well: a web page whose own name was made to resolve to
+/// loopback sends that name. Proxies speak HTTP/1.0 unless they are configured otherwise, and
+/// nobody else does.
 fn is_direct(request: &Request) -> bool {
     let headers = request.headers();
     request.version() == Version::HTTP_11
@@ -77,14 +80,14 @@ fn is_direct(request: &Request) -> bool {
         && !headers.keys().any(|name| is_of_proxy(name.as_str()))
 }
 
-/// Whether there is one Host, and it is this machine.
+/// Checks that there is exactly one `Host` header, and that it names this machine.
 fn names_this_machine(headers: &HeaderMap) -> bool {
     let mut hosts = headers.get_all(HOST).iter();
     let host = hosts.next().and_then(|host| host.to_str().ok());
     host.is_some_and(names_loopback) && hosts.next().is_none()
 }
 
-/// Whether a header is one that proxies add. Some write underscores.
+/// Checks whether proxies add this header. Some of them write underscores.
 fn is_of_proxy(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace('_', "-");
     FORWARDING.contains(&name.as_str())
@@ -93,8 +96,8 @@ fn is_of_proxy(name: &str) -> bool {
             .any(|prefix| name.starts_with(prefix))
 }
 
-/// The address of the client: the peer's, or what a proxy on this machine says of its own peer, which it adds at the
-/// end.
+/// Returns the address of the client: that of the peer or, if the peer is a proxy on this machine,
+/// the last one that the proxy names, which is that of its own peer.
 fn client_address(peer: IpAddr, headers: &HeaderMap) -> IpAddr {
     let last = headers
         .get_all("x-forwarded-for")
@@ -107,13 +110,14 @@ fn client_address(peer: IpAddr, headers: &HeaderMap) -> IpAddr {
     told.filter(|_| is_loopback(peer)).unwrap_or(peer)
 }
 
-/// Whether an address of a server, as in `http://localhost:8787`, is one of this machine only.
+/// Checks whether the address of a server, as in `http://localhost:8787`, belongs to this machine
+/// only.
 pub(crate) fn is_own_address(url: &str) -> bool {
     url.parse::<Uri>()
         .is_ok_and(|uri| uri.host().is_some_and(names_loopback))
 }
 
-/// Whether an address is one of this machine only.
+/// Checks whether an IP address belongs to this machine only.
 pub(crate) fn is_loopback(ip: IpAddr) -> bool {
     ip.to_canonical().is_loopback()
 }
@@ -224,6 +228,7 @@ mod tests {
             }
             client_address(peer.parse().unwrap(), &headers).to_string()
         };
+
         assert_eq!(told("127.0.0.1", &[]), "127.0.0.1");
         assert_eq!(told("127.0.0.1", &["203.0.113.7"]), "203.0.113.7");
         assert_eq!(

@@ -1,4 +1,4 @@
-//! What a process reaches outside itself and its data folder.
+//! The services that a process reaches outside of itself and its data folder.
 
 use std::sync::Arc;
 
@@ -7,19 +7,20 @@ use domain::ports::Connectors;
 use processor::Readers;
 use sync::{Engine, ModelJudge};
 
-/// Pages, models, providers of items, and the address at which all of them reach us.
+/// Pages, models, providers of items, and the public address of this process.
 #[derive(Clone)]
 pub struct Outside {
-    /// What reads content.
+    /// The readers of content.
     pub readers: Readers,
-    /// Who items come from.
+    /// The connectors to providers of items.
     pub connectors: Connectors,
-    /// The address at which users' browsers and providers reach this process, without a slash at its end.
+    /// The address at which users' browsers and providers reach this process, without a trailing
+    /// slash.
     pub public_url: Option<String>,
 }
 
 impl Outside {
-    /// What keeps connections in step.
+    /// Returns the engine that synchronizes connections.
     pub fn engine(&self, ctx: &Ctx) -> Engine {
         Engine {
             ctx: ctx.clone(),

@@ -1,4 +1,5 @@
-//! The places in which documents are processed at the same time, and who may have the next one.
+//! The places for documents that are processed at the same time, and their allocation to
+//! organizations.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,16 +11,17 @@ use tokio::time::{Instant, timeout_at};
 
 /// A number of places shared among organizations.
 ///
-/// An organization gets another place only while it has fewer than are free (a dynamic threshold, as switches share their
-/// buffer among ports): alone it gets half of them, the next one half of the rest. So whoever floods leaves places to
-/// others, without a number being set aside for anybody.
+/// An organization gets another place only while it has fewer than are free (a dynamic threshold,
+/// as switches share their buffer among ports). Alone it gets half of them, and the next one gets
+/// half of the rest. An organization that floods the queue therefore leaves places to others,
+/// without a fixed reserve for anybody.
 pub(crate) struct Places {
     all: usize,
     taken: Mutex<HashMap<OrgId, usize>>,
     left: Notify,
 }
 
-/// A place, until it is dropped.
+/// A place for one document. Dropping it frees the place.
 pub(crate) struct Place {
     places: Arc<Places>,
     org: OrgId,
@@ -34,8 +36,8 @@ impl Places {
         })
     }
 
-    /// Takes a place for an organization; `None` if it may not have another within `patience`. One task at a time may
-    /// wait.
+    /// Takes a place for an organization. Returns `None` if the organization may not have another
+    /// one within `patience`. Only one task may wait at a time.
     pub(crate) async fn take(self: &Arc<Self>, org: &OrgId, patience: Duration) -> Option<Place> {
         let end = Instant::now() + patience;
         loop {
@@ -46,7 +48,7 @@ impl Places {
         }
     }
 
-    /// Waits until a place is free. One task at a time may wait.
+    /// Waits until a place is free. Only one task may wait at a time.
     pub(crate) async fn one_is_free(&self) {
         while self.free(&self.taken()) == 0 {
             self.left.notified().await;

@@ -1,4 +1,4 @@
-//! Every function's routes in one router: the same routers that Lambda serves.
+//! The routes of every function in one router. Lambda serves the same routers.
 
 use aws::layout::BUCKET;
 use axum::Router;
@@ -10,8 +10,8 @@ use domain::ports::Connectors;
 use edge::App;
 use embedded::Services;
 
-/// All routes, keeping up to `cache_bytes` of search indexes and memories warm. Connections reach their providers by
-/// `connectors`, and users' browsers come to `public_url`.
+/// Returns all routes, which keep up to `cache_bytes` of search indexes and memories warm.
+/// Connections reach their providers through `connectors`, and users' browsers use `public_url`.
 pub fn routes(
     app: &App,
     cache_bytes: usize,
@@ -36,7 +36,8 @@ pub fn routes(
     edge::finish(routes.merge(connections), app)
 }
 
-/// The bucket, for those who hold a signed address or form of it: what S3 itself serves on AWS.
+/// Returns the routes of the bucket, for clients with a signed URL or form. On AWS, S3 itself
+/// serves these.
 pub fn bucket_routes(services: Services) -> Router {
     Router::new()
         .route(&format!("/{BUCKET}"), any(bucket))

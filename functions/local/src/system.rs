@@ -9,26 +9,27 @@ use domain::Ctx;
 use domain::ports::Clock;
 use embedded::{ACCESS_KEY, Durability, REGION, SECRET_KEY, SIGNING_KEY, Services, Transport};
 
-/// Everything that lives in a data folder.
+/// Everything in a data folder.
 #[derive(Clone)]
 pub struct System {
-    /// The services.
+    /// The embedded services.
     pub services: Services,
-    /// Their clients.
+    /// The clients of the services.
     pub clients: Clients,
-    /// The names of what they hold.
+    /// The names of the tables, the bucket and the queues.
     pub names: Names,
     /// The ports.
     pub ctx: Ctx,
 }
 
 impl System {
-    /// Opens a data folder, of which a power cut spares what `durability` says, and creates what is missing in it. Links
-    /// to files and uploads lead to `public`, the base address at which [`crate::bucket_routes`] are served; without one
-    /// they lead nowhere. The time goes on from the last write to the folder, if the machine's clock was set back since.
+    /// Opens a data folder, and creates what is missing in it. `durability` determines what
+    /// survives a power cut. Links to files and uploads begin with `public`, the base address at
+    /// which [`crate::bucket_routes`] are served. Without one they lead nowhere. If the machine's
+    /// clock has been set back, time continues from the last write to the folder.
     ///
     /// # Errors
-    /// When the folder cannot be used.
+    /// Fails if the folder cannot be used.
     pub async fn open(
         folder: &Path,
         durability: impl Into<Durability>,
@@ -38,7 +39,8 @@ impl System {
             SystemClock::go_on_from(time);
         }
 
-        // One time for all: a message of the queues is not held back because the machine's clock was set back.
+        // All services share one clock, so that no queue message is delayed because the machine's
+        // clock was set back.
         let clock = Arc::new(|| u64::try_from(SystemClock.now().as_millis()).unwrap_or_default());
         let services = Services::open_with(folder, durability.into(), clock)
             .with_context(|| format!("open the data folder {}", folder.display()))?;
@@ -58,10 +60,11 @@ impl System {
         .await
     }
 
-    /// The system over services that are open, reached by `clients`, in the time of `clock`.
+    /// Returns the system over open services, which are reached through `clients`, with the time of
+    /// `clock`.
     ///
     /// # Errors
-    /// When what is missing cannot be created.
+    /// Fails if missing parts cannot be created.
     pub async fn over(
         services: Services,
         clients: &Clients,
@@ -75,7 +78,6 @@ impl System {
                 .with_public_endpoint(public, SIGNING_KEY, secret),
             None => clients.clone(),
         };
-
         let clients = &clients;
         let names = aws::create_missing(clients, Names::embedded()).await?;
         let ctx = aws::ctx(clients, &names, clock);

@@ -1,8 +1,9 @@
-//! Export and import of a container: JSON lines, one object a line.
+//! Export and import of a container as JSON lines, with one object on each line.
 //!
-//! An export has everything that is stored of a container, so that an import under the same container id is the same
-//! container again: documents with their chunks and statements, and what callers did to memories. The memories
-//! themselves are in it for other readers; they are computed anew from the rest. Files of other services are read too.
+//! An export contains everything that is stored of a container, so that an import under the same
+//! container id restores the same container: documents with their chunks and statements, and
+//! callers' edits of memories. The memories themselves are included for other readers. An import
+//! computes them again from the rest. Files of other services can be imported too.
 
 mod convert;
 mod export;

@@ -1,5 +1,5 @@
-//! What event source mappings and the schedule do on AWS: polls the queues and hands batches to the same workers.
-//! Documents are processed fairly among organizations (`documents`).
+//! Polls the queues and hands batches to the workers, as event source mappings and the schedule do
+//! on AWS. Documents are processed fairly among organizations (`documents`).
 
 mod documents;
 
@@ -22,30 +22,33 @@ use tracing::warn;
 use crate::outside::Outside;
 use crate::system::System;
 
-/// How long a poll waits for a message; the longest that SQS allows, so that an idle machine does next to nothing.
+/// The time for which a poll waits for a message. It is the longest that SQS allows, so that an
+/// idle machine does almost nothing.
 const WAIT: Duration = Duration::from_secs(20);
 /// The pause after a queue did not answer.
 const BACK_OFF: Duration = Duration::from_secs(1);
-/// How often unfinished work is looked for. The schedule of `template.yaml` has the same pace.
+/// The interval at which unfinished work is picked up. The schedule in `template.yaml` has the same
+/// interval.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
-/// How long a batch at hand may take once its worker is to stop. On a full disk the SDK tries every call three times, with
-/// pauses, which adds up over the messages of a batch.
+/// The time that a started batch has when its worker is to stop. On a full disk the SDK tries every
+/// call three times, with pauses, which adds up over the messages of a batch.
 const GRACE: Duration = Duration::from_secs(4);
-/// Sweeps between two clean-ups of expired records, which nobody reads any more.
+/// The number of sweeps between two deletions of expired records, which nobody reads any more.
 const EXPIRE_EVERY_SWEEPS: u32 = 60;
 
-/// Sweeps between two clean-ups that take what was deleted out of the files.
+/// The number of sweeps between two erasures of deleted data from the files.
 const ERASE_EVERY_SWEEPS: u32 = 5;
 
-/// The workers of one process. They stop when this is dropped, after the batch at hand.
+/// The workers of one process. When this is dropped, they stop after the current batch.
 pub struct Workers {
     tasks: JoinSet<()>,
     stop: watch::Sender<bool>,
-    /// Threads of their own for documents, which compute for seconds: those of the server answer requests meanwhile.
+    /// Separate threads for documents, which take seconds of computation. The threads of the server
+    /// answer requests meanwhile.
     threads: Option<Runtime>,
 }
 
-/// A queue and who works it off.
+/// A queue and its worker.
 #[derive(Clone)]
 struct Source {
     receiver: Receiver,
@@ -55,13 +58,14 @@ struct Source {
 }
 
 impl Workers {
-    /// Starts workers for every queue and the sweep, which begins with everything unfinished: what a killed process
-    /// left behind need not wait for its leases. The workers begin after that, so that it ends no lease of theirs.
+    /// Starts workers for every queue, and the sweep. The first sweep picks up everything
+    /// unfinished, so that the work of a killed process need not wait for its leases to end. The
+    /// workers start after it, so that it ends none of their leases.
     ///
     /// # Errors
-    /// When a queue does not exist.
+    /// Fails if a queue does not exist.
     pub async fn start(system: &System, outside: &Outside) -> Result<Self> {
-        // A process that was killed in the middle of a commit holds the container's messages back.
+        // A process that was killed during a commit blocks the messages of the container.
         system.services.release_groups()?;
         let (stop, stopped) = watch::channel(false);
         let (swept, ready) = watch::channel(false);
@@ -92,8 +96,8 @@ impl Workers {
         })
     }
 
-    /// Lets the batches at hand end, and stops. What takes longer than four seconds is broken off as by a kill, and done again
-    /// after the next start.
+    /// Lets current batches finish, and stops. A batch that takes longer than four seconds is
+    /// aborted as by a kill, and done again after the next start.
     pub async fn stop(mut self) {
         self.stop.send(true).ok();
         let ended = async { while self.tasks.join_next().await.is_some() {} };
@@ -106,7 +110,7 @@ impl Workers {
 impl Drop for Workers {
     fn drop(&mut self) {
         if let Some(threads) = self.threads.take() {
-            // Work under way may block; stopping must not.
+            // Unfinished work may block, and stopping must not wait for it.
             threads.shutdown_background();
         }
     }
@@ -134,7 +138,8 @@ async fn sources(system: &System, outside: &Outside) -> Result<Vec<Source>> {
         source(&names.sync_queue, &importer, layout::SYNC, false),
     ];
     let dead = aws::queue_urls(&system.clients).await?;
-    // The keeper's own dead letters are for a person, as on AWS, and connections that are due are sent again anyway.
+    // The dead letters of the keeper are left for a person, as on AWS. Connections that are due are
+    // sent again in any case.
     let with_layout = dead.iter().zip([layout::PROCESS, layout::COMMIT]);
     sources.extend(with_layout.map(|(queue, layout)| source(queue, &keeper, layout, true)));
 
@@ -176,7 +181,8 @@ async fn handle(source: &Source, messages: &[Message]) {
     for (message, outcome) in messages.iter().zip(outcomes) {
         let answer = match outcome {
             Outcome::Done => source.receiver.delete(message).await,
-            // A dead letter that cannot be handled waits out the visibility time-out, for it will not get better.
+            // A dead letter that cannot be handled waits for the visibility time-out, because a
+            // retry would not help.
             Outcome::Retry if source.dead => Ok(()),
             Outcome::Retry => {
                 let pause = Duration::from_secs(1 << message.receive_count.min(6));
@@ -232,33 +238,33 @@ async fn sweep_often(
     }
 }
 
-/// Cleans up files, which waits for the disk.
+/// Erases deleted data from the files. This waits for the disk.
 async fn erase_deleted(system: &System) -> Result<()> {
     let services = system.services.clone();
     tokio::task::spawn_blocking(move || services.erase_deleted()).await??;
     Ok(())
 }
 
-/// Every queue, read by hand: for programs that end, and for tests.
+/// All queues, polled by hand, for programs that end and for tests.
 pub struct Queues {
     sources: Vec<Source>,
 }
 
 impl Queues {
-    /// The queues of a system and the workers behind them.
+    /// Opens the queues of a system with their workers.
     ///
     /// # Errors
-    /// When a queue does not exist.
+    /// Fails if a queue does not exist.
     pub async fn open(system: &System, outside: &Outside) -> Result<Self> {
         Ok(Self {
             sources: sources(system, outside).await?,
         })
     }
 
-    /// Handles one batch of each queue; the number of messages.
+    /// Handles one batch of each queue. Returns the number of messages.
     ///
     /// # Errors
-    /// When a queue does not answer.
+    /// Fails if a queue does not answer.
     pub async fn turn(&self) -> Result<usize> {
         let mut handled = 0;
         for source in &self.sources {
@@ -270,12 +276,13 @@ impl Queues {
     }
 }
 
-/// Handles what is queued until every queue is empty and no document is unfinished.
+/// Handles messages until every queue is empty and no document is unfinished.
 ///
 /// # Errors
-/// When a queue does not answer.
+/// Fails if a queue does not answer.
 pub(crate) async fn work_until_idle(system: &System, outside: &Outside) -> Result<()> {
-    /// The pause of a turn that found nothing while something is unfinished: it waits for its retry.
+    /// The pause after a round that found no message while something unfinished waits for its
+    /// retry.
     const PAUSE: Duration = Duration::from_millis(200);
     let queues = Queues::open(system, outside).await?;
     keeper::sweep(&system.ctx, Timestamp::from_millis(i64::MAX)).await?;
@@ -284,7 +291,7 @@ pub(crate) async fn work_until_idle(system: &System, outside: &Outside) -> Resul
         if queues.turn().await? > 0 {
             continue;
         }
-        // What is left may be a purge, which waits a minute on purpose and is swept by whoever runs then.
+        // The rest may be a purge, which waits a minute on purpose and is left to a later sweep.
         let left = system
             .ctx
             .documents

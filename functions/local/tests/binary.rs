@@ -1,5 +1,5 @@
-//! The binary answers for itself. That cargo builds it for this test also builds it for the end-to-end tests of a
-//! `cargo test --workspace`.
+//! Tests that the binary starts. Because cargo builds it for this test, a `cargo test --workspace`
+//! also has it for the end-to-end tests.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! What several routes read of a request, checked.
+//! Fields that several routes share, with their checks.
 
 use domain::memory::{MAX_MEMORY_CHARS, Period};
 use domain::{ContainerTag, Error, Result, Tenant, Timestamp};
@@ -7,10 +7,10 @@ use serde::Deserialize;
 
 /// The most characters of a reason.
 const MAX_REASON_CHARS: usize = 1_000;
-/// The first moment of the year 1: years are written with four digits and no sign.
+/// The first moment of the year 1. Years are written with four digits and no sign.
 const FIRST_MOMENT: Timestamp = Timestamp::from_millis(-62_135_596_800_000);
 
-/// When a memory is from, and when what it tells of happens.
+/// The time of a memory, and the time of the event that it describes.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct TemporalContext {
@@ -19,7 +19,7 @@ pub(crate) struct TemporalContext {
 }
 
 impl TemporalContext {
-    /// When it was said, if the request says so.
+    /// Returns the time of the statement, if the request sets it.
     pub(crate) fn said_at(&self) -> Result<Option<Timestamp>> {
         self.document_date
             .as_deref()
@@ -27,7 +27,7 @@ impl TemporalContext {
             .transpose()
     }
 
-    /// From the first to the last of the dates.
+    /// Returns the period from the first to the last of the dates.
     pub(crate) fn event(&self) -> Result<Option<Period>> {
         bounded(
             "temporalContext.eventDate",
@@ -57,7 +57,7 @@ fn moment(field: &str, text: &str) -> Result<Timestamp> {
     Ok(time)
 }
 
-/// When a memory is to be forgotten.
+/// Parses the time at which a memory is to be forgotten.
 pub(crate) fn forget_after(text: &str, now: Timestamp) -> Result<Timestamp> {
     let time = moment("forgetAfter", text)?;
     if time <= now {
@@ -67,7 +67,7 @@ pub(crate) fn forget_after(text: &str, now: Timestamp) -> Result<Timestamp> {
     Ok(time)
 }
 
-/// Why a memory is or will be forgotten.
+/// Checks the reason why a memory is or will be forgotten.
 pub(crate) fn reason(field: &str, text: Option<String>) -> Result<Option<String>> {
     let text = text
         .map(|text| text.trim().to_owned())
@@ -85,7 +85,7 @@ pub(crate) fn reason(field: &str, text: Option<String>) -> Result<Option<String>
     Ok(text)
 }
 
-/// The words of a memory.
+/// Checks the text of a memory.
 pub(crate) fn content(field: &str, text: &str) -> Result<String> {
     let text = text.trim();
     if text.is_empty() || text.chars().count() > MAX_MEMORY_CHARS {
@@ -95,7 +95,7 @@ pub(crate) fn content(field: &str, text: &str) -> Result<String> {
     Ok(text.to_owned())
 }
 
-/// The one container that a request is about.
+/// Returns the one container that a request is about.
 pub(crate) fn container_tag(
     tenant: &Tenant,
     one: Option<&str>,
@@ -109,11 +109,11 @@ pub(crate) fn container_tag(
     )
 }
 
-/// What a request calls a memory by.
+/// The name of a memory in a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Target<'a> {
     Id(&'a str),
-    /// Its whole text.
+    /// The whole text of the memory.
     Content(&'a str),
 }
 

@@ -1,4 +1,4 @@
-//! `DELETE /v4/memories`: forgetting one memory, or those of a document or of a part of it.
+//! `DELETE /v4/memories`: forgets one memory, or those of a document or of a part of it.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ pub(crate) struct ForgetResponse {
     kind: Kind,
 }
 
-/// What was named.
+/// The kind of the named object.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Kind {
@@ -48,7 +48,8 @@ enum Kind {
 pub(crate) struct Doomed {
     container: ContainerId,
     pub(crate) memory: MemoryId,
-    /// What is said after it is a new memory, so this is not before the memory was last said.
+    /// The time of the forgetting. It is not before the last statement of the memory, because any
+    /// later statement makes a new memory.
     at: Timestamp,
 }
 
@@ -128,7 +129,8 @@ pub(crate) async fn forget(
     Ok(())
 }
 
-/// The memory with an id, or every one that says these words: what is forgotten must not turn up again beside itself.
+/// Returns the memory with an id, or every memory with this text, so that no other memory keeps
+/// saying the same.
 fn of_target(room: &Room, target: Target<'_>) -> Result<Vec<Doomed>> {
     let first = room.find(target)?.memory;
     let is_meant = |memory: &Memory| match target {
@@ -139,7 +141,7 @@ fn of_target(room: &Room, target: Target<'_>) -> Result<Vec<Doomed>> {
     Ok(meant.map(|held| Doomed::new(held, room.now)).collect())
 }
 
-/// What a document or a chunk of it supports, and readers can find.
+/// Returns the memories that a document or a chunk supports and that readers can find.
 async fn of_source(
     service: &Service,
     tenant: &Tenant,
@@ -183,7 +185,7 @@ async fn of_source(
     Ok((kind, doomed))
 }
 
-/// The document of this container with this id.
+/// Returns the document of this container with this id.
 async fn document(
     service: &Service,
     tenant: &Tenant,
@@ -209,7 +211,7 @@ async fn document(
     }
 }
 
-/// Which characters of the document a chunk is.
+/// Returns the range of characters of the document that a chunk covers.
 async fn span_of_chunk(
     service: &Service,
     tenant: &Tenant,
@@ -223,7 +225,7 @@ async fn span_of_chunk(
         .ok_or(Error::NotFound("Memory"))
 }
 
-/// Whether the document states the memory within the span.
+/// Checks whether the document states the memory within the span.
 fn lies_in(memory: &Memory, document: &DocumentId, span: Option<(usize, usize)>) -> bool {
     span.is_none_or(|(start, end)| {
         let here = memory

@@ -1,4 +1,4 @@
-//! `/v3/container-tags/{tag}/inferred`: what was concluded from memories, for somebody to look at.
+//! `/v3/container-tags/{tag}/inferred`: lists the inferences from memories, and reviews them.
 
 use std::cmp::Reverse;
 
@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use crate::Service;
 use crate::room::Room;
 
-/// The most conclusions of an answer. Contract.
+/// The most inferences of an answer. Part of the API.
 const MAX_SHOWN: usize = 50;
 
 #[derive(Debug, Serialize)]
@@ -95,7 +95,7 @@ pub(crate) async fn review_inferred(
 
     act_on_memories(&service.app.ctx, &tenant, held.container, &[review]).await?;
     let room = Room::open(&service, &tenant, &tag).await?;
-    // What it follows from was deleted in this moment.
+    // Its sources have just been deleted.
     let memory = room.get(&id).ok_or(PortError::Conflict)?.memory;
 
     Ok(Json(ReviewResponse {

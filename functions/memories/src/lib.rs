@@ -1,4 +1,4 @@
-//! Memories: `/v4/memories*`, and what was concluded from them under `/v3/container-tags`.
+//! Memories: `/v4/memories*`, and the inferences from them under `/v3/container-tags`.
 
 mod fields;
 mod forget;
@@ -17,7 +17,7 @@ use axum::routing::{get, post};
 use edge::App;
 use index::{Cache, Memories};
 
-/// The bytes of warm memories that fit a function of 1 GB beside everything else.
+/// The bytes of warm memories that fit into a function of 1 GB besides everything else.
 pub const LAMBDA_CACHE_BYTES: usize = 640 * 1024 * 1024;
 
 /// The state of these routes: the ports and the warm memories.
@@ -25,7 +25,7 @@ pub const LAMBDA_CACHE_BYTES: usize = 640 * 1024 * 1024;
 struct Service {
     app: App,
     ledgers: Arc<Cache<Memories<()>>>,
-    /// With an index, for what looks for memories by a question.
+    /// Memories with an index, for requests that search by a question.
     searchable: Arc<Cache<Memories>>,
 }
 
@@ -35,7 +35,7 @@ impl FromRef<Service> for App {
     }
 }
 
-/// The routes of this function, keeping up to `cache_bytes` of memories warm.
+/// Returns the routes of this function, which keep up to `cache_bytes` of memories warm.
 pub fn router(app: App, cache_bytes: usize) -> Router {
     let memories = || {
         post(write::create_memories)

@@ -1,4 +1,4 @@
-//! `POST /v4/memories/list`.
+//! `POST /v4/memories/list`: lists memories.
 
 use std::cmp::Reverse;
 
@@ -16,9 +16,9 @@ use serde_json::Value;
 use crate::Service;
 use crate::room::{Held, Room};
 
-/// Memories a page, when the request does not say.
+/// The number of memories on a page if the request does not set a limit.
 const DEFAULT_LIMIT: usize = 10;
-/// The most memories a page. Contract.
+/// The most memories on a page. Part of the API.
 const MAX_LIMIT: usize = 1100;
 
 #[derive(Debug, Default, Deserialize)]
@@ -52,9 +52,11 @@ pub(crate) async fn list_memories(
         request.container_tag.as_deref(),
         request.container_tags.as_deref(),
     )?;
+
     if scope.tags.is_empty() && tenant.confined_to().is_none() {
         return Err(Error::invalid_field("containerTags", "name at least one container").into());
     }
+
     let filter = request
         .filters
         .as_ref()
@@ -62,6 +64,7 @@ pub(crate) async fn list_memories(
         .map(Filter::parse)
         .transpose()?;
     let (page, limit) = request.place()?;
+
     let mut parts: Vec<(_, Memories<()>)> = Vec::new();
     for id in containers(ctx, &tenant, &scope)
         .await?
@@ -71,10 +74,12 @@ pub(crate) async fn list_memories(
         let memories = service.ledgers.open(ctx, &tenant, &id).await?;
         parts.push((id, memories));
     }
+
     let room = Room {
         parts,
         now: ctx.clock.now(),
     };
+
     let admitted = |held: &Held<'_>| {
         filter
             .as_ref()
@@ -85,11 +90,13 @@ pub(crate) async fn list_memories(
         .filter(|held| held.memory.is_latest)
         .filter(admitted)
         .collect();
+
     request.sort(&mut found);
     let shown = found
         .iter()
         .skip((page - 1).saturating_mul(limit))
         .take(limit);
+
     let entry = |held: &Held<'_>| {
         MemoryEntry::new(
             held.ledger,
@@ -100,6 +107,7 @@ pub(crate) async fn list_memories(
         )
     };
     let memory_entries = shown.map(entry).collect();
+
     Ok(Json(ListResponse {
         memory_entries,
         pagination: Pagination::new(page, limit, found.len()),
@@ -107,7 +115,7 @@ pub(crate) async fn list_memories(
 }
 
 impl ListRequest {
-    /// The page and its size, checked.
+    /// Checks the number and the size of the page.
     fn place(&self) -> Result<(usize, usize)> {
         let (page, limit) = (self.page.unwrap_or(1), self.limit.unwrap_or(DEFAULT_LIMIT));
         if page == 0 {
@@ -119,7 +127,7 @@ impl ListRequest {
         Ok((page, limit))
     }
 
-    /// Sorts by the field that was asked for; equal times by what never changes.
+    /// Sorts by the requested field. Equal times are sorted by fields that never change.
     fn sort(&self, found: &mut [Held<'_>]) {
         let field = self.sort.unwrap_or_default();
         let key = |memory: &Memory| -> (Timestamp, Timestamp, MemoryId) {

@@ -1,4 +1,5 @@
-//! `POST /v4/memories/forget-matching`: forgetting what a question finds, or many memories by their ids.
+//! `POST /v4/memories/forget-matching`: forgets the memories that a question finds, or many
+//! memories by their ids.
 
 use std::collections::BTreeMap;
 
@@ -14,13 +15,13 @@ use crate::fields::{container_tag, reason};
 use crate::forget::{Doomed, forget};
 use crate::room::{Held, Room};
 
-/// The most characters of a question. Contract.
+/// The most characters of a question. Part of the API.
 const MAX_QUERY_CHARS: usize = 2_000;
-/// The most ids of a request, and the most memories that a question forgets. Contract.
+/// The most ids of a request, and the most memories that a question forgets. Part of the API.
 const MAX_MEMORIES: usize = 500;
-/// How many memories a question forgets at most, when the request does not say. Contract.
+/// The most memories that a question forgets if the request does not set a limit. Part of the API.
 const DEFAULT_MEMORIES: usize = 100;
-/// How similar they are at least, when the request does not say. Contract.
+/// The lowest similarity of a match if the request does not set a threshold. Part of the API.
 const DEFAULT_THRESHOLD: f32 = 0.5;
 
 #[derive(Debug, Default, Deserialize)]
@@ -51,7 +52,7 @@ pub(crate) struct MatchingResponse {
     forgotten: Option<Vec<Candidate>>,
 }
 
-/// A memory and how well it fits; 1 for one that was named.
+/// A memory and its score, which is 1 for a memory that was named.
 #[derive(Debug, Serialize)]
 pub(crate) struct Candidate {
     id: MemoryId,
@@ -59,7 +60,7 @@ pub(crate) struct Candidate {
     score: f32,
 }
 
-/// What is to be forgotten, checked.
+/// The checked target of a request.
 enum Wanted<'a> {
     Query {
         text: &'a str,
@@ -153,7 +154,7 @@ impl MatchingRequest {
     }
 }
 
-/// The memories with these ids that are not forgotten, each once.
+/// Returns the memories with these ids that are not forgotten, each once.
 fn named(room: &Room, ids: &[String]) -> Result<Vec<(Candidate, Doomed)>> {
     let known: BTreeMap<&MemoryId, Held<'_>> = ids
         .iter()
@@ -177,7 +178,7 @@ fn named(room: &Room, ids: &[String]) -> Result<Vec<(Candidate, Doomed)>> {
     Ok(live)
 }
 
-/// The memories that a question finds, the most similar first.
+/// Returns the memories that a question finds, the most similar first.
 fn similar(
     room: &Room<ContainerIndex>,
     text: &str,

@@ -1,4 +1,4 @@
-//! The memories behind one container tag, and how a request names them.
+//! The memories behind one container tag, and the lookup of those that a request names.
 
 use domain::usecase::{existing_container, writable_container};
 use domain::{
@@ -13,12 +13,12 @@ use crate::fields::Target;
 
 /// The memories of a container as they are at one moment.
 pub(crate) struct Room<I = ()> {
-    /// One for each physical container.
+    /// One entry for each physical container.
     pub(crate) parts: Vec<(ContainerId, Memories<I>)>,
     pub(crate) now: Timestamp,
 }
 
-/// A memory and where it is.
+/// A memory with its container and ledger.
 #[derive(Clone, Copy)]
 pub(crate) struct Held<'a> {
     pub(crate) container: &'a ContainerId,
@@ -27,14 +27,15 @@ pub(crate) struct Held<'a> {
 }
 
 impl Held<'_> {
-    /// When the memory was last said, which may be in the future: dates are the caller's.
+    /// Returns the time of the memory's last statement. It may be in the future, because callers
+    /// choose the dates.
     pub(crate) fn last_said(&self) -> Timestamp {
         self.ledger.last_said(self.memory)
     }
 }
 
 impl Room {
-    /// Opens the container behind a tag, which must exist.
+    /// Opens the container behind a tag. The container has to exist.
     pub(crate) async fn open(
         service: &Service,
         tenant: &Tenant,
@@ -44,7 +45,8 @@ impl Room {
         Self::of(&service.app, &service.ledgers, tenant, container).await
     }
 
-    /// As [`Room::open`], to change something in it: not while it is merged.
+    /// Opens the container as [`Room::open`] does, to change something in it. A container cannot be
+    /// changed while it is being merged.
     pub(crate) async fn open_to_write(
         service: &Service,
         tenant: &Tenant,
@@ -56,7 +58,7 @@ impl Room {
 }
 
 impl<I: MemoryIndex> Room<I> {
-    /// The memories of a container, from these warm ones.
+    /// Returns the memories of a container, read through `cache`.
     pub(crate) async fn of(
         app: &App,
         cache: &Cache<Memories<I>>,
@@ -75,7 +77,7 @@ impl<I: MemoryIndex> Room<I> {
         })
     }
 
-    /// Every version of every memory.
+    /// Returns every version of every memory.
     pub(crate) fn memories(&self) -> impl Iterator<Item = Held<'_>> {
         self.parts.iter().flat_map(|(container, memories)| {
             let ledger = memories.ledger();
@@ -87,7 +89,7 @@ impl<I: MemoryIndex> Room<I> {
         })
     }
 
-    /// The memory with this id.
+    /// Returns the memory with this id.
     pub(crate) fn get(&self, id: &str) -> Option<Held<'_>> {
         let id = MemoryId::parse(id)?;
         self.parts.iter().find_map(|(container, memories)| {
@@ -100,7 +102,7 @@ impl<I: MemoryIndex> Room<I> {
         })
     }
 
-    /// What a document states, in the order of its text.
+    /// Returns the memories from a document, in the order of its text.
     pub(crate) fn stated_by(&self, document: &Document) -> Vec<Held<'_>> {
         let part = self
             .parts
@@ -115,11 +117,11 @@ impl<I: MemoryIndex> Room<I> {
                 memory,
             })
         });
-
         stated.collect()
     }
 
-    /// The memory that a request names, which is neither forgotten nor, by its content, an old version.
+    /// Returns the memory that a request names. It must not be forgotten or, if named by its
+    /// content, an old version.
     pub(crate) fn find(&self, target: Target<'_>) -> Result<Held<'_>> {
         let held = match target {
             Target::Id(id) => self.get(id),
@@ -128,13 +130,12 @@ impl<I: MemoryIndex> Room<I> {
                     .memories()
                     .filter(|held| held.memory.is_latest && held.memory.text == text)
                     .collect();
-                // What is live first; a forgotten one says that there is nothing left to do.
+                // Prefer a live memory. If there are only forgotten ones, the error says so.
                 saying
                     .sort_by_key(|held| (held.memory.is_forgotten(self.now), held.memory.said_at));
                 saying.first().copied()
             }
         };
-
         let held = held.ok_or(Error::NotFound("Memory"))?;
         if held.memory.is_forgotten(self.now) {
             return Err(Error::Conflict(format!(

@@ -1,4 +1,4 @@
-//! `PATCH /v4/memories`: a new version of a memory.
+//! `PATCH /v4/memories`: adds a new version of a memory.
 
 use axum::extract::State;
 use domain::usecase::act_on_memories;
@@ -14,10 +14,11 @@ use crate::Service;
 use crate::fields::{Target, TemporalContext, container_tag, content, forget_after, reason};
 use crate::room::{Held, Room};
 
-/// The same correction within this time is a client's retry.
+/// The time in seconds within which the same correction counts as a client's retry.
 const REPEAT_SECONDS: i64 = 120;
 
-/// Whatever is absent is taken over from the version before; `null` clears it.
+/// The fields of the new version. Absent fields are taken from the version before, and `null`
+/// clears a field.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct UpdateRequest {
@@ -77,6 +78,7 @@ pub(crate) async fn update_memory(
         &actions(old.memory, version, room.now),
     )
     .await?;
+
     let now = Room::open(&service, &tenant, &tag).await?;
     let topic = &old.memory.topic;
     let made = now
@@ -86,14 +88,14 @@ pub(crate) async fn update_memory(
     let made = made.filter(|memory| {
         memory.sources.is_empty() && (&memory.text, memory.said_at) == (&wanted.0, wanted.1)
     });
-
     let made = made
         .max_by_key(|memory| memory.version)
         .ok_or(PortError::Conflict)?;
+
     Ok(Json(UpdateResponse::new(made)))
 }
 
-/// What is to be different, checked.
+/// The checked fields of a correction.
 struct Correction {
     text: String,
     metadata: Patch<Metadata>,
@@ -125,7 +127,7 @@ impl UpdateRequest {
             now,
         };
 
-        // A wrong date is refused before anything is looked up.
+        // Refuse a wrong date before anything is looked up.
         correction
             .context
             .said_at()
@@ -135,11 +137,11 @@ impl UpdateRequest {
 }
 
 impl Correction {
-    /// The version that takes the memory's place.
+    /// Returns the version that replaces the memory.
     fn version(&self, old: Held<'_>) -> Statement {
         let memory = old.memory;
         let said_at = self.context.said_at().ok().flatten().unwrap_or(self.now);
-        // Versions stand in the order of their times.
+        // Versions are ordered by their times.
         let new = written(self.text.clone(), said_at.max(old.last_said()));
         let answers = new.topic.as_ref().filter(|_| topic_of_memory(old, &new));
         let mut forget = (memory.forget_after, memory.forget_reason.clone());
@@ -164,8 +166,8 @@ impl Correction {
         }
     }
 
-    /// Whether this very correction of `old` has made `new` a moment ago: the client asks again, because an answer was
-    /// lost.
+    /// Checks whether this very correction of `old` has just made `new`. If so, the client has
+    /// repeated it because the answer was lost.
     fn has_made(&self, new: &Memory, old: Held<'_>, now: Timestamp) -> bool {
         let version = self.version(old);
         let same = (&new.text, &new.metadata, new.forget_after)
@@ -176,7 +178,7 @@ impl Correction {
     }
 }
 
-/// The version after this one.
+/// Returns the version after this one.
 fn successor(old: Held<'_>) -> Option<&Memory> {
     let line = old.ledger.history(old.memory).into_iter();
     line.into_iter()
@@ -190,12 +192,13 @@ fn replaced(memory: &Memory) -> Error {
     ))
 }
 
-/// Whether a statement answers what the memory answers.
+/// Checks whether a statement belongs to the topic of the memory.
 fn topic_of_memory(old: Held<'_>, statement: &Statement) -> bool {
     topic_of(old.container, statement) == old.memory.topic
 }
 
-/// The correction. A conclusion is drawn again and again from what it follows from, so it is forgotten besides.
+/// Returns the edits that make the correction. An inference would be drawn again from its sources,
+/// so it is forgotten as well.
 fn actions(old: &Memory, version: Statement, at: Timestamp) -> Vec<MemoryAction> {
     let (memory, topic) = (old.id.clone(), old.topic.clone());
     let update = MemoryAction::Update {

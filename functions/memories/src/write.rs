@@ -1,4 +1,4 @@
-//! `POST /v4/memories`: memories in a client's own words.
+//! `POST /v4/memories`: adds memories in a client's own words.
 
 use axum::extract::State;
 use domain::usecase::{writable_container, write_memories};
@@ -12,9 +12,10 @@ use serde_json::{Map, Value};
 use crate::Service;
 use crate::fields::{TemporalContext, container_tag, content, forget_after, reason};
 
-/// The most memories of one request. Contract.
+/// The most memories of one request. Part of the API.
 const MAX_MEMORIES: usize = 100;
-/// The same memories within this time may be a client's retry. Contract: 2 minutes.
+/// The time in seconds within which the same memories may be a client's retry: 2 minutes. Part of
+/// the API.
 const REPEAT_SECONDS: i64 = 120;
 
 #[derive(Debug, Default, Deserialize)]
@@ -86,12 +87,11 @@ pub(crate) async fn create_memories(
         .await?;
     let memories = sent.places.iter().map(|place| {
         let memory = stated_at(after.ledger(), &document.id, sent.statements[*place].start);
-        // It was deleted in this moment.
+        // The memory has just been deleted.
         memory
             .map(CreatedMemory::new)
             .ok_or_else(|| PortError::Conflict.into())
     });
-
     let memories = memories.collect::<Result<Vec<CreatedMemory>>>()?;
     Ok((
         StatusCode::CREATED,
@@ -104,11 +104,11 @@ pub(crate) async fn create_memories(
 
 /// The memories of a request.
 struct Sent {
-    /// Each once.
+    /// The statements, each once.
     statements: Vec<Statement>,
-    /// Whether the request says when they were said.
+    /// Set for each statement whose time the request gives.
     dated: Vec<bool>,
-    /// Which statement each memory of the request is.
+    /// The index of the statement for each memory of the request.
     places: Vec<usize>,
     now: Timestamp,
 }
@@ -129,7 +129,8 @@ impl Sent {
             now,
         };
 
-        // They lie in the text of their document one after the other, a line break between them.
+        // The memories form the text of their document, one after the other with a line break
+        // between them.
         let mut start = 0;
         for (place, new) in memories.iter().enumerate() {
             let mut statement = new
@@ -152,8 +153,9 @@ impl Sent {
         Ok(sent)
     }
 
-    /// The document of a moment ago that has the same memories, all of them still there: a retry is then the same
-    /// request, though memories without a date were said a moment earlier.
+    /// Returns the recent document with the same memories, if all of them still exist. This
+    /// recognizes a retry, even though memories without a date have an earlier time in the first
+    /// request.
     fn repeated<'a>(&self, ledger: &'a Ledger) -> Option<&'a Told> {
         let since = self.now.plus_seconds(-REPEAT_SECONDS).as_millis();
         ledger
@@ -212,7 +214,7 @@ impl NewMemory {
     }
 }
 
-/// The error with the place of the memory in the request before it.
+/// Adds the position of the memory in the request to an error.
 fn in_memory(place: usize, error: Error) -> Error {
     let Error::Invalid {
         message,
@@ -234,7 +236,7 @@ fn in_memory(place: usize, error: Error) -> Error {
     }
 }
 
-/// The memory that the statement of a document has become part of.
+/// Returns the memory that contains this statement of a document.
 fn stated_at<'a>(ledger: &'a Ledger, document: &DocumentId, start: usize) -> Option<&'a Memory> {
     let is_here = |source: &memory::Support| source.document == *document && source.start == start;
     ledger

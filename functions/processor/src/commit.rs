@@ -1,20 +1,20 @@
-//! The commit: processed documents of one container enter its index together, in one transaction.
+//! Adds processed documents of one container to its index, in one transaction.
 
 use domain::ports::Committed;
 use domain::usecase::after_commit;
 use domain::{Change, ContainerId, Ctx, DocumentId, PortError, Result, Revision, Status, Tenant};
 
-/// How often a commit is tried against concurrent ones. The queue delivers one batch of a container at a time, so only
-/// deletions and messages that came twice compete.
+/// The most attempts at a commit that competes with others. The queue delivers one batch of a
+/// container at a time, so only deletions and duplicate messages compete.
 const ATTEMPTS: usize = 20;
 
-/// Commits those of the revisions that are processed and still wanted.
+/// Commits the revisions among `members` that are processed and still wanted.
 ///
-/// Safe to repeat: a committed document is no longer `indexing`, and the transaction holds only while the log and every
-/// document are as they were read.
+/// Safe to repeat: a committed document is no longer `indexing`, and the transaction succeeds only
+/// while the log and every document are as they were read.
 ///
 /// # Errors
-/// What may pass; nothing was committed then.
+/// Temporary errors, in which case nothing was committed.
 pub(crate) async fn commit(
     ctx: &Ctx,
     tenant: &Tenant,

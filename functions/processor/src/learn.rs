@@ -1,4 +1,5 @@
-//! From a document's text to what it states, by the operator's model where there is one, and by rules.
+//! Extracts the statements of a document's text, by the operator's model if there is one, and by
+//! rules.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -19,25 +20,27 @@ use tracing::warn;
 use crate::provenance::sender;
 use crate::read::Text;
 
-/// How long the model may take for one part of a document, tries and pauses included.
+/// The time that the model has for one part of a document, including attempts and pauses.
 const PART_WITHIN: Duration = Duration::from_secs(30);
-/// How long it may take for all of a document: with a slow page and a slow parser before it, less than a worker has.
+/// The time that the model has for the whole document. Even after a slow page and a slow parser, it
+/// ends before the worker's time does.
 const ALL_WITHIN: Duration = Duration::from_secs(45);
-/// How many parts of a document are asked about at a time.
+/// The number of parts of a document that are sent to the model at a time.
 const PARALLEL: usize = 4;
 
-/// The most statements of a document: every reader of its container holds them in memory.
+/// The most statements of a document, because every reader of its container holds them in memory.
 const MAX_STATEMENTS: usize = 20_000;
 
-/// What processing has learned: statements to store, and who found them.
+/// The statements to store, with a record of their extraction.
 pub(crate) struct Lesson {
     pub(crate) statements: Vec<Statement>,
     pub(crate) learned: Learned,
 }
 
-/// Finds what a document states; nothing is looked for in one that is for chunks only, or lies outside the folders that its
-/// container learns from. A statement that `known` has word
-/// for word keeps the time at which it was first said, so that processing a document again makes nothing newer.
+/// Extracts the statements of a document. Returns `None` for a document that is processed into
+/// chunks only, or that lies outside the folders from which its container learns. A statement that
+/// `known` has word for word keeps the time at which it was first said, so that processing a
+/// document again makes nothing newer.
 ///
 /// # Errors
 /// Those of the ports.
@@ -112,8 +115,9 @@ pub(crate) async fn learn(
     }))
 }
 
-/// The memories of a document that a client wrote as memories, and whose text is still that: they are not in the text, so
-/// they are kept, from the document's date if that was set since.
+/// Returns the statements of a document that a client wrote as memories, if its text has not
+/// changed since. They cannot be found in the text, so they are kept. If the document has been
+/// given a date since, they take it.
 fn written(document: &Document, known: Option<&Statements>) -> Option<Lesson> {
     let served = document
         .indexed
@@ -137,7 +141,7 @@ fn written(document: &Document, known: Option<&Statements>) -> Option<Lesson> {
     })
 }
 
-/// What `Learned::extractor` says.
+/// Returns the value of `Learned::extractor`.
 fn name(extractor: Extractor) -> &'static str {
     match extractor {
         Extractor::BuiltIn => "builtin",
@@ -146,8 +150,8 @@ fn name(extractor: Extractor) -> &'static str {
     }
 }
 
-/// Asks the model about every part of the source. No memories of other documents are shown to it: what a document states
-/// must not depend on when it was processed.
+/// Asks the model about every part of the source. The model sees no memories of other documents,
+/// because the statements of a document must not depend on when it was processed.
 async fn ask(models: &Models, source: &Source<'_>, guidance: Option<&str>) -> Outcome {
     let requests = prompt(source, guidance, &[]);
     let (schema, end) = (schema(), Instant::now() + ALL_WITHIN);
@@ -185,8 +189,8 @@ fn fallback(error: &AnswerError) -> Fallback {
     }
 }
 
-/// The text as the extractor takes it: a conversation turn by turn, and what is passed on in it apart, unless the caller
-/// says whose it is.
+/// Prepares the text for the extractor: a conversation is divided into its turns, and quoted text
+/// is separated unless the caller has set its provenance.
 fn source<'a>(document: &Document, text: &'a Text, authorship: &Authorship) -> Source<'a> {
     let said_at = document
         .document_date
@@ -198,7 +202,8 @@ fn source<'a>(document: &Document, text: &'a Text, authorship: &Authorship) -> S
             .flatten()
             .and_then(person)
             .filter(|_| !trust.is_own());
-        // The headers of a trusted mail are not its words, and would show it to be somebody else's.
+        // The headers of a trusted mail are not the user's words, and would make it look like
+        // somebody else's mail.
         let headers = match sender(document, text) {
             Some(_) if trust.is_own() => text.text.find("\n\n").unwrap_or_default(),
             _ => 0,
@@ -241,7 +246,7 @@ fn source<'a>(document: &Document, text: &'a Text, authorship: &Authorship) -> S
     for (turn, place) in &text.turns {
         let begin = byte_of(place.start);
         let paragraph = text.text.get(begin..byte_of(place.end)).unwrap_or_default();
-        // A paragraph begins with who speaks.
+        // A paragraph begins with the name of the speaker.
         let (name, words) = paragraph.split_once(": ").unwrap_or(("", paragraph));
         let before = if name.is_empty() {
             0
@@ -279,7 +284,8 @@ fn source<'a>(document: &Document, text: &'a Text, authorship: &Authorship) -> S
     Source { passages, trust }
 }
 
-/// Who speaks. Both sides of a chat between people come as `user` and `assistant`; a name tells that it is one.
+/// Returns the role of a speaker. Both sides of a chat between people come as `user` and
+/// `assistant`, but an assistant with a person's name is a user.
 fn role(role: &str, name: Option<&str>) -> Role {
     let is_machine = |name: &str| {
         let name = name.to_lowercase();

@@ -1,5 +1,6 @@
-//! From bytes to text to chunks to vectors to the index, in two steps that may each run twice:
-//! processing, many in parallel, and the commit, one batch at a time per container.
+//! Turns bytes into text, chunks, vectors and index entries, in two steps: processing, with many
+//! documents in parallel, and the commit, with one batch at a time for each container. Both steps
+//! may safely run twice.
 
 mod commit;
 mod learn;
@@ -23,25 +24,25 @@ use tracing::{error, warn};
 pub use prepare::WINDOW_CHARS;
 pub use read::Readers;
 
-/// How often a document is begun before it ends as `failed`.
+/// The number of times that processing a document may begin before the document ends as `failed`.
 pub const MAX_ATTEMPTS: u32 = 5;
 
 /// The worker behind the queues `process` and `commit.fifo`.
 pub struct Processor {
     ctx: Ctx,
     readers: Readers,
-    /// How many documents of a batch are begun at a time. A parser's time is limited by the wall clock, so it must not
-    /// share its processor with many others.
+    /// The number of documents of a batch that are processed at a time. The time of a parser is
+    /// limited by the wall clock, so it must not share its processor with many others.
     parallel: usize,
 }
 
-/// The commits of one container in a batch.
+/// The key of the commits of one container in a batch.
 type Group = (OrgId, ContainerId);
-/// A commit of a batch: the place of its message, and what it is about.
+/// A commit in a batch: the position of its message, its document and its revision.
 type Member = (usize, DocumentId, Revision);
 
 impl Processor {
-    /// A worker that reads content by these readers.
+    /// Returns a worker that reads content with `readers`.
     pub fn new(ctx: Ctx, readers: Readers) -> Self {
         let parallel = available_parallelism().map_or(1, |cores| cores.get().div_ceil(2));
         Self {
@@ -58,15 +59,18 @@ impl Worker for Processor {
         let mut outcomes = vec![Outcome::Retry; batch.len()];
         let (mut single, mut groups) =
             (Vec::new(), BTreeMap::<Group, (Tenant, Vec<Member>)>::new());
+
         for (i, delivery) in batch.iter().enumerate() {
             let Some(envelope) = Envelope::parse(&delivery.body) else {
-                // It stays until it ends in the dead-letter queue, where a person can look at it.
+                // The message is retried until it reaches the dead-letter queue, where a person can
+                // look at it.
                 error!(
                     queue.message_bytes = delivery.body.len(),
                     "a message is not one of ours"
                 );
                 continue;
             };
+
             let tenant = envelope.tenant();
             match envelope.job {
                 Job::ProcessV1 { document, revision } => {
@@ -91,12 +95,14 @@ impl Worker for Processor {
                 }
             }
         }
+
         let processed = single
             .into_iter()
             .map(|(i, tenant, document, revision)| async move {
                 let work =
                     process::process(&self.ctx, &self.readers, &tenant, &document, &revision);
-                // A panic on one document is not the others' fault; its attempts are counted, so it ends as `failed`.
+                // A panic on one document must not affect the others. Attempts are counted, so the
+                // document ends as `failed`.
                 let result = AssertUnwindSafe(work).catch_unwind().await;
                 (
                     i,
@@ -109,6 +115,7 @@ impl Worker for Processor {
         while let Some((i, result)) = processed.next().await {
             outcomes[i] = outcome(result, "process a document");
         }
+
         for ((_, container), (tenant, members)) in groups {
             let documents: Vec<_> = members
                 .iter()
@@ -118,6 +125,7 @@ impl Worker for Processor {
             let result = outcome(committed, "commit to a container");
             members.iter().for_each(|(i, ..)| outcomes[*i] = result);
         }
+
         outcomes
     }
 }

@@ -1,4 +1,4 @@
-//! The pure middle of processing: text to chunks to vectors.
+//! The pure part of processing: turns text into chunks, and chunks into vectors.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -10,18 +10,21 @@ use retrieval::{Embedder, StaticEmbedder};
 
 use crate::read::Text;
 
-/// The most characters of a window of turns: six turns of a chat mostly fit. Smaller windows lose evidence, larger ones
-/// return more than 2,000 tokens in ten results (`bench recall`).
+/// The most characters of a window of turns: most windows fit six turns of a chat. Smaller windows
+/// lose evidence, and larger ones return more than 2,000 tokens in ten results (`bench recall`).
 pub const WINDOW_CHARS: usize = 1200;
 
-/// Canonical text to chunks. The size that the organization has set applies to every kind of content.
+/// Divides canonical text into chunks. If the organization has set a chunk size, it applies to
+/// every kind of content.
 pub(crate) fn cut(text: &Text, settings: &Settings) -> Vec<Chunk> {
     let set = settings
         .chunk_size
         .map(|size| ChunkOptions::for_chunk_size(i64::from(size)));
+
     if text.turns.is_empty() {
         return content::chunk(&text.text, text.format, &set.unwrap_or_default());
     }
+
     let windows = || ChunkOptions {
         target_chars: WINDOW_CHARS,
         ..ChunkOptions::default()
@@ -30,19 +33,20 @@ pub(crate) fn cut(text: &Text, settings: &Settings) -> Vec<Chunk> {
     content::chunk_conversation(&text.text, &places, &set.unwrap_or_else(windows))
 }
 
-/// What processing makes of a text, and how many vectors had to be computed for it.
+/// The pack of a text, and the number of vectors that had to be computed for it.
 pub(crate) struct Prepared {
     pub(crate) pack: Pack,
     pub(crate) embedded: usize,
 }
 
-/// Chunks to vectors, each of its own text. A chunk that `known` has, word for word, keeps its vector.
+/// Embeds each chunk by its own text. A chunk that `known` has word for word keeps its vector.
 pub(crate) fn embed(text: &Text, chunks: Vec<Chunk>, known: Option<&Pack>) -> Prepared {
     let model = StaticEmbedder.model_id().to_owned();
     let known = known
         .filter(|known| known.model == model)
         .map(vectors)
         .unwrap_or_default();
+
     let mut embedded = 0;
     let speakers = speakers(&text.turns);
     let mut pack_chunk = |chunk: Chunk| {
@@ -82,13 +86,13 @@ pub(crate) fn embed(text: &Text, chunks: Vec<Chunk>, known: Option<&Pack>) -> Pr
     }
 }
 
-/// The vectors of a pack by the text that they are of.
+/// Returns the vectors of a pack by the texts of their chunks.
 fn vectors(pack: &Pack) -> HashMap<&str, &[i8]> {
     let vectors = pack.chunks.iter().map(|chunk| chunk.vector.as_slice());
     pack.chunk_texts().into_iter().zip(vectors).collect()
 }
 
-/// The day of the first of some turns.
+/// Returns the day of the first turn that has one.
 fn date_of(turns: &[(Turn, Range<usize>)]) -> Option<String> {
     turns
         .iter()
@@ -96,14 +100,17 @@ fn date_of(turns: &[(Turn, Range<usize>)]) -> Option<String> {
         .map(|at| at.long_date())
 }
 
-/// The names of those who speak, in the order of their first turn: on every chunk, so not more than a few.
+/// Returns the names of the speakers, in the order of their first turns. They are repeated on every
+/// chunk, so there are only a few.
 fn speakers(turns: &[(Turn, Range<usize>)]) -> Option<String> {
     const MOST: usize = 12;
+
     let mut names: Vec<&str> = Vec::new();
     for name in turns.iter().filter_map(|(turn, _)| turn.name.as_deref()) {
         if names.len() < MOST && !names.contains(&name) {
             names.push(name);
         }
     }
+
     (!names.is_empty()).then(|| names.join(", "))
 }

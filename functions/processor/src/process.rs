@@ -1,4 +1,4 @@
-//! Processing one revision: bytes to a pack, and the request to commit it.
+//! Processes one revision: turns its bytes into a pack, and requests its commit.
 
 use domain::Authorship;
 use domain::BlobRef;
@@ -19,22 +19,27 @@ use crate::prepare::{self, Prepared};
 use crate::provenance::authorship;
 use crate::read::{ReadError, Readers, Text};
 
-/// How long a worker has a document for itself: longer than the 120 seconds after which its function is ended, so that a
-/// slow page and a slow parser are not begun twice.
+/// The length in seconds of the lease on a document. It is longer than the 120 seconds after which
+/// the worker's function is ended, so that a slow page and a slow parser are not started twice.
 const LEASE_SECONDS: i64 = 150;
 const _: () = assert!(
     sandbox::WALL_TIME.as_secs() < LEASE_SECONDS as u64,
     "a parser outlives its lease"
 );
-/// The most chunks of a document: far more than any book, and few enough for the memory of a function.
+/// The most chunks of a document: far more than any book has, and few enough for the memory of a
+/// function.
 const MAX_CHUNKS: usize = 100_000;
-/// Stages that would last less than a few milliseconds are not written: each write costs, and nobody could see them.
+/// The length of text in characters above which the stages of processing are written. For shorter
+/// texts they would last less than a few milliseconds, which nobody could see, and each write
+/// costs.
 const VISIBLE_STAGE_CHARS: usize = 32 * 1024;
 
-/// Processes a revision unless it is no longer wanted, another worker has it, or it is already processed.
+/// Processes a revision, unless it is no longer wanted, leased by another worker, or already
+/// processed.
 ///
 /// # Errors
-/// What may pass: the message then comes again. What cannot pass ends the document as `failed`.
+/// Temporary errors, after which the message is delivered again. A permanent failure ends the
+/// document as `failed` and returns `Ok`.
 pub(crate) async fn process(
     ctx: &Ctx,
     readers: &Readers,
@@ -51,7 +56,7 @@ pub(crate) async fn process(
         return Ok(());
     };
 
-    // While it only waits for its file, every restart of a server looks for that.
+    // While a document only waits for its file, every restart of a server counts as an attempt.
     let waits = document.body.awaited_until.is_some_and(|until| until > now);
     if document.attempts > MAX_ATTEMPTS && !waits {
         let message = format!("processing was begun {MAX_ATTEMPTS} times and never finished");
@@ -66,14 +71,15 @@ pub(crate) async fn process(
     }
 
     let Some(tag) = present_tag(ctx, tenant, &document).await? else {
-        // Its container was deleted, and the purge takes the document.
+        // The container was deleted, and the purge removes the document.
         return Ok(());
     };
 
     document.tag = tag;
     let result = run(ctx, readers, tenant, &mut document).await;
     if result.is_err() {
-        // Another try may begin at once instead of after the lease; if this fails too, it begins after the lease.
+        // Another worker may start at once instead of after the lease. If it fails too, the next
+        // one starts after the lease.
         let soon = ctx.clock.now().plus_seconds(LEASE_SECONDS);
         ctx.documents
             .postpone(tenant, id, revision, soon)
@@ -97,8 +103,9 @@ async fn run(ctx: &Ctx, readers: &Readers, tenant: &Tenant, document: &mut Docum
         {
             return Ok(());
         }
-        // It was processed before and its commit got lost, perhaps with a worker whose unfinished message still holds
-        // up the container's queue. The commit is safe outside its queue, so this one does not wait there.
+        // The document was processed before but its commit was lost, perhaps with a worker whose
+        // unfinished message still blocks the container's queue. The commit is safe outside of its
+        // queue, so do not wait for it.
         return commit(
             ctx,
             tenant,
@@ -181,15 +188,17 @@ async fn run(ctx: &Ctx, readers: &Readers, tenant: &Tenant, document: &mut Docum
         .await?)
 }
 
-/// Ends work on a document whose bytes are not there.
+/// Ends the processing of a document whose bytes do not exist.
 async fn without_body(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<()> {
     let Some(until) = document.body.awaited_until else {
-        // Nothing is written if the document was deleted or replaced since the claim.
+        // Nothing is written if the document was deleted or replaced since this worker took the lease.
         return fail_damaged(ctx, tenant, document).await;
     };
+
     if until > ctx.clock.now() {
         return wait_for_file(ctx, tenant, document, until).await;
     }
+
     let message = "The file was not uploaded in time; ask for a new upload form.".to_owned();
     fail(ctx, tenant, document, FailureCode::UploadMissing, message).await
 }
@@ -199,7 +208,8 @@ async fn fail_damaged(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result
     fail(ctx, tenant, document, FailureCode::Damaged, message).await
 }
 
-/// Puts a document back whose file has not arrived yet; its arrival sends it again, or else its time does.
+/// Puts back a document whose file has not arrived. The document is sent again when the file
+/// arrives, or when the time for it is over.
 async fn wait_for_file(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -208,7 +218,7 @@ async fn wait_for_file(
 ) -> Result<()> {
     let overdue_at = until.plus_seconds(OVERDUE_AFTER_SECONDS);
     ctx.documents.wait_on(tenant, document, overdue_at).await?;
-    // It may have arrived while this worker held the document, and its message found it taken.
+    // The file may have arrived while this worker held the lease, so that its message was ignored.
     let body = ctx
         .blobs
         .read(tenant, std::slice::from_ref(&document.body.blob))
@@ -223,8 +233,8 @@ async fn wait_for_file(
     Ok(())
 }
 
-/// The pack and the statements that search serves of the document; what is unchanged in them is taken over. What cannot be
-/// read is made anew.
+/// Returns the pack and the statements that search currently serves for the document, to reuse what
+/// has not changed. Whatever cannot be read is computed again.
 async fn served(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -270,8 +280,9 @@ async fn advance(ctx: &Ctx, tenant: &Tenant, document: &Document, status: Status
         .await?)
 }
 
-/// Stores what was made of the document, then records it. The paths belong to the revision and the content follows from
-/// the bytes, so doing it again changes nothing.
+/// Stores the results of processing, and then records them. Returns `false` if the revision is no
+/// longer wanted. The paths belong to the revision and the contents follow from its bytes, so a
+/// repetition changes nothing.
 async fn store(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -341,9 +352,9 @@ async fn store_lesson(
     Ok(learned)
 }
 
-/// Deletes what was made of a revision that nobody wants any more: the document was deleted or replaced meanwhile, and
-/// whoever did that may have purged before this was stored. What the document names, or may still come to name, stays:
-/// a worker that was delivered the same message, only faster, has recorded it.
+/// Deletes the results of a revision that is no longer wanted: the document was deleted or replaced
+/// meanwhile, and the purge may have run before the results were stored. Blobs stay if the document
+/// refers to them or may still do so: a faster worker with the same message may have recorded them.
 async fn discard(ctx: &Ctx, tenant: &Tenant, document: &Document, made: &Extracted) -> Result<()> {
     let now = ctx
         .documents

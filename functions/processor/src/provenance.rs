@@ -1,4 +1,5 @@
-//! Whose words a document is: what the caller says of it, else what it is.
+//! Determines the authorship of a document: from the caller's declaration, or else from the kind of
+//! document.
 
 use domain::connection::Provider;
 use domain::settings::TrustedSources;
@@ -8,8 +9,9 @@ use remote::parse_page_url;
 
 use crate::read::Text;
 
-/// Whose words a document is. What the caller says counts; else a conversation and plain text are the user's own, and
-/// mails, pages, files and items of connections are somebody else's, unless the organization trusts their source.
+/// Returns the authorship of a document. A declaration of the caller counts first. Otherwise
+/// conversations and plain text are the user's own words, and mails, pages, files and items of
+/// connections are somebody else's, unless the organization trusts their source.
 pub(crate) fn authorship(document: &Document, text: &Text, settings: &Settings) -> Authorship {
     let plain = match document.body.form {
         BodyForm::Conversation => Trust::User,
@@ -40,7 +42,8 @@ pub(crate) fn authorship(document: &Document, text: &Text, settings: &Settings) 
     }
 }
 
-/// Where somebody else's words were read; none for what is the user's own by its form.
+/// Returns the place where somebody else's words were read, or `None` if the document's form makes
+/// it the user's own.
 fn read_in(document: &Document, text: &Text) -> Option<Attribution> {
     let title = document.shown_title().or(text.title.as_deref());
     let url = document.url.as_deref();
@@ -64,7 +67,7 @@ fn read_in(document: &Document, text: &Text) -> Option<Attribution> {
     }
 }
 
-/// The sender of a mail, as far as it names one; none for what is no mail.
+/// Returns `None` if the document is not a mail, and otherwise its sender, if it names one.
 pub(crate) fn sender<'a>(document: &Document, text: &'a Text) -> Option<Option<&'a str>> {
     match document.body.form {
         _ if text.format == content::Format::Email => {
@@ -83,16 +86,16 @@ fn is_trusted(trusted: &TrustedSources, document: &Document, text: &Text) -> boo
     let by_sender = sender(document, text)
         .flatten()
         .is_some_and(|from| trusted.trusts_sender(from));
-    // A page that was fetched is one of the host that it was led to in the end.
+    // A fetched page belongs to the host at the end of all redirects.
     let address = match document.body.form {
         BodyForm::Url => text.address.as_deref(),
         BodyForm::File { .. } | BodyForm::Text | BodyForm::Conversation => {
             document.origin.as_ref().and(document.url.as_deref())
         }
     };
-
     let host = address
         .and_then(parse_page_url)
         .and_then(|url| url.host_str().map(str::to_owned));
+
     by_connection || by_sender || host.is_some_and(|host| trusted.trusts_host(&host))
 }

@@ -1,4 +1,4 @@
-//! From a document's body to its canonical text, by whatever reads that kind of content.
+//! Extracts the canonical text of a document's body, with a reader for each kind of content.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,7 +11,8 @@ use remote::{FetchError, FetchErrorKind, Fetcher, ModelError, Models};
 use sandbox::{Sandbox, SandboxError};
 use tracing::{info, warn};
 
-/// What reads content: parsers behind a wall, pages of the internet, models for pictures and sound.
+/// The readers of content: sandboxed parsers, a fetcher of web pages, and models for pictures and
+/// sound.
 #[derive(Clone)]
 pub struct Readers {
     /// Runs the parsers.
@@ -22,24 +23,24 @@ pub struct Readers {
     pub models: Models,
 }
 
-/// A document's canonical text, what shapes its chunks, and what it says about itself.
+/// A document's canonical text, the data that shapes its chunks, and its own properties.
 pub(crate) struct Text {
     pub(crate) text: String,
     pub(crate) format: Format,
     pub(crate) kind: DocumentType,
     pub(crate) title: Option<String>,
     pub(crate) properties: BTreeMap<String, String>,
-    /// The address of a page that was fetched, after all redirects.
+    /// The address of a fetched page, after all redirects.
     pub(crate) address: Option<String>,
-    /// The turns of a conversation and their places in the text, in characters.
+    /// The turns of a conversation and their positions in the text, in characters.
     pub(crate) turns: Vec<(Turn, Range<usize>)>,
 }
 
-/// Why there is no text.
+/// The reason why there is no text.
 pub(crate) enum ReadError {
-    /// For good: the document has failed.
+    /// A permanent failure: the document ends as `failed`.
     Failed(Failure),
-    /// Perhaps next time.
+    /// A temporary failure.
     Unavailable(PortError),
 }
 
@@ -57,7 +58,7 @@ impl ReadError {
 }
 
 impl Readers {
-    /// Says what stands around the parsers, to be called once at the start of a process.
+    /// Logs the isolation of the parsers. Call it once, when a process starts.
     pub async fn log_walls(&self) {
         match self.sandbox.walls().await {
             Ok(Some(walls)) if walls.are_complete() => {
@@ -65,7 +66,7 @@ impl Readers {
             }
             Ok(Some(walls)) => warn!(%walls, "parsers run in child processes: {walls}"),
             Ok(None) => {}
-            // The first document that needs one will fail, and tell its sender.
+            // The first document that needs a parser will fail and report this to its sender.
             Err(error) => {
                 let error: &dyn std::error::Error = &error;
                 warn!(error, "cannot start a child process for parsers");
@@ -73,7 +74,7 @@ impl Readers {
         }
     }
 
-    /// Reads a body.
+    /// Reads the body of a document.
     pub(crate) async fn read(&self, document: &Document, body: &Bytes) -> Result<Text, ReadError> {
         match &document.body.form {
             BodyForm::Conversation => read_turns(body),
@@ -86,6 +87,7 @@ impl Readers {
                 let mut text = self
                     .read_bytes(body, name.as_deref(), declared.as_deref())
                     .await?;
+
                 let of_drive = declared
                     .as_deref()
                     .and_then(DocumentType::declared_of_drive);
@@ -148,7 +150,7 @@ impl Readers {
             }
         };
 
-        // What a model says is content from outside as well.
+        // The answer of a model is untrusted content as well.
         let said = marked(said.map_err(of_model)?.as_bytes());
         let text = self.extract(&said, Some("description.md"), None).await?;
 
@@ -198,9 +200,9 @@ fn kind_of(format: Format) -> DocumentType {
     }
 }
 
-/// A text of a JSON field with what says that it is one: the byte order mark of UTF-8 in front, which keeps a text that
-/// begins like some file from being read as one, and no control characters, which would make it look like a binary file
-/// and are dropped from every text.
+/// Marks the text of a JSON field as text. A UTF-8 byte order mark in front keeps a text that
+/// begins like a certain file type from being read as one. Control characters, which would make it
+/// look like a binary file and are dropped from every text, are removed.
 fn marked(text: &[u8]) -> Vec<u8> {
     const MARK: &[u8] = b"\xEF\xBB\xBF";
     let kept = |byte: &u8| !byte.is_ascii_control() || byte.is_ascii_whitespace();
@@ -264,7 +266,7 @@ fn of_fetch(error: &FetchError) -> ReadError {
 fn of_model(error: ModelError) -> ReadError {
     match error {
         ModelError::Unavailable => ReadError::unavailable(error),
-        // An expired key or a wrong name of a model says nothing about the picture.
+        // An expired key or a wrong model name says nothing about the picture.
         ModelError::Refused(401 | 403 | 404) => {
             let message = format!(
                 "{error}; check RECOLLECT_MODEL_KEY and the names of the models, then retry"

@@ -1,4 +1,4 @@
-//! From a question to the chunks and memories that answer it, over every container in scope.
+//! Finds the chunks and memories that answer a question, over every container in scope.
 
 use domain::usecase::{Scope, containers, path_matches};
 use domain::{
@@ -11,7 +11,7 @@ use retrieval::{ContainerIndex, DocumentView, Embedder, Hit, Query, StaticEmbedd
 
 use crate::Recall;
 
-/// What to look for, in what.
+/// A question, and the restrictions on its answers.
 #[derive(Debug, Clone)]
 pub(crate) struct Question<'a> {
     pub(crate) text: &'a str,
@@ -19,28 +19,28 @@ pub(crate) struct Question<'a> {
     pub(crate) filepath: Option<String>,
     pub(crate) only_document: Option<&'a str>,
     pub(crate) limit: usize,
-    /// When it is asked: what has expired by then is not found.
+    /// The time of the question. Whatever has expired by then is not found.
     pub(crate) now: Timestamp,
-    /// Forgotten memories are found as well.
+    /// Includes forgotten memories.
     pub(crate) forgotten: bool,
 }
 
-/// A chunk with what the index knows of its document.
+/// A chunk with the index's record of its document.
 pub(crate) struct FoundChunk {
     pub(crate) hit: Hit,
     pub(crate) document: SearchDocument,
 }
 
-/// A memory, and the container in which it was found.
+/// A memory with its search hit.
 pub(crate) struct FoundMemory {
     pub(crate) hit: Hit,
     pub(crate) memory: Memory,
 }
 
-/// The physical containers of a scope.
+/// Returns the physical containers of a scope.
 ///
 /// # Errors
-/// Those of the ports, and of a tag out of reach.
+/// Those of the ports, and of a tag that the key does not reach.
 pub(crate) async fn physical(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -53,7 +53,7 @@ pub(crate) async fn physical(
         .collect())
 }
 
-/// The chunks of these containers.
+/// Opens the chunks of these containers.
 ///
 /// # Errors
 /// Those of the ports.
@@ -69,7 +69,7 @@ pub(crate) async fn open_chunks(
     Ok(open)
 }
 
-/// The memories of these containers.
+/// Opens the memories of these containers.
 ///
 /// # Errors
 /// Those of the ports.
@@ -85,10 +85,10 @@ pub(crate) async fn open_memories(
     Ok(open)
 }
 
-/// The chunks that answer a question, best first.
+/// Finds the chunks that answer a question, the best first.
 ///
 /// # Errors
-/// [`PortError::Corrupt`] when what is stored cannot be read.
+/// [`PortError::Corrupt`] if stored data cannot be read.
 pub(crate) fn find_chunks(open: &[Chunks], question: &Question<'_>) -> Result<Vec<FoundChunk>> {
     let admit = |view: &DocumentView<'_>| admits_document(question, view);
     let filtered = question.filter.is_some() || question.filepath.is_some();
@@ -103,10 +103,10 @@ pub(crate) fn find_chunks(open: &[Chunks], question: &Question<'_>) -> Result<Ve
     Ok(found.collect::<std::result::Result<_, PortError>>()?)
 }
 
-/// The present memories that answer a question, best first.
+/// Finds the present memories that answer a question, the best first.
 ///
 /// # Errors
-/// [`PortError::Corrupt`] when what is stored cannot be read.
+/// [`PortError::Corrupt`] if stored data cannot be read.
 pub(crate) fn find_memories(
     open: &[Memories],
     question: &Question<'_>,
@@ -149,7 +149,7 @@ fn search(
 }
 
 fn admits_document(question: &Question<'_>, view: &DocumentView<'_>) -> bool {
-    // A document whose attributes cannot be read is left out rather than shown against a filter.
+    // A document whose attributes cannot be read is left out, because it might not pass the filter.
     let Ok(document) = attributes(view.attributes) else {
         return false;
     };

@@ -1,4 +1,5 @@
-//! Recall: `/v4/search`, `/v3/search`, `/v4/profile`, and the profile of a container tag.
+//! Search and profiles: `/v4/search`, `/v3/search`, `/v4/profile`, and the profile of a container
+//! tag.
 
 mod engine;
 mod profile;
@@ -18,7 +19,7 @@ use index::{Cache, Chunks, Memories};
 pub use rank::MEMORY_SHARE;
 pub use v4::DEFAULT_THRESHOLD;
 
-/// The bytes of warm indexes that fit a function of 1.5 GB beside everything else.
+/// The bytes of warm indexes that fit into a function of 1.5 GB besides everything else.
 pub const LAMBDA_CACHE_BYTES: usize = 1024 * 1024 * 1024;
 
 /// The state of these routes: the ports and the warm indexes.
@@ -36,7 +37,7 @@ impl FromRef<Recall> for App {
     }
 }
 
-/// The routes of this function, keeping up to `cache_bytes` of indexes warm.
+/// Returns the routes of this function, which keep up to `cache_bytes` of indexes warm.
 pub fn router(app: App, cache_bytes: usize) -> Router {
     Router::new()
         .route("/v4/search", post(v4::search))

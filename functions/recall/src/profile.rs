@@ -1,4 +1,5 @@
-//! `POST /v4/profile`, `POST /v4/profile/buckets` and `GET /v3/container-tags/{tag}/profile`.
+//! Profiles: `POST /v4/profile`, `POST /v4/profile/buckets` and
+//! `GET /v3/container-tags/{tag}/profile`.
 
 mod markdown;
 
@@ -47,7 +48,7 @@ pub(crate) struct ProfileResponse {
     search_results: Option<Value>,
 }
 
-/// The parts that were asked for.
+/// The requested parts of a profile.
 #[derive(Debug, Serialize)]
 struct Parts {
     #[serde(rename = "static", skip_serializing_if = "Option::is_none")]
@@ -69,6 +70,7 @@ pub(crate) async fn get_profile(
         request.container_tag.as_deref(),
         request.container_tags.as_deref(),
     )?;
+
     bounded(
         "include",
         request.include.as_deref().unwrap_or_default(),
@@ -79,12 +81,14 @@ pub(crate) async fn get_profile(
         request.buckets.as_deref().unwrap_or_default(),
         MAX_ENTRIES,
     )?;
+
     let filters = request.filters.clone().filter(|value| !value.is_null());
     let filter = filters.as_ref().map(Filter::parse).transpose()?;
     let threshold = request
         .threshold
         .map(|value| crate::v4::threshold(value, "threshold"))
         .transpose()?;
+
     let container = container(&recall, &tenant, &scope).await?;
     let sorter = match request.wants(Part::Buckets) {
         true => Some(
@@ -94,8 +98,8 @@ pub(crate) async fn get_profile(
         ),
         false => None,
     };
-
     let shown = shown(sorter.as_deref(), request.buckets.as_deref())?;
+
     let built = build(
         &recall,
         &tenant,
@@ -104,7 +108,8 @@ pub(crate) async fn get_profile(
         sorter.as_deref(),
     )
     .await?;
-    // Some clients send an empty question where they have none.
+
+    // Some clients send an empty question if they have none.
     let search_results = match request.q.as_deref().filter(|q| !q.trim().is_empty()) {
         Some(q) => Some(search_results(&recall, &tenant, q, &scope, threshold, filters).await?),
         None => None,
@@ -122,7 +127,7 @@ pub(crate) async fn get_profile(
     Ok(Json(answer).into_response())
 }
 
-/// The profile of a tag that is there, without topics.
+/// Returns the profile of an existing tag, without buckets.
 pub(crate) async fn of_tag(
     State(recall): State<Recall>,
     Auth { tenant, .. }: Auth<Read>,
@@ -172,7 +177,7 @@ pub(crate) async fn list_buckets(
     }))
 }
 
-/// The one container tag that was named.
+/// Returns the scope of the one container tag that the request names.
 fn named(tenant: &Tenant, one: Option<&str>, many: Option<&[String]>) -> Result<Scope> {
     Ok(Scope {
         tags: vec![own_tag(
@@ -184,12 +189,12 @@ fn named(tenant: &Tenant, one: Option<&str>, many: Option<&[String]>) -> Result<
     })
 }
 
-/// The container of the scope; none before anything was written to it.
+/// Returns the container of the scope, or `None` before anything has been written to it.
 async fn container(recall: &Recall, tenant: &Tenant, scope: &Scope) -> Result<Option<Container>> {
     Ok(containers(&recall.app.ctx, tenant, scope).await?.pop())
 }
 
-/// The buckets of the organization and what the container adds to them.
+/// Returns the buckets of the organization, with those that the container adds.
 async fn effective(
     recall: &Recall,
     tenant: &Tenant,
@@ -202,7 +207,7 @@ async fn effective(
     Ok(settings.buckets_with(own))
 }
 
-/// The keys of the buckets to show: those that were named, else all.
+/// Returns the keys of the buckets to show: the named ones, or all.
 fn shown(sorter: Option<&Sorter>, named: Option<&[String]>) -> Result<Vec<String>> {
     let known = || {
         sorter
@@ -251,7 +256,7 @@ async fn build(
     ))
 }
 
-/// What a question finds beside the profile.
+/// Searches the container for the question that came with the profile request.
 async fn search_results(
     recall: &Recall,
     tenant: &Tenant,
@@ -292,7 +297,8 @@ impl ProfileRequest {
     }
 }
 
-/// Sorters that remember where they have put memories, by their buckets, the last used first.
+/// A cache of sorters by their buckets, the most recently used first. A sorter remembers the
+/// buckets of the memories that it has sorted.
 #[derive(Debug, Default)]
 pub(crate) struct Sorters(Mutex<Vec<Arc<Sorter>>>);
 
@@ -300,7 +306,7 @@ impl Sorters {
     fn get(&self, buckets: Vec<Bucket>) -> Arc<Sorter> {
         /// More sets of buckets than are in use at the same time.
         const MAX_SORTERS: usize = 16;
-        // A panic while the lock was held cannot leave the list half-changed.
+        // A panic while the lock is held cannot leave the list half-changed.
         let mut sorters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = sorters
             .iter()

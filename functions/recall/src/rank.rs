@@ -1,4 +1,4 @@
-//! What is done with hits after they are found: mixing memories with chunks, other wordings, a second look.
+//! Ranking after the search: mixes memories with chunks, tries other wordings, and reranks.
 
 use std::collections::HashMap;
 
@@ -9,11 +9,12 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::engine::{FoundChunk, FoundMemory};
 
-/// How many of the rows of a hybrid answer are memories where one answers better than every chunk, as a share of the
-/// limit; else memories fill what chunks leave. A chunk holds the evidence of several memories, so each memory in place of
-/// a chunk costs recall: three of ten turn R@10 .822, one of ten .847, this .855 (`bench recall`).
+/// The share of the limit of a hybrid answer that goes to memories if a memory answers better than
+/// every chunk. Otherwise memories fill the rows that chunks leave empty. A chunk holds the
+/// evidence of several memories, so each memory in place of a chunk costs recall: three of ten
+/// yield R@10 .822, one of ten .847, this rule .855 (`bench recall`).
 pub const MEMORY_SHARE: f32 = 0.1;
-/// Words that a question begins with and its answer does not have. Sorted.
+/// The words that begin a question but not its answer. Sorted.
 const QUESTION_WORDS: &[&str] = &[
     "are", "can", "could", "did", "do", "does", "had", "has", "have", "how", "is", "should",
     "tell", "was", "were", "what", "what's", "when", "where", "which", "who", "whom", "whose",
@@ -48,7 +49,7 @@ impl Row {
         }
     }
 
-    /// What tells it from other rows.
+    /// Returns the key that identifies the row.
     fn key(&self) -> (String, u32) {
         match self {
             Self::Chunk(found) => (found.hit.document.clone(), found.hit.position),
@@ -56,7 +57,8 @@ impl Row {
         }
     }
 
-    /// When what it says was last changed, to put the newer of two equals first.
+    /// Returns the time of the last change of the content, which puts the newer of two equals
+    /// first.
     fn updated_at(&self) -> Timestamp {
         match self {
             Self::Chunk(found) => Timestamp::from_millis(found.document.updated_at),
@@ -65,7 +67,7 @@ impl Row {
     }
 }
 
-/// Memories and chunks as one list by similarity, memories first among equals.
+/// Merges memories and chunks into one list by similarity, with memories first among equals.
 pub(crate) fn mix(chunks: Vec<FoundChunk>, memories: Vec<FoundMemory>, limit: usize) -> Vec<Row> {
     let first = |similarity: Option<f32>| similarity.unwrap_or_default();
     let lead = first(memories.first().map(|found| found.hit.similarity))
@@ -83,7 +85,7 @@ pub(crate) fn mix(chunks: Vec<FoundChunk>, memories: Vec<FoundMemory>, limit: us
         .map(|found| Row::Memory(Box::new(found)));
     let mut rows: Vec<Row> = memories.collect();
     let room = limit - rows.len();
-    // A chunk that is a memory word for word would be the same result twice.
+    // A chunk that repeats a memory word for word would be the same result twice.
     let said: Vec<String> = rows.iter().map(|row| row.text().to_owned()).collect();
     let new = chunks
         .into_iter()
@@ -94,7 +96,7 @@ pub(crate) fn mix(chunks: Vec<FoundChunk>, memories: Vec<FoundMemory>, limit: us
     rows
 }
 
-/// Best first; a stable order for equals.
+/// Sorts the best rows first, with a stable order of equals.
 pub(crate) fn sort(rows: &mut [Row]) {
     let kind = |row: &Row| matches!(row, Row::Chunk(_));
     rows.sort_by(|a, b| {
@@ -106,7 +108,8 @@ pub(crate) fn sort(rows: &mut [Row]) {
     });
 }
 
-/// Answers to several wordings of one question as one: each row once, with the best of its similarities.
+/// Merges the answers to several wordings of one question. Each row appears once, with the best of
+/// its similarities.
 pub(crate) fn union(answers: Vec<Vec<Row>>, limit: usize) -> Vec<Row> {
     let mut best: HashMap<(String, u32), Row> = HashMap::new();
     for row in answers.into_iter().flatten() {
@@ -125,8 +128,8 @@ pub(crate) fn union(answers: Vec<Vec<Row>>, limit: usize) -> Vec<Row> {
     rows
 }
 
-/// Other wordings of a question: as the statement that would answer it, and its content words alone. The question itself
-/// comes first.
+/// Returns the question, and other wordings of it: the statement that would answer it, and its
+/// content words alone. The question itself comes first.
 pub(crate) fn wordings(question: &str) -> Vec<String> {
     let mut all = vec![question.to_owned()];
     let statement: Vec<&str> = question
@@ -147,8 +150,9 @@ pub(crate) fn wordings(question: &str) -> Vec<String> {
     all
 }
 
-/// Puts the rows in a new order by a second look at their words: how much of the question a row holds, and how near its
-/// nearest sentence is to it. The similarities stay what they were, in the new order.
+/// Reorders the rows by their words: by the share of the question's words that a row contains, and
+/// by the similarity of its nearest sentence to the question. The list of similarities stays the
+/// same and is reassigned in the new order.
 pub(crate) fn rerank(question: &str, rows: &mut Vec<Row>) {
     let asked = essence(question);
     let vector = StaticEmbedder.embed(question);
@@ -160,11 +164,13 @@ pub(crate) fn rerank(question: &str, rows: &mut Vec<Row>) {
             .filter(|word| said.contains(word) || stems.contains(word))
             .count();
         let coverage = held as f32 / asked.len().max(1) as f32;
+
         let nearest = row
             .text()
             .unicode_sentences()
             .map(|sentence| StaticEmbedder.embed(sentence).cosine(&vector))
             .fold(0f32, f32::max);
+
         0.5 * row.similarity() + 0.25 * coverage + 0.25 * nearest
     };
 

@@ -1,4 +1,4 @@
-//! The rows of `/v4/search`: chunks and memories in the contract's shape.
+//! The rows of `/v4/search`: chunks and memories in the shape of the API.
 
 use domain::{Attribution, DocumentType, PortError, Result, SearchDocument, Timestamp, Trust};
 use index::{Chunks, Memories};
@@ -20,10 +20,11 @@ pub(crate) struct SearchResult {
     metadata: Option<Map<String, Value>>,
     updated_at: Timestamp,
     similarity: f32,
-    /// How far it can be relied on, by where it comes from; unknown of what was processed before that was looked at.
+    /// The trust in the text, which follows from its source. `None` for documents that were
+    /// processed before trust was recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     trust: Option<Trust>,
-    /// Where it was read, when it is not the user's own.
+    /// The place where it was read, unless it comes from the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<Attribution>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,19 +45,20 @@ pub(crate) struct SearchResult {
     is_aggregated: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     explain: Option<Value>,
-    /// Whom or what a memory is about.
+    /// The subject of a memory.
     #[serde(skip)]
     subject: Option<String>,
 }
 
-/// How a memory stands to others.
+/// The relations of a memory to others.
 #[derive(Debug, Default, Serialize)]
 struct Context {
-    /// What it replaces, extends or follows from; of older versions the nearest first.
+    /// The memories that it replaces, extends or follows from. Older versions come with the nearest
+    /// first.
     parents: Vec<Related>,
-    /// What replaces or extends it, or follows from it.
+    /// The memories that replace or extend it, or follow from it.
     children: Vec<Related>,
-    /// What says otherwise.
+    /// The memories that contradict it.
     related: Vec<Related>,
 }
 
@@ -64,15 +66,15 @@ struct Context {
 #[serde(rename_all = "camelCase")]
 struct Related {
     relation: &'static str,
-    /// Relative to the result: -1 is the version before it.
+    /// The version relative to the result: -1 is the version before it.
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<i64>,
     memory: String,
     metadata: Option<Map<String, Value>>,
     updated_at: Timestamp,
-    /// How far it can be relied on, by where it comes from.
+    /// The trust in the memory, which follows from its source.
     trust: Trust,
-    /// Where it was read, when it is not the user's own.
+    /// The place where it was read, unless it comes from the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<Attribution>,
 }
@@ -84,7 +86,7 @@ struct ResultDocument {
     title: Option<String>,
     r#type: DocumentType,
     metadata: Option<Map<String, Value>>,
-    /// Asked for by `include.summaries`; summaries are not made.
+    /// Requested by `include.summaries`. Always `null`, because no summaries are made.
     #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<Value>,
     created_at: Timestamp,
@@ -162,11 +164,11 @@ fn result_document(document: &SearchDocument, include: &Include) -> ResultDocume
     }
 }
 
-/// A found memory, with what the request wants to see of it; `chunks` are those of the same containers, where they are
-/// wanted.
+/// Returns the row of a found memory with the parts that the request includes. If chunks are
+/// requested, `chunks` has those of the same containers.
 ///
 /// # Errors
-/// [`PortError::Corrupt`] when the chunks of its documents cannot be read.
+/// [`PortError::Corrupt`] if the chunks of its documents cannot be read.
 pub(crate) fn memory_result(
     found: FoundMemory,
     memories: &[Memories],
@@ -263,9 +265,9 @@ fn context(ledger: &Ledger, memory: &Memory) -> Context {
     context
 }
 
-/// The chunks in which a memory was stated.
+/// Returns the chunks in which a memory was stated.
 fn source_chunks(memory: &Memory, chunks: &[Chunks]) -> Result<Vec<SourceChunk>> {
-    /// The most places of a memory that are looked at.
+    /// The most sources of a memory that are examined.
     const MOST: usize = 20;
     let mut found = Vec::new();
     for source in memory.sources.iter().take(MOST) {
@@ -290,7 +292,7 @@ fn source_chunks(memory: &Memory, chunks: &[Chunks]) -> Result<Vec<SourceChunk>>
     Ok(found)
 }
 
-/// Why a memory is as it is, and where each word of it comes from.
+/// Returns the origin and history of a memory, with the source of each of its words.
 fn explanation(ledger: &Ledger, memory: &Memory, scores_of: &retrieval::Scores) -> Value {
     let sources: Vec<Value> = memory
         .sources
@@ -299,6 +301,7 @@ fn explanation(ledger: &Ledger, memory: &Memory, scores_of: &retrieval::Scores) 
             json!({"documentId": source.document, "span": {"start": source.start, "end": source.end}})
         })
         .collect();
+
     let history: Vec<Value> = ledger
         .history(memory)
         .into_iter()
@@ -312,6 +315,7 @@ fn explanation(ledger: &Ledger, memory: &Memory, scores_of: &retrieval::Scores) 
             })
         })
         .collect();
+
     json!({
         "scores": scores(scores_of),
         "sources": sources,
@@ -328,7 +332,8 @@ fn explanation(ledger: &Ledger, memory: &Memory, scores_of: &retrieval::Scores) 
     })
 }
 
-/// Joins the memories about one subject into one row, where the best of them stood. Their sentences stay as they are.
+/// Joins the memories about one subject into one row, at the position of the best of them. Their
+/// sentences are not changed.
 pub(crate) fn aggregate(results: Vec<SearchResult>) -> Vec<SearchResult> {
     let mut rows: Vec<SearchResult> = Vec::new();
     for result in results {

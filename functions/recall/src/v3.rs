@@ -19,9 +19,10 @@ use crate::engine::{FoundChunk, Question, find_chunks, open_chunks, physical};
 use crate::rank::{Row, rerank, union, wordings};
 use crate::v4::{limit, some_metadata, text, threshold};
 
-/// Documents, when the request does not say. Contract.
+/// The number of documents if the request does not set a limit. Part of the API.
 const DEFAULT_LIMIT: usize = 10;
-/// Chunks looked at for each document of the answer, so that a document with many hits does not crowd out the others.
+/// The number of chunks that are examined for each document of the answer, so that a document with
+/// many hits does not crowd out the others.
 const CHUNKS_PER_DOCUMENT: usize = 8;
 
 #[derive(Debug, Default, Deserialize)]
@@ -50,7 +51,7 @@ pub(crate) struct SearchRequest {
 #[derive(Debug, Serialize)]
 pub(crate) struct SearchResponse {
     results: Vec<DocumentResult>,
-    /// Milliseconds.
+    /// The duration in milliseconds.
     timing: u64,
     total: usize,
 }
@@ -65,14 +66,15 @@ struct DocumentResult {
     metadata: Option<Map<String, Value>>,
     created_at: Timestamp,
     updated_at: Timestamp,
-    /// How far its content can be relied on; unknown of what was processed before that was looked at.
+    /// The trust in the content. `None` for documents that were processed before trust was
+    /// recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     trust: Option<Trust>,
-    /// Where its content was read, when it is not the user's own.
+    /// The place where the content was read, unless it comes from the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<Attribution>,
     chunks: Vec<ChunkResult>,
-    /// Asked for by `includeSummary`; summaries are not made.
+    /// Requested by `includeSummary`. Always `null`, because no summaries are made.
     #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -158,7 +160,8 @@ pub(crate) async fn search(
     }))
 }
 
-/// The chunks that answer the question, asked and ordered as the request wants it.
+/// Finds the chunks that answer the question, with the rewriting and reranking that the request
+/// asks for.
 fn find(
     open: &[Chunks],
     question: &Question<'_>,
@@ -200,7 +203,7 @@ fn find(
     Ok(chunks.collect())
 }
 
-/// The hits by document, documents in the order of their best hit.
+/// Groups the hits by document. The documents are in the order of their best hits.
 fn group(found: &[FoundChunk], threshold: f32, limit: usize) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for found in found
@@ -221,9 +224,11 @@ fn group(found: &[FoundChunk], threshold: f32, limit: usize) -> Vec<Group> {
                 groups.len() - 1
             })
         });
+
         let Some(place) = place else {
             continue;
         };
+
         let (position, score) = (found.hit.position, found.hit.similarity);
         let chunk = ChunkResult {
             content: found.hit.text.clone(),
@@ -243,6 +248,7 @@ fn add_neighbours(index: &ContainerIndex, group: &mut Group) -> Result<()> {
         .stored(group.document.id.as_str())
         .map_err(|error| PortError::Corrupt(error.to_string()))?;
     let hits: Vec<u32> = group.chunks.keys().copied().collect();
+
     for chunk in stored.into_iter().flat_map(|document| document.chunks) {
         if hits.iter().any(|hit| hit.abs_diff(chunk.position) == 1) {
             let neighbour = ChunkResult {
@@ -295,10 +301,12 @@ async fn add_texts(recall: &Recall, tenant: &Tenant, results: &mut [DocumentResu
         .filter_map(|result| domain::DocumentId::parse(&result.document_id))
         .collect();
     let documents = ctx.documents.get(tenant, &ids).await?;
+
     for (result, document) in results.iter_mut().zip(documents) {
         if let Some(document) = document {
             result.content = read_text(ctx, tenant, &document).await?;
         }
     }
+
     Ok(())
 }

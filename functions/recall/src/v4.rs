@@ -1,4 +1,4 @@
-//! `POST /v4/search`.
+//! `POST /v4/search`: memories, chunks, or both.
 
 use std::time::Instant;
 
@@ -15,11 +15,12 @@ use crate::engine::{Question, find_chunks, find_memories, open_chunks, open_memo
 use crate::rank::{Row, mix, rerank, union, wordings};
 use crate::rows::{SearchResult, aggregate, chunk_result, memory_result};
 
-/// Results, when the request does not say. Contract.
+/// The number of results if the request does not set a limit. Part of the API.
 const DEFAULT_LIMIT: usize = 10;
-/// The most results. Contract.
+/// The most results. Part of the API.
 const MAX_LIMIT: usize = 100;
-/// Similarity below which a result is left out, when the request does not say. Contract.
+/// The similarity below which a result is left out, if the request does not set a threshold. Part
+/// of the API.
 pub const DEFAULT_THRESHOLD: f32 = 0.6;
 
 #[derive(Debug, Default, Deserialize)]
@@ -59,7 +60,7 @@ enum SearchMode {
     Documents,
 }
 
-/// What results are to carry.
+/// The optional parts of the results.
 #[derive(Debug, Default, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub(crate) struct Include {
@@ -75,13 +76,13 @@ pub(crate) struct Include {
     pub(crate) chunks: bool,
 }
 
-/// The past to search: what was believed at a time, or what was true then by what is known now, or both.
+/// The past to search, by system time (`believed`), by valid time (`true`), or by both.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(untagged)]
 enum AsOf {
-    /// Both at this time.
+    /// The same time for both.
     Then(Timestamp),
-    /// Each at its own time; absent is now.
+    /// A time for each. An absent one means now.
     Times {
         #[serde(default)]
         believed: Option<Timestamp>,
@@ -93,7 +94,7 @@ enum AsOf {
 #[derive(Debug, Serialize)]
 pub(crate) struct SearchResponse {
     results: Vec<SearchResult>,
-    /// Milliseconds.
+    /// The duration in milliseconds.
     timing: u64,
     total: usize,
 }
@@ -118,7 +119,7 @@ pub(crate) async fn search(
     }))
 }
 
-/// What a profile shows beside itself: the present memories that answer a question.
+/// Searches for the present memories that answer the question of a profile request.
 ///
 /// # Errors
 /// [`Error::Invalid`] for a blank question, and those of the ports.
@@ -239,8 +240,8 @@ async fn find(
             question.now,
         ),
     });
-
     let results: Vec<SearchResult> = results.collect::<Result<_>>()?;
+
     Ok(if request.aggregate {
         aggregate(results)
     } else {
@@ -249,7 +250,8 @@ async fn find(
 }
 
 impl AsOf {
-    /// Up to when something was recorded, and up to when it was said.
+    /// Returns the system time and the valid time: the last moments at which a statement may have
+    /// been recorded and said.
     fn times(self) -> (Option<Timestamp>, Option<Timestamp>) {
         match self {
             Self::Then(then) => (Some(then), Some(then)),
@@ -258,23 +260,27 @@ impl AsOf {
     }
 }
 
-/// The question, checked.
+/// Checks the text of a question.
 pub(crate) fn text(q: &str) -> Result<&str> {
-    /// More words than any question has; a whole document as a question would cost as much as indexing it.
+    /// More than any question has. A whole document as a question would cost as much as indexing
+    /// it.
     const MAX_CHARS: usize = 10_000;
+
     if q.trim().is_empty() {
         return Err(Error::invalid_field("q", "the question is empty"));
     }
+
     if q.chars().count() > MAX_CHARS {
         return Err(Error::invalid_field(
             "q",
             format!("at most {MAX_CHARS} characters"),
         ));
     }
+
     Ok(q)
 }
 
-/// A number of results, checked.
+/// Checks the number of results.
 pub(crate) fn limit(limit: Option<usize>, default: usize) -> Result<usize> {
     let limit = limit.unwrap_or(default);
     if (1..=MAX_LIMIT).contains(&limit) {
@@ -284,7 +290,7 @@ pub(crate) fn limit(limit: Option<usize>, default: usize) -> Result<usize> {
     }
 }
 
-/// A threshold, checked.
+/// Checks a threshold.
 pub(crate) fn threshold(value: f32, field: &str) -> Result<f32> {
     if (0.0..=1.0).contains(&value) {
         Ok(value)
@@ -293,7 +299,7 @@ pub(crate) fn threshold(value: f32, field: &str) -> Result<f32> {
     }
 }
 
-/// `null` where there is no metadata.
+/// Returns the metadata, or `None` (`null` in the answer) if there is none.
 pub(crate) fn some_metadata(metadata: Map<String, Value>) -> Option<Map<String, Value>> {
     (!metadata.is_empty()).then_some(metadata)
 }

@@ -1,4 +1,4 @@
-//! API keys: `/v3/auth`. A secret is shown once, by the answer that made it.
+//! API keys: `/v3/auth`. A secret is shown only once, in the answer to its creation.
 
 use axum::extract::State;
 use domain::key::{ApiKey, KeyKind, Permission, SCOPED_ENDPOINTS};
@@ -33,7 +33,8 @@ pub(crate) struct AgentKeyRequest {
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct ToggleRequest {
-    /// What it shall be; without it, the other of what it is. Only the first may be repeated safely.
+    /// The desired state. Without it, the state is toggled. Only a request with the desired state
+    /// is safe to repeat.
     enabled: Option<bool>,
 }
 
@@ -44,18 +45,18 @@ enum WirePermission {
     Write,
 }
 
-/// A key in the list.
+/// A key in a list.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct WireKey {
     id: KeyId,
     name: String,
-    /// What the key begins with.
+    /// The first characters of the key.
     start: String,
     kind: KeyKind,
     permission: WirePermission,
     container_tags: Option<Vec<ContainerTag>>,
-    /// The only one, where there is only one.
+    /// The container tag, if there is exactly one.
     container_tag: Option<ContainerTag>,
     created_at: Timestamp,
     expires_at: Option<Timestamp>,
@@ -170,7 +171,7 @@ pub(crate) async fn create_agent(
     })))
 }
 
-/// Each tag once.
+/// Parses the tags, each once.
 fn tags(sent: &[String]) -> Result<Vec<ContainerTag>> {
     let mut tags = Vec::new();
     for text in sent {

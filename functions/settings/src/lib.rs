@@ -1,5 +1,5 @@
-//! What an organization sets for itself: `/v3/settings`, its keys `/v3/auth`, its sessions `/v3/session`; and the
-//! description of the interface, `/v3/openapi`.
+//! The settings of an organization (`/v3/settings`), its keys (`/v3/auth`) and sessions
+//! (`/v3/session`), and the description of the API (`/v3/openapi`).
 
 mod keys;
 mod openapi;
@@ -15,7 +15,7 @@ use domain::usecase::update_settings;
 use edge::{Admin, ApiResult, App, Auth, Json, ReadOrganization};
 use serde_json::{Map, Value, json};
 
-/// The routes of this function.
+/// Returns the routes of this function.
 pub fn router(app: App) -> Router {
     Router::new()
         .route("/v3/settings", get(get_settings).patch(change_settings))
@@ -29,7 +29,7 @@ pub fn router(app: App) -> Router {
         .route("/v3/auth/keys/{id}/toggle", put(keys::toggle))
         .route("/v3/auth/agent-key", post(keys::create_agent))
         .route("/v3/auth/scoped-key", post(keys::create_scoped))
-        // compat: the command-line client revokes every key here, whatever kind it is.
+        // compat: the command-line client revokes keys of every kind here.
         .route("/v3/auth/scoped-key/{id}", delete(keys::delete))
         .route(
             "/v3/session",

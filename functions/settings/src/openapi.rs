@@ -1,4 +1,4 @@
-//! The description of the interface, for whoever asks.
+//! The OpenAPI description of the API.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 const TEXT: &str = include_str!("../../../openapi.yaml");
 
-/// Read once, by the first who asks.
+/// The description as JSON, converted on first use.
 static DOCUMENT: LazyLock<Option<Bytes>> = LazyLock::new(|| {
     let document: Value = serde_norway::from_str(TEXT).ok()?;
     serde_json::to_vec(&document).ok().map(Bytes::from)

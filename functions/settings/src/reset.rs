@@ -1,4 +1,4 @@
-//! `POST /v3/settings/reset`: the organization's containers and settings go; its keys stay.
+//! `POST /v3/settings/reset`: deletes the organization's containers and settings. Its keys stay.
 
 use axum::extract::State;
 use domain::Error;
@@ -6,7 +6,7 @@ use domain::usecase::{Reset, reset_organization};
 use edge::{Admin, ApiResult, App, Auth, Json};
 use serde::{Deserialize, Serialize};
 
-/// What may be sent in place of the organization's id.
+/// The confirmation that is accepted in place of the organization's id.
 const CONFIRMATION: &str = "RESET";
 
 #[derive(Debug, Deserialize)]
@@ -14,17 +14,17 @@ pub(crate) struct ResetRequest {
     confirmation: Option<String>,
 }
 
-/// The contract's answer. What this service does not have is 0 or false.
+/// The answer of the API. Values for parts that this service does not have are 0 or false.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ResetAnswer {
     success: bool,
     deleted_connections: u64,
-    /// A container is one.
+    /// The number of containers. Each counts as one batch.
     deleted_document_batches: u64,
     deleted_documents_approx: u64,
     deleted_memory_rows: u64,
-    /// Container tags other than the default one.
+    /// The number of container tags other than the default one.
     deleted_extra_spaces: u64,
     cleared_default_space_context: bool,
     cleared_brain_memory_registry: bool,

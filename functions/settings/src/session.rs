@@ -1,4 +1,4 @@
-//! Who asks, and administrators' sessions.
+//! The authenticated key, and sessions of administrators.
 
 use axum::extract::State;
 use domain::ContainerTag;
@@ -8,7 +8,7 @@ use domain::usecase::{end_session, open_session};
 use edge::{Admin, Anyone, ApiResult, App, Auth, Json};
 use serde_json::{Value, json};
 
-/// What the key `local` is called, which has no record.
+/// The name of the key `local`, which has no record.
 const LOCAL: &str = "local";
 
 pub(crate) async fn show(Auth { tenant, .. }: Auth<Anyone>) -> Json<Value> {
@@ -17,6 +17,7 @@ pub(crate) async fn show(Auth { tenant, .. }: Auth<Anyone>) -> Json<Value> {
     let tag = |tag: &ContainerTag| json!({"containerTag": tag, "permission": permission});
     let tags = tenant.confined_to();
     let org = tenant.org();
+
     Json(json!({
         "user": {
             "id": key.map_or(LOCAL, |key| key.id.as_str()),
@@ -39,7 +40,7 @@ fn role(tenant: &Tenant) -> &'static str {
     }
 }
 
-/// How far the key reaches; what does not bound it is left out.
+/// Returns the reach of the key. Limits that it does not have are omitted.
 fn scope(tenant: &Tenant, permission: &str) -> Value {
     let is_scoped = tenant.kind() == KeyKind::Scoped || tenant.confined_to().is_some();
     let mut scope =

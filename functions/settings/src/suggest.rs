@@ -1,5 +1,6 @@
-//! `POST /v3/settings/suggest-buckets`: topics that fit what an organization says about itself. No model takes part: a
-//! catalogue of common topics is ranked by the stems that it shares with the prompts.
+//! `POST /v3/settings/suggest-buckets`: suggests buckets that fit an organization's description of
+//! itself. No model is involved: a catalogue of common topics is ranked by the stems that it shares
+//! with the prompts.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -11,10 +12,10 @@ use rust_stemmers::{Algorithm, Stemmer};
 use serde::Serialize;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// The fewest suggestions, as long as the catalogue has any left, and the most.
+/// The fewest suggestions, as long as the catalogue has enough, and the most.
 const LEAST: usize = 3;
 const MOST: usize = 6;
-/// Words after which a sentence names what is not wanted.
+/// The words after which a sentence names unwanted topics.
 const TURNS: [&str; 14] = [
     "avoid",
     "except",
@@ -73,7 +74,8 @@ pub(crate) async fn suggest_buckets(
     }))
 }
 
-/// What fits best first; where little fits, the first of the catalogue follow, which fit nearly everybody.
+/// Returns suggestions, the best first. If few topics fit, the first topics of the catalogue
+/// follow, which suit nearly everybody.
 fn suggestions(filter: &str, settings: &Settings) -> Vec<Bucket> {
     let taken = settings.buckets_with(&[]);
     let taken: HashSet<&str> = taken.iter().map(|bucket| bucket.key.as_str()).collect();
@@ -87,7 +89,8 @@ fn suggestions(filter: &str, settings: &Settings) -> Vec<Bucket> {
     let mut ranked: Vec<(usize, &Topic)> = free
         .map(|topic| {
             let shared = |words: &HashSet<String>| topic.stems.intersection(words).count();
-            // What is to be kept weighs more than what the work is about.
+            // The filter prompt says what to keep, and counts more than the description of the
+            // work.
             (2 * shared(&filter) + shared(&workspace), topic)
         })
         .collect();
@@ -101,7 +104,8 @@ fn suggestions(filter: &str, settings: &Settings) -> Vec<Bucket> {
         .collect()
 }
 
-/// The stems of what a prompt asks for: of each sentence, what stands before it turns to what is not wanted.
+/// Returns the stems of the wanted topics in a prompt: each sentence counts up to the word after
+/// which it names unwanted topics.
 fn wanted(prompt: &str) -> HashSet<String> {
     let turns = |word: &&str| {
         let word = word.to_lowercase().replace('’', "'");

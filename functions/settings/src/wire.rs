@@ -1,6 +1,6 @@
-//! Settings as the contract writes them.
+//! Settings in the shape of the API.
 //!
-//! No message repeats a value that was sent: it may be a secret in the wrong place.
+//! No message repeats a value from the request, because it may be a misplaced secret.
 
 use domain::connection;
 use domain::settings::{
@@ -9,7 +9,7 @@ use domain::settings::{
 use domain::{Bucket, Error, Patch, Result, Secret, Settings};
 use serde_json::{Map, Value, json};
 
-/// The settings beside those of providers.
+/// The settings other than those of providers.
 const NAMES: [&str; 10] = [
     "chunkSize",
     "profileBuckets",
@@ -22,13 +22,14 @@ const NAMES: [&str; 10] = [
     "logContent",
     "allowedRedirectUrls",
 ];
-/// What follows a provider's prefix.
+/// The suffixes of the settings of a provider.
 const APP_NAMES: [&str; 3] = ["ClientId", "ClientSecret", "CustomKeyEnabled"];
 
 const TEXT: &str = "a string, or null";
 const FLAG: &str = "true or false, or null";
 
-/// Every setting by its name; a secret is null, and whether there is one stands beside it.
+/// Returns every setting by its name. A secret is shown as null, next to a flag that says whether
+/// it is set.
 pub(crate) fn shown(settings: &Settings) -> Map<String, Value> {
     let mut shown = Map::new();
     let mut set = |name: String, value: Value| shown.insert(name, value);
@@ -48,6 +49,7 @@ pub(crate) fn shown(settings: &Settings) -> Map<String, Value> {
         "allowedRedirectUrls".into(),
         json!(settings.allowed_redirect_urls),
     );
+
     for provider in Provider::ALL {
         let app = settings.apps.get(&provider).cloned().unwrap_or_default();
         let prefix = provider.prefix();
@@ -59,17 +61,18 @@ pub(crate) fn shown(settings: &Settings) -> Map<String, Value> {
         );
         set(format!("{prefix}CustomKeyEnabled"), json!(app.enabled));
     }
+
     shown
 }
 
-/// What a request changes, and under which names the answer shows it.
+/// Parses the changes in a request. Returns them with the names under which the answer shows them.
 ///
 /// # Errors
 /// [`Error::Invalid`] naming the field.
 pub(crate) fn change(sent: &Map<String, Value>) -> Result<(Vec<String>, SettingsChange)> {
     let (mut names, mut change) = (Vec::new(), SettingsChange::default());
     for (name, value) in sent {
-        // Clients of the hosted service have the vendor's name here.
+        // Clients of the hosted service use the vendor's name here.
         let ours = name
             .strip_prefix("googleDrive")
             .map_or(name.clone(), |rest| format!("cloudDrive{rest}"));
@@ -89,7 +92,7 @@ pub(crate) fn change(sent: &Map<String, Value>) -> Result<(Vec<String>, Settings
     Ok((names, change))
 }
 
-/// Reads one setting; `name` is the one that was sent.
+/// Parses one setting. `name` is the name in the request, and `ours` is the name of the setting.
 fn read(change: &mut SettingsChange, name: &str, ours: &str, value: &Value) -> Result<()> {
     match ours {
         "chunkSize" => {

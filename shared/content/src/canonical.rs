@@ -1,10 +1,10 @@
-//! The canonical form of text: what is stored, shown, chunked and measured in characters.
+//! The canonical form of text, which is stored, shown, chunked and measured in characters.
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-/// Returns `text` in canonical form: NFC, `\n` line ends, no byte order mark, no control character but
-/// newline and tab, no blank lines at either end. Blanks at the start of the first line stay: they may
-/// mean code. Applying it twice changes nothing.
+/// Returns `text` in canonical form: NFC, `\n` line ends, no byte order mark, no control character
+/// but newline and tab, and no blank lines at either end. White space at the start of the first
+/// line stays, because it may be the indentation of code. Applying it twice changes nothing.
 pub(crate) fn canonical(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut previous = '\0';
@@ -29,7 +29,7 @@ pub(crate) fn canonical(text: &str) -> String {
     trimmed(clean)
 }
 
-/// Cuts trailing white space and leading blank lines.
+/// Removes trailing white space and leading blank lines.
 fn trimmed(mut text: String) -> String {
     text.truncate(text.trim_end().len());
     let first = text.len() - text.trim_start().len();

@@ -1,9 +1,10 @@
-//! Canonical text to chunks that follow its structure.
+//! Splitting of canonical text into chunks that follow its structure.
 //!
-//! Markdown is cut at its headings, code at its definitions, data at its members; inside a section whole blocks, then
-//! items, then sentences are packed into chunks of about the target size. Tables and fenced code stay whole
-//! up to twice the target. Where a paragraph is cut, neighbours share sentences. A change in one place leaves the
-//! chunks elsewhere as they were. The result depends on nothing but the arguments.
+//! Markdown is cut at its headings, code at its definitions, and data at its members. Within a
+//! section, whole blocks, then items, then sentences are packed into chunks of about the target
+//! size. Tables and fenced code stay whole up to twice the target. Where a paragraph is cut,
+//! adjacent chunks share sentences. A change in one place leaves the chunks elsewhere as they were.
+//! The result depends on nothing but the arguments.
 
 mod blocks;
 mod code;
@@ -23,33 +24,33 @@ pub(crate) use pack::{End, Span, Unit, pack};
 /// A part of a document that is embedded and found on its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chunk {
-    /// Its place among the chunks of the document, from 0.
+    /// The index of the chunk in the document, from 0.
     pub position: u32,
     /// The first character in the canonical text, counted in characters, not bytes.
     pub start: usize,
     /// The character after the last one.
     pub end: usize,
-    /// The headings above it, outermost first: titles of sections, signatures of enclosing definitions, keys of data, and
-    /// the header of a table that began in an earlier chunk.
+    /// The headings above it, outermost first: titles of sections, signatures of enclosing
+    /// definitions, keys of data, and the header of a table that began in an earlier chunk.
     pub headings: Vec<String>,
     /// The canonical text between `start` and `end`.
     pub text: String,
-    /// The turns of a conversation that it holds, by their place among the turns given; `None` in other documents.
+    /// The turns of a conversation in the chunk, by index; `None` in other documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<Range<usize>>,
 }
 
-/// How large chunks become and how much they share.
+/// The size of chunks, and the overlap between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkOptions {
-    /// The size to aim at, in characters. No chunk exceeds twice this.
+    /// The target size in characters. No chunk exceeds twice this.
     pub target_chars: usize,
-    /// How many sentences a chunk repeats from the one before it, at most: never more than a fifth of
-    /// the target.
+    /// The most sentences that a chunk repeats from the previous one. They never take more than a
+    /// fifth of the target.
     pub overlap_sentences: usize,
-    /// How many turns of a conversation make a window.
+    /// The number of turns of a conversation in a window.
     pub turns_per_window: usize,
-    /// How many turns neighbouring windows share.
+    /// The number of turns that adjacent windows share.
     pub overlap_turns: usize,
 }
 
@@ -64,13 +65,14 @@ impl Default for ChunkOptions {
     }
 }
 
-/// About 200 tokens: small enough for one thought, large enough to be understood alone.
+/// The default target of about 200 tokens: small enough for one thought, large enough to be
+/// understood alone.
 const DEFAULT_TARGET_CHARS: usize = 900;
-/// The smallest and largest target that are honoured.
+/// The smallest and the largest target; others are clamped to this range.
 const TARGET_RANGE: (usize, usize) = (64, 16_000);
 
 impl ChunkOptions {
-    /// The options for the `chunkSize` setting, in characters; -1 and 0 mean the default.
+    /// Returns the options for the `chunkSize` setting, in characters; -1 and 0 mean the default.
     pub fn for_chunk_size(chunk_size: i64) -> Self {
         let target = usize::try_from(chunk_size)
             .ok()
@@ -82,7 +84,7 @@ impl ChunkOptions {
         }
     }
 
-    /// The target within the range that is honoured.
+    /// Returns the target, clamped to the allowed range.
     pub(crate) fn target(&self) -> usize {
         self.target_chars.clamp(TARGET_RANGE.0, TARGET_RANGE.1)
     }
@@ -90,8 +92,8 @@ impl ChunkOptions {
 
 /// Cuts canonical text into chunks.
 ///
-/// Every chunk is the slice of the text that its offsets name, none is blank or longer than twice the
-/// target, starts grow, and together they cover everything but white space.
+/// Every chunk is the slice of the text between its offsets, and none is blank or longer than twice
+/// the target. Their starts are ascending, and together they cover everything but white space.
 pub fn chunk(text: &str, format: Format, options: &ChunkOptions) -> Vec<Chunk> {
     let mut spans = Vec::new();
     for section in sections(text, format, options.target()) {
@@ -103,14 +105,14 @@ pub fn chunk(text: &str, format: Format, options: &ChunkOptions) -> Vec<Chunk> {
 fn sections(text: &str, format: Format, target: usize) -> Vec<Section> {
     match format {
         Format::Code => code::sections(text, code::Style::Code, target),
-        // A file that holds one value per line is no JSON as a whole.
+        // A file with one value per line is not JSON as a whole.
         Format::Data if text.starts_with('{') || is_json(text) => json::sections(text, target),
         Format::Data => code::sections(text, code::Style::Data, target),
         _ => blocks::sections(text, format, target),
     }
 }
 
-/// Gives byte spans their character offsets and text.
+/// Adds the character offsets and the text to byte spans.
 pub(crate) fn to_chunks(text: &str, spans: Vec<Span>) -> Vec<Chunk> {
     let mut chunks: Vec<Chunk> = Vec::with_capacity(spans.len());
     let (mut byte, mut character) = (0, 0);
@@ -121,7 +123,7 @@ pub(crate) fn to_chunks(text: &str, spans: Vec<Span>) -> Vec<Chunk> {
             continue;
         }
         let start = span.bytes.start + (untrimmed.len() - untrimmed.trim_start().len());
-        // Spans start in order, so that the text is counted once.
+        // Spans start in order, so the characters of the text are counted only once.
         character += text[byte..start].chars().count();
         byte = start;
         chunks.push(Chunk {

@@ -1,11 +1,11 @@
-//! Compound files: the office documents until 2003, and the envelope of encrypted newer ones.
+//! Compound files: the office documents until 2003, and the envelope of newer encrypted ones.
 
 use crate::failure::{Failure, FailureCode};
 use crate::format::Format;
 use crate::sniff::unsupported;
 
 const MAGIC: &[u8] = b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1";
-/// Each stream has an entry of this size, aligned to it, that begins with its name in UTF-16.
+/// The size and alignment of the entry of a stream, which begins with its name in UTF-16.
 const ENTRY_BYTES: usize = 128;
 
 pub(crate) fn is_compound(bytes: &[u8]) -> bool {
@@ -40,7 +40,7 @@ pub(crate) fn format(bytes: &[u8], hints: [Option<Format>; 2]) -> Result<Format,
         .into_iter()
         .find(|(name, _)| has(name))
         .map(|(_, format)| format);
-    // Cut off before its directory: its reader says so.
+    // The file is truncated before its directory, which its reader reports.
     let is_old = |hint: &Format| matches!(hint, Format::Doc | Format::Xls | Format::Ppt);
     let hinted = hints
         .into_iter()

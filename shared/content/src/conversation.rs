@@ -8,22 +8,23 @@ use crate::canonical::canonical;
 use crate::chunk::{Chunk, ChunkOptions, End, Span, Unit, pack, to_chunks};
 use crate::sentences::{pieces, sentences};
 
-/// What one side of a conversation said at once.
+/// One turn of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Turn {
     /// The role in the protocol: `user`, `assistant`, `system`, `tool`.
     pub role: String,
-    /// The name of who spoke, if it is known.
+    /// The name of the speaker, if it is known.
     pub speaker: Option<String>,
-    /// What was said.
+    /// The words of the turn.
     pub text: String,
-    /// When, as the sender wrote it. It is not part of the rendered text.
+    /// The date as the sender wrote it. It is not part of the rendered text.
     pub date: Option<String>,
 }
 
 /// Renders a conversation as canonical text, one `Speaker: text` paragraph per turn.
 ///
-/// Also returns the place of each turn in characters. A blank turn has an empty place and no paragraph.
+/// Also returns the span of each turn in characters. A blank turn has an empty span and no
+/// paragraph.
 pub fn render_conversation(turns: &[Turn]) -> (String, Vec<Range<usize>>) {
     let mut text = String::new();
     let mut places = Vec::with_capacity(turns.len());
@@ -39,7 +40,7 @@ pub fn render_conversation(turns: &[Turn]) -> (String, Vec<Range<usize>>) {
             chars += 2;
         }
         let speaker = speaker(turn);
-        // Blanks at the start of a turn mean nothing after a name.
+        // White space at the start of a turn has no meaning after a name.
         let paragraph = canonical(&format!(
             "{speaker}{}{}",
             if speaker.is_empty() { "" } else { ": " },
@@ -54,7 +55,7 @@ pub fn render_conversation(turns: &[Turn]) -> (String, Vec<Range<usize>>) {
     (text, places)
 }
 
-/// Who speaks: the name, else the role with a capital letter.
+/// Returns the name of the speaker, or else the role with a capital letter.
 fn speaker(turn: &Turn) -> String {
     let name = turn
         .speaker
@@ -73,12 +74,13 @@ fn speaker(turn: &Turn) -> String {
     }
 }
 
-/// Cuts a rendered conversation into windows of whole turns. Each chunk names the turns that it holds.
+/// Cuts a rendered conversation into windows of whole turns. Each chunk has the indexes of its
+/// turns.
 ///
-/// A window has `turns_per_window` turns, or fewer if they exceed the target size; neighbours share
-/// `overlap_turns`. A turn longer than the target is cut at its sentences, in chunks of its own. Turns that are added
-/// later change no window but the last.
-/// `turn_spans` are those that [`render_conversation`] returned with the text.
+/// A window has `turns_per_window` turns, or fewer if they exceed the target size. Adjacent windows
+/// share `overlap_turns`. A turn longer than the target is cut at its sentences, into chunks of its
+/// own. Turns that are added later change only the last window. `turn_spans` are those that
+/// [`render_conversation`] returned with the text.
 pub fn chunk_conversation(
     text: &str,
     turn_spans: &[Range<usize>],
@@ -104,6 +106,7 @@ pub fn chunk_conversation(
             first += 1;
             continue;
         }
+
         let end = window_end(text, &turns, first, options);
         let bytes = turns[first].bytes.start..turns[end - 1].bytes.end;
         spans.push(Span {
@@ -117,7 +120,8 @@ pub fn chunk_conversation(
     to_chunks(text, spans)
 }
 
-/// Turns character places into bytes, each with its place among the turns, without the blank turns.
+/// Converts the character spans of turns to bytes. Returns each turn that is not blank, with its
+/// index.
 fn spoken(text: &str, places: &[Range<usize>]) -> Vec<(usize, Unit)> {
     let mut turns = Vec::with_capacity(places.len());
     let mut indices = text.char_indices().map(|(at, _)| at).enumerate().peekable();
@@ -154,7 +158,7 @@ fn window_end(text: &str, turns: &[Unit], first: usize, options: &ChunkOptions) 
     end
 }
 
-/// Returns the first turn of the next window. It always holds a turn that the last one did not.
+/// Returns the first turn of the next window, which always holds a turn that the last one did not.
 fn next_window(turns: &[Unit], first: usize, end: usize, options: &ChunkOptions) -> usize {
     let target = options.target();
     if end == turns.len() || turns[end].chars > target {
@@ -176,7 +180,7 @@ fn next_window(turns: &[Unit], first: usize, end: usize, options: &ChunkOptions)
     start
 }
 
-/// Cuts a long turn into sentences, and those into pieces if need be.
+/// Cuts a long turn into sentences, and those into pieces if necessary.
 fn units(text: &str, turn: &Unit, target: usize) -> Vec<Unit> {
     let cut = |sentence: Range<usize>| match text[sentence.clone()].chars().nth(target) {
         Some(_) => pieces(text, sentence, target),

@@ -1,4 +1,4 @@
-//! Tables as text: the delimiter is guessed, the table written as markdown.
+//! Tables as text: detection of the delimiter, and conversion to a Markdown table.
 
 use csv::ReaderBuilder;
 
@@ -8,16 +8,17 @@ use crate::format::Format;
 use crate::sheets::MAX_CELLS;
 use crate::table::Tables;
 
-/// How many records are looked at to find the delimiter.
+/// The number of records that are examined to detect the delimiter.
 const LOOK_RECORDS: usize = 50;
-/// How much of a text is looked at for that, in bytes: its lines may be records of any length.
+/// The number of bytes that are examined for it, because records may have any length.
 const LOOK_BYTES: usize = 256 * 1024;
-/// The most columns of a table, as in the widest sheets.
+/// The most columns of a table, as in the widest spreadsheets.
 const MAX_COLUMNS: usize = 16_384;
-/// The earlier wins a tie: where numbers have decimal commas, they are as regular as the delimiters.
+/// The candidates for the delimiter. The earlier one wins a tie: decimal commas in numbers are as
+/// regular as delimiters.
 const DELIMITERS: [u8; 4] = *b"\t;|,";
 
-/// Reads a table. A text that is none stays as it is.
+/// Reads a table. A text that is not a table stays as it is.
 pub(crate) fn read(text: String, name: Option<&str>) -> Result<Extracted, Failure> {
     let Some(delimiter) = delimiter(&text) else {
         return Ok(Extracted::new(Format::Text, text));
@@ -30,7 +31,7 @@ pub(crate) fn read(text: String, name: Option<&str>) -> Result<Extracted, Failur
     tables.begin(file.rsplit_once('.').map_or(file, |(stem, _)| stem));
     check(measure(&text, delimiter))?;
     let width = width(&text, delimiter);
-    // Text cannot be malformed to this reader.
+    // No text is malformed to this reader.
     for record in reader(&text, delimiter).records().map_while(Result::ok) {
         let row: Vec<&str> = record.iter().collect();
         if row.iter().any(|cell| !cell.trim().is_empty()) {
@@ -41,14 +42,15 @@ pub(crate) fn read(text: String, name: Option<&str>) -> Result<Extracted, Failur
     Ok(Extracted::new(Format::Csv, tables.finish()))
 }
 
-/// How large a table is.
+/// The size of a table.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Size {
     columns: usize,
     cells: usize,
 }
 
-/// Refuses a table that is too large to be read record by record: each cell of a record takes memory, also an empty one.
+/// Rejects a table that is too large to be read record by record, because each cell of a record
+/// takes memory, even if it is empty.
 fn check(size: Size) -> Result<(), Failure> {
     let message = if size.columns > MAX_COLUMNS {
         format!("The table has a row of more than {MAX_COLUMNS} cells; send fewer columns.")
@@ -60,13 +62,14 @@ fn check(size: Size) -> Result<(), Failure> {
     Err(Failure::new(FailureCode::ContentLimit, message))
 }
 
-/// Measures a table without keeping anything of it. Cells are told apart as the reader does it: a quote means something
-/// only at the start of a cell, and two of them within a quoted one are a character.
+/// Measures a table without storing any of it. It separates cells in the same way as the reader: a
+/// quote has a meaning only at the start of a cell, and two quotes within a quoted cell are one
+/// character.
 fn measure(text: &str, delimiter: u8) -> Size {
     let mut size = Size::default();
     let (mut columns, mut at_start, mut in_quotes, mut is_blank) = (1, true, false, true);
     for byte in text.bytes() {
-        // The second of two quotes begins the quoted part again, as if the first had ended it.
+        // The second of two quotes opens the quoted part again, as if the first had closed it.
         let opens = byte == b'"' && (at_start || in_quotes);
         match byte {
             b'"' if opens => in_quotes = !in_quotes,
@@ -86,7 +89,7 @@ fn measure(text: &str, delimiter: u8) -> Size {
             }
             _ => {}
         }
-        // After a quoted part the next quote belongs to it.
+        // The next quote after a quoted part belongs to it.
         at_start = opens && !in_quotes;
         is_blank = false;
     }
@@ -119,7 +122,8 @@ fn width(text: &str, delimiter: u8) -> usize {
         .unwrap_or(1)
 }
 
-/// Returns the delimiter that cuts most of the first records into the same number of cells, more than one.
+/// Returns the delimiter that cuts most of the first records into the same number of cells, more
+/// than one.
 fn delimiter(text: &str) -> Option<u8> {
     let sample = &text[..text.floor_char_boundary(LOOK_BYTES)];
     let alike = |delimiter: u8| {

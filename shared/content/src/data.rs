@@ -1,8 +1,8 @@
-//! Recognizes data that is written as text.
+//! Recognition of data that is written as text.
 
 use serde::de::IgnoredAny;
 
-/// Whether a text is a JSON object or array.
+/// Checks whether a text is a JSON object or array.
 pub(crate) fn is_json(text: &str) -> bool {
     text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<IgnoredAny>(text).is_ok()
 }

@@ -1,13 +1,14 @@
-//! Bytes to text, whatever their encoding.
+//! Decoding of bytes in any encoding to text.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
-/// How many bytes the detector looks at. More does not change its mind and costs time.
+/// The number of bytes that the detector examines. More take longer and do not change its result.
 const DETECT_BYTES: usize = 256 * 1024;
 
-/// Decodes text. Trusted in this order: byte order mark, UTF-16 by its zero bytes, valid UTF-8, the
-/// declared charset, and the guess of a browser. Malformed sequences become U+FFFD.
+/// Decodes text. The encoding is determined by, in this order, a byte order mark, the zero bytes of
+/// UTF-16, validity as UTF-8, the declared charset, and the detection that browsers use. Malformed
+/// sequences become U+FFFD.
 pub(crate) fn decode(bytes: &[u8], charset: Option<&str>) -> String {
     if let Some((encoding, mark_length)) = Encoding::for_bom(bytes) {
         return encoding
@@ -28,7 +29,8 @@ pub(crate) fn decode(bytes: &[u8], charset: Option<&str>) -> String {
     }
 
     let declared = charset.and_then(|label| Encoding::for_label(label.as_bytes()));
-    // A document that says UTF-8 and is not has at most a few broken bytes, or it lies.
+    // A document that is declared as UTF-8 but invalid either has a few broken bytes, or its
+    // declaration is wrong.
     let encoding = match declared {
         Some(encoding) if encoding != UTF_8 || mostly_utf8(bytes) => encoding,
         _ => guess(bytes),
@@ -47,8 +49,8 @@ pub(crate) fn charset_of(media_type: &str) -> Option<&str> {
     })
 }
 
-/// Recognizes UTF-16 by zero bytes that all stand on one side: spaces, newlines and Latin letters have
-/// one, whatever the language.
+/// Recognizes UTF-16 by zero bytes that are all on one side. Spaces, newlines and Latin letters
+/// have one in every language.
 pub(crate) fn utf16_without_mark(bytes: &[u8]) -> Option<&'static Encoding> {
     if !bytes.len().is_multiple_of(2) {
         return None;
@@ -75,12 +77,12 @@ pub(crate) fn utf16_without_mark(bytes: &[u8]) -> Option<&'static Encoding> {
     (!text.chars().rev().skip(usize::from(is_cut)).any(is_strange)).then_some(encoding)
 }
 
-/// Whether a character has no place in any text.
+/// Checks for a character that does not occur in any text.
 fn is_strange(letter: char) -> bool {
     matches!(letter, '\0'..='\u{8}' | '\u{E}'..='\u{1F}' | '\u{7F}'..='\u{9F}' | '\u{E000}'..='\u{F8FF}')
 }
 
-/// Whether the bytes are UTF-8 but for a few damaged places.
+/// Checks whether the bytes are UTF-8 except for a few damaged places.
 fn mostly_utf8(bytes: &[u8]) -> bool {
     let (mut valid, mut damaged) = (0usize, 0usize);
     for part in bytes.utf8_chunks() {

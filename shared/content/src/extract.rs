@@ -1,4 +1,4 @@
-//! One entry for every format: bytes in, canonical text with title and properties out.
+//! The entry point for all formats: from bytes to canonical text with title and properties.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,27 +12,28 @@ use crate::format::Format;
 use crate::sniff::{Sniffed, Source, sniff_text};
 use crate::{csv, html, mail, markdown, notebook, office, pdf, sheets};
 
-/// The most canonical text a document may have, in bytes: more than any file that is allowed in, so only
-/// a format that unfolds can reach it.
+/// The most canonical text of a document, in bytes. It is more than any accepted file, so only a
+/// format that is compressed can reach it.
 pub const MAX_TEXT_BYTES: usize = 64 * 1024 * 1024;
 
-/// The longest title kept, in characters.
+/// The longest title that is kept, in characters.
 pub(crate) const MAX_TITLE_CHARS: usize = 300;
-/// The longest property kept, in characters.
+/// The longest property that is kept, in characters.
 const MAX_PROPERTY_CHARS: usize = 1000;
 
-/// What a document says.
+/// The text of a document, with its title and properties.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extracted {
-    /// What the bytes were.
+    /// The format of the bytes.
     pub format: Format,
-    /// Markdown or plain text in canonical form: NFC, `\n` line ends, no control characters, not blank.
+    /// Markdown or plain text in canonical form: NFC, `\n` line ends, no control characters, not
+    /// blank.
     pub text: String,
-    /// The title the document gives itself.
+    /// The title in the document's own metadata or headings.
     pub title: Option<String>,
-    /// What else it says about itself. Any format: `author`, `created`, `modified` (dates as written), `language`,
-    /// `description`. Text documents and PDF: `pageCount`; presentations: `slideCount`; workbooks: `sheetCount`. Web
-    /// pages: `siteName`, `ogImage`, `url`.
+    /// The document's other metadata. Any format: `author`, `created`, `modified` (dates as
+    /// written), `language`, `description`. Text documents and PDF: `pageCount`; presentations:
+    /// `slideCount`; workbooks: `sheetCount`. Web pages: `siteName`, `ogImage`, `url`.
     pub properties: BTreeMap<String, String>,
 }
 
@@ -64,15 +65,17 @@ impl Extracted {
     }
 }
 
-/// Reads a document of any supported format.
+/// Extracts the text of a document in any supported format.
 ///
 /// # Errors
-/// A [`Failure`] that repeating cannot heal. A panic inside a parser is one as well (`corrupt`).
+/// A permanent [`Failure`], which a retry does not change. A panic inside a parser is one as well
+/// (`corrupt`).
 pub fn extract(source: &Source) -> Result<Extracted, Failure> {
     guarded(|| read(sniff_text(source)?, source))
 }
 
-/// Reads a document with the reader of a format, whatever its bytes look like: the way to try a reader with any bytes.
+/// Extracts the text with the reader of a given format, whatever the bytes look like. It serves to
+/// test a reader with any bytes.
 ///
 /// # Errors
 /// As [`extract`].
@@ -101,7 +104,7 @@ pub fn extract_as(format: Format, bytes: &[u8]) -> Result<Extracted, Failure> {
     })
 }
 
-/// Runs a reader and brings its text into canonical form.
+/// Runs a reader, and brings its text into canonical form.
 fn guarded(read: impl FnOnce() -> Result<Extracted, Failure>) -> Result<Extracted, Failure> {
     let read = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
         Err(Failure::new(
@@ -126,7 +129,7 @@ fn guarded(read: impl FnOnce() -> Result<Extracted, Failure>) -> Result<Extracte
     Ok(extracted)
 }
 
-/// The failure of a document that unfolds into more text than [`MAX_TEXT_BYTES`].
+/// Returns the failure of a document that expands to more text than [`MAX_TEXT_BYTES`].
 pub(crate) fn too_much_text() -> Failure {
     let limit = MAX_TEXT_BYTES / 1024 / 1024;
     Failure::new(
@@ -182,7 +185,8 @@ fn name_of(format: Format) -> &'static str {
     }
 }
 
-/// Returns `value` canonical, on one line, with single spaces, at most `limit` characters.
+/// Returns `value` in canonical form on one line, with single spaces and at most `limit`
+/// characters.
 pub(crate) fn one_line(value: &str, limit: usize) -> String {
     let words = canonical(value)
         .split_whitespace()
@@ -191,7 +195,8 @@ pub(crate) fn one_line(value: &str, limit: usize) -> String {
     words.chars().take(limit).collect()
 }
 
-/// Whether a title or a name was meant for people: many writers leave a placeholder or the name of their input.
+/// Checks whether a title or a name was meant for people. Many programs write a placeholder or the
+/// name of their input.
 pub(crate) fn is_meant(value: &str) -> bool {
     const PLACEHOLDERS: [&str; 8] = [
         "untitled",

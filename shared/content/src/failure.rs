@@ -1,25 +1,25 @@
-//! Why a document has no text, in words for the person who sent it.
+//! The reason why a document has no text, worded for the person who sent it.
 
 use serde::{Deserialize, Serialize};
 
-/// The reason of a [`Failure`], as the contract's `errorCode`.
+/// The reason of a [`Failure`], as the `errorCode` of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureCode {
-    /// Too many pages, too much text, too much memory or time.
+    /// Too many pages, too much text, memory or time.
     ContentLimit,
     /// A password is needed to read it.
     Encrypted,
     /// The bytes are not a readable file of their format.
     Corrupt,
-    /// A format that no reader here understands.
+    /// No reader supports the format.
     UnsupportedType,
-    /// A readable file without any text.
+    /// The file can be read, but has no text.
     Empty,
 }
 
 impl FailureCode {
-    /// Returns the code as it stands on the wire.
+    /// Returns the code on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ContentLimit => "content_limit",
@@ -31,7 +31,7 @@ impl FailureCode {
     }
 }
 
-/// A document that cannot be read, for good: the same bytes fail the same way again.
+/// A permanent failure to read a document: the same bytes fail in the same way again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct Failure {
@@ -42,7 +42,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure with its sentence.
+    /// Creates a failure with its sentence.
     pub fn new(code: FailureCode, message: impl Into<String>) -> Self {
         Self {
             code,

@@ -1,8 +1,8 @@
-//! The formats, and what a file name or a declared type promises.
+//! The formats, and the format that a file name or a declared type indicates.
 
 use serde::{Deserialize, Serialize};
 
-/// A format that [`crate::sniff`] tells apart.
+/// A format that [`crate::sniff`] recognizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -11,7 +11,7 @@ pub enum Format {
     Text,
     /// Source code.
     Code,
-    /// JSON, YAML, TOML, XML and their kin.
+    /// JSON, YAML, TOML, XML and similar formats.
     Data,
     /// A table as text: CSV, TSV.
     Csv,
@@ -25,7 +25,7 @@ pub enum Format {
     Docx,
     /// A presentation of `PowerPoint` since 2007.
     Pptx,
-    /// A workbook of Excel since 2007, also a binary one.
+    /// A workbook of Excel since 2007, including the binary format.
     Xlsx,
     /// A text document of Word until 2003.
     Doc,
@@ -39,7 +39,7 @@ pub enum Format {
     Odp,
     /// An `OpenDocument` workbook.
     Ods,
-    /// An e-book.
+    /// An EPUB e-book.
     Epub,
     /// Rich text.
     Rtf,
@@ -47,16 +47,16 @@ pub enum Format {
     Email,
     /// A Jupyter notebook.
     Notebook,
-    /// A picture: for a model, not for a reader here.
+    /// An image. It is left to a model; no reader of this crate supports it.
     Image,
-    /// A recording of sound: for a model, not for a reader here.
+    /// An audio recording. It is left to a model; no reader of this crate supports it.
     Audio,
-    /// A moving picture: for a model, not for a reader here.
+    /// A video. It is left to a model; no reader of this crate supports it.
     Video,
 }
 
 impl Format {
-    /// Returns the contract's document type.
+    /// Returns the document type of the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Html => "webpage",
@@ -68,26 +68,27 @@ impl Format {
         }
     }
 
-    /// Whether reading it is cheap and cannot harm the process: its text is its bytes, so no parser is involved, and the
-    /// memory that it takes is a few times its size.
+    /// Checks whether reading it is cheap and cannot harm the process. Its text is its bytes, so no
+    /// parser is involved, and the memory that it takes is a few times its size.
     pub fn is_plain(self) -> bool {
         matches!(self, Self::Text | Self::Markdown | Self::Code | Self::Data)
     }
 
-    /// Whether it is a picture or a recording, which has no text to extract.
+    /// Checks for an image or a recording, which has no text to extract.
     pub fn is_media(self) -> bool {
         matches!(self, Self::Image | Self::Audio | Self::Video)
     }
 
-    /// Whether its bytes are never text, so that unknown bytes under its name are a damaged file.
+    /// Checks for a format whose bytes are never text, so that unknown bytes under its name are a
+    /// damaged file.
     pub(crate) fn is_binary(self) -> bool {
         !self.is_plain()
             && !self.is_media()
             && !matches!(self, Self::Csv | Self::Html | Self::Email | Self::Notebook)
     }
 
-    /// Returns the format that the extension of a file name promises. `.txt` promises nothing: it may well hold
-    /// markdown.
+    /// Returns the format that the extension of a file name indicates. `.txt` indicates nothing,
+    /// because such a file may contain Markdown.
     pub(crate) fn of_name(name: &str) -> Option<Self> {
         let file = name.rsplit(['/', '\\']).next()?;
         let extension = file
@@ -100,9 +101,10 @@ impl Format {
         }
     }
 
-    /// Returns the format that a media type, or the contract's `fileType`, promises.
+    /// Returns the format that a media type, or the `fileType` of the API, indicates.
     pub(crate) fn of_declared(declared: &str) -> Option<Self> {
         let essence = declared.split(';').next()?.trim().to_ascii_lowercase();
+
         match essence.as_str() {
             "pdf" | "application/pdf" | "application/x-pdf" => Some(Self::Pdf),
             "webpage" | "text/html" | "application/xhtml+xml" => Some(Self::Html),
@@ -146,13 +148,14 @@ fn of_office_type(essence: &str) -> Option<Format> {
             Format::Ods,
         ),
     ];
+
     kinds
         .into_iter()
         .find(|(prefix, _)| essence.starts_with(prefix))
         .map(|(_, format)| format)
 }
 
-/// Files of code that have no extension.
+/// Names of code files without an extension.
 const CODE_FILES: [&str; 6] = [
     "Makefile",
     "Dockerfile",

@@ -1,7 +1,8 @@
-//! Web pages: recognizing them, choosing the readable part, and keeping it as markdown.
+//! Web pages: recognition, selection of the readable part, and conversion to Markdown.
 //!
-//! A page with a `<main>` (or one `<article>`) says itself what is worth reading. Otherwise the
-//! readability heuristic of the browsers' reader views decides, unless it throws most of the page away.
+//! A page with a `<main>` (or exactly one `<article>`) marks its readable part itself. Otherwise
+//! the readability heuristic of the browsers' reader views selects it, unless that discards most of
+//! the page.
 
 mod detect;
 mod render;
@@ -23,9 +24,10 @@ use crate::extract::{Extracted, MAX_TEXT_BYTES, MAX_TITLE_CHARS, one_line, too_m
 use crate::failure::Failure;
 use crate::format::Format;
 
-/// Readability looks at every element several times: a page with more is taken whole.
+/// The most elements of a page to which readability is applied, because it visits each element
+/// several times. A larger page is taken whole.
 const MAX_READABLE_ELEMENTS: usize = 50_000;
-/// The share of a page's text that the readable part must have to be believed.
+/// The share of a page's text that the readable part must have to be accepted.
 const READABLE_SHARE: f64 = 0.35;
 
 /// Reads a web page or a fragment of one.
@@ -53,7 +55,7 @@ pub(crate) fn fragment(html: &str) -> String {
     render(&tree::parse(html).root(), Mode::Everything)
 }
 
-/// Fills in what the page says about itself.
+/// Sets the title and the properties from the page's own metadata.
 fn describe(page: &Document, extracted: &mut Extracted) -> Metadata {
     let language = page.html_root().attr("lang");
     let mut metadata = Metadata::default();
@@ -62,12 +64,13 @@ fn describe(page: &Document, extracted: &mut Extracted) -> Metadata {
         if metadata.title.trim().is_empty() {
             metadata.title = readability.get_article_title().to_string();
         }
-        // The title of a window often names the site as well.
+        // The title of a window often includes the name of the site.
         let heading = one_line(&page.select_single("h1").text(), MAX_TITLE_CHARS);
         if !heading.is_empty() && metadata.title.contains(&heading) {
             metadata.title = heading;
         }
     }
+
     extracted.set_title(Some(&metadata.title));
     extracted.set("author", metadata.byline.as_deref());
     extracted.set("created", metadata.published_time.as_deref());
@@ -77,6 +80,7 @@ fn describe(page: &Document, extracted: &mut Extracted) -> Metadata {
     extracted.set("ogImage", metadata.image.as_deref());
     extracted.set("url", metadata.url.as_deref());
     extracted.set("language", metadata.lang.as_deref().or(language.as_deref()));
+
     metadata
 }
 
@@ -120,7 +124,7 @@ fn is_believable(part: &str, whole: &str) -> bool {
     part.len() as f64 >= whole.len() as f64 * READABLE_SHARE
 }
 
-/// Returns the element that the page calls its main part.
+/// Returns the element that the page marks as its main part.
 fn main_element(page: &Document) -> Option<NodeRef<'_>> {
     let mut articles = Vec::new();
     let root = page.root();
@@ -141,7 +145,7 @@ fn main_element(page: &Document) -> Option<NodeRef<'_>> {
     }
 }
 
-/// Puts the page's title on top of a text that has no top heading of its own.
+/// Puts the page's title above a text without a top-level heading.
 fn with_title(text: String, title: &str) -> String {
     let has_heading = text.lines().any(|line| line.starts_with("# "));
     let title = title.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,7 +1,9 @@
-//! Bytes to markdown to chunks: sniffing, decoding, parsing, chunking.
+//! The content pipeline: recognizes formats, decodes and parses bytes to Markdown, and cuts it into
+//! chunks.
 //!
-//! Pure: no input or output, no clock, no environment. A parser may still loop, leak or crash on a hostile
-//! file, so a server runs [`extract`] through the `sandbox` crate, in a child process with limits.
+//! The crate is pure: it does no I/O, reads no clock and no environment. A parser may still loop,
+//! leak or crash on a hostile file, so a server runs [`extract`] through the `sandbox` crate, in a
+//! child process with limits.
 
 mod canonical;
 mod chunk;

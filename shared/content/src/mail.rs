@@ -7,9 +7,9 @@ use crate::failure::Failure;
 use crate::format::Format;
 use crate::{html, package};
 
-/// How far from the start headers are looked for.
+/// The number of bytes at the start in which headers are searched.
 const LOOK_BYTES: usize = 16 * 1024;
-/// Headers that only mail has, and those that people write as well.
+/// Headers that only mail has, and headers that people also write in other texts.
 const TRANSPORT_HEADERS: [&str; 5] = [
     "received",
     "return-path",
@@ -19,8 +19,8 @@ const TRANSPORT_HEADERS: [&str; 5] = [
 ];
 const COMMON_HEADERS: [&str; 5] = ["from", "to", "subject", "date", "content-type"];
 
-/// Whether a text begins with the headers of a mail: two that it shares with letters, and one that only transport
-/// adds, unless the file is said to be one.
+/// Checks whether a text begins with the headers of a mail: two common ones, and one that only
+/// transport adds. If a mail is expected, any one of them is enough.
 pub(crate) fn is_message(bytes: &[u8], is_expected: bool) -> bool {
     let head = String::from_utf8_lossy(&bytes[..bytes.len().min(LOOK_BYTES)]);
     let (mut common, mut transport) = (0, 0);
@@ -67,6 +67,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Extracted, Failure> {
         ("Date", date.clone()),
         ("Subject", message.subject().map(str::to_owned)),
     ];
+
     let mut text = String::new();
     for (name, value) in headers {
         let value = value.map(|value| value.split_whitespace().collect::<Vec<_>>().join(" "));
@@ -74,6 +75,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Extracted, Failure> {
             text.push_str(&format!("{name}: {value}\n"));
         }
     }
+
     for part in message.text_bodies() {
         let body = match &part.body {
             PartType::Text(body) => body.trim().to_owned(),
@@ -82,6 +84,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Extracted, Failure> {
         };
         text.push_str(&format!("\n{body}\n"));
     }
+
     let names = message
         .attachments()
         .map(|part| part.attachment_name().unwrap_or("unnamed").to_owned());
@@ -89,6 +92,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Extracted, Failure> {
     if !names.is_empty() {
         text.push_str(&format!("\nAttachments: {}\n", names.join(", ")));
     }
+
     extracted.text = text;
     extracted.set_title(message.subject());
     extracted.set("author", from.as_deref());

@@ -1,13 +1,13 @@
-//! Markdown: recognizing it, its title and its front matter.
+//! Markdown: its recognition, its title and its front matter.
 
 use crate::extract::Extracted;
 use crate::format::Format;
 
-/// How much of a text is looked at to recognize markdown.
+/// The number of bytes that are examined to recognize Markdown.
 const LOOK_BYTES: usize = 64 * 1024;
 
-/// Keeps the text as it is; the title comes from the front matter, then from the first heading if
-/// nothing but blank lines stands before it.
+/// Keeps the text as it is. The title comes from the front matter, or else from the first heading
+/// if only blank lines precede it.
 pub(crate) fn read(text: String) -> Extracted {
     let mut extracted = Extracted::new(Format::Markdown, String::new());
     let (front, body) = split_front_matter(&text);
@@ -23,11 +23,13 @@ pub(crate) fn read(text: String) -> Extracted {
             _ => {}
         }
     }
+
     extracted.set_title(
         title
             .filter(|title| !title.is_empty())
             .or_else(|| first_heading(body)),
     );
+
     extracted.text = text;
     extracted
 }
@@ -47,7 +49,8 @@ pub(crate) fn split_front_matter(text: &str) -> (&str, &str) {
         if is_end {
             return (&rest[start..at], &rest[at + line.len()..]);
         }
-        // A rule at the top of a text, and not front matter: no line of a mapping is blank or prose.
+        // Blank lines and prose do not occur in a mapping, so this is a rule at the top and not
+        // front matter.
         let is_yaml = line.starts_with([' ', '\t', '-', '#']) || line.contains(':');
         if !is_yaml || count > 200 {
             break;
@@ -58,7 +61,7 @@ pub(crate) fn split_front_matter(text: &str) -> (&str, &str) {
     ("", text)
 }
 
-/// Returns the text of a heading that stands first.
+/// Returns the text of a heading at the start.
 pub(crate) fn first_heading(body: &str) -> Option<&str> {
     let mut lines = body.lines().skip_while(|line| line.trim().is_empty());
     let first = lines.next()?;
@@ -82,7 +85,7 @@ pub(crate) fn atx_heading(line: &str) -> Option<(u8, &str)> {
 
     let title = rest.trim();
     let open = title.trim_end_matches('#');
-    // Closing marks count only after a blank: `# C#` is about C#.
+    // Closing marks count only after white space: `# C#` is about C#.
     let title = if open.is_empty() || open.ends_with([' ', '\t']) {
         open.trim_end()
     } else {
@@ -92,18 +95,19 @@ pub(crate) fn atx_heading(line: &str) -> Option<(u8, &str)> {
     Some((u8::try_from(level).unwrap_or(6), title))
 }
 
-/// Returns the line without its indentation, unless that makes it code.
+/// Returns the line without its indentation, or `None` if the indentation makes it code.
 pub(crate) fn strip_indent(line: &str) -> Option<&str> {
     let stripped = line.trim_start_matches(' ');
     (line.len() - stripped.len() < 4).then_some(stripped)
 }
 
-/// Whether a text without name or type is markdown: it needs two different signs, or a heading over prose,
-/// because `#` starts comments and `*` lists in many other texts.
+/// Checks whether a text without name or type is Markdown. It needs two different signs, or a
+/// heading above prose, because `#` also starts comments and `*` lists in many other texts.
 pub(crate) fn looks_like_markdown(text: &str) -> bool {
     if !split_front_matter(text).0.is_empty() {
         return true;
     }
+
     let text = &text[..text.floor_char_boundary(LOOK_BYTES)];
     let mut signs = Signs::default();
     let mut previous_blank = true;
@@ -111,10 +115,11 @@ pub(crate) fn looks_like_markdown(text: &str) -> bool {
         signs.look_at(line, previous_blank);
         previous_blank = line.trim().is_empty();
     }
+
     signs.enough()
 }
 
-/// What was seen of markdown in a text.
+/// The signs of Markdown in a text.
 #[derive(Default)]
 struct Signs {
     headings: usize,
@@ -165,7 +170,7 @@ impl Signs {
     }
 }
 
-/// Whether the line holds `**words**`.
+/// Checks whether the line contains `**words**`.
 fn has_bold(line: &str) -> bool {
     line.split("**")
         .skip(1)

@@ -1,4 +1,4 @@
-//! Jupyter notebooks: prose as it is, code fenced, and what the code printed.
+//! Jupyter notebooks: prose unchanged, code in fences, and the output of the code.
 
 use serde::Deserialize;
 
@@ -13,7 +13,7 @@ struct Notebook {
     #[serde(rename = "nbformat")]
     _version: u32,
     cells: Option<Vec<Cell>>,
-    /// What held the cells until version 3.
+    /// The worksheets, which contain the cells until version 3.
     worksheets: Option<Vec<Worksheet>>,
     #[serde(default)]
     metadata: Metadata,
@@ -28,10 +28,10 @@ struct Worksheet {
 struct Cell {
     #[serde(rename = "cell_type")]
     kind: String,
-    /// Called input in code until version 3.
+    /// The source, called input in code cells until version 3.
     #[serde(alias = "input")]
     source: Lines,
-    /// Of a heading, which is a cell of its own until version 3.
+    /// The level of a heading, which is a cell of its own until version 3.
     level: Option<usize>,
     #[serde(default)]
     outputs: Vec<Output>,
@@ -39,9 +39,9 @@ struct Cell {
 
 #[derive(Deserialize)]
 struct Output {
-    /// What a program printed.
+    /// The printed output of the program.
     text: Option<Lines>,
-    /// What an expression evaluated to, in several types. Pictures are skipped without being read.
+    /// The value of an expression, in several media types. Images are skipped without being read.
     #[serde(default)]
     data: Results,
 }
@@ -66,7 +66,7 @@ struct Kernel {
     language: Option<String>,
 }
 
-/// A text, or its lines with their ends.
+/// A text as a whole, or as lines with their line ends.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Lines {
@@ -83,7 +83,7 @@ impl Lines {
     }
 }
 
-/// Whether a text is a notebook: an object with its version and cells.
+/// Checks whether a text is a notebook: an object with its version and cells.
 pub(crate) fn is_notebook(text: &str) -> bool {
     text.trim_start().starts_with('{')
         && ["\"nbformat\"", "\"cells\"", "\"cell_type\""]
@@ -142,7 +142,7 @@ pub(crate) fn read(text: &str) -> Result<Extracted, Failure> {
     Ok(extracted)
 }
 
-/// Puts code between fences that are longer than any in it.
+/// Puts code between fences that are longer than any run of backticks in it.
 fn fenced(code: &str, language: &str) -> String {
     let code = code.trim_end();
     if code.is_empty() {

@@ -1,4 +1,4 @@
-//! Office documents, e-books and rich text as markdown.
+//! Office documents, e-books and rich text as Markdown.
 
 use docling::{
     ContentLayer, ConversionError, DocumentConverter, DocumentMetadata, InputFormat,
@@ -13,7 +13,7 @@ use crate::markdown::first_heading;
 use crate::package::{self, Package};
 use crate::rtf;
 
-/// Reads a document of one of the formats that [`input_format`] knows.
+/// Reads a document in one of the formats that [`input_format`] supports.
 pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extracted, Failure> {
     let input = input_format(format).ok_or_else(package::corrupt)?;
     let package = if package::is_package(bytes) {
@@ -78,7 +78,7 @@ fn is_always_package(format: Format) -> bool {
     )
 }
 
-/// Returns the failure that an error of the reader means.
+/// Returns the failure for an error of the reader.
 fn failure(error: ConversionError) -> Failure {
     if error.encryption().is_some() {
         Failure::new(
@@ -95,7 +95,8 @@ fn failure(error: ConversionError) -> Failure {
     }
 }
 
-/// Returns the text with what the reader leaves out by default: speaker notes and footnotes.
+/// Returns the text with the parts that the reader leaves out by default: speaker notes and
+/// footnotes.
 fn markdown(format: Format, mut document: DoclingDocument) -> String {
     let nodes = std::mem::take(&mut document.nodes);
     document.nodes = nodes.into_iter().map(|node| shown(format, node)).collect();
@@ -134,7 +135,7 @@ fn shown(format: Format, node: Node) -> Node {
                 children,
             }
         }
-        // Footnotes come together with the running heads, each once.
+        // Footnotes come together with the running headers, each once.
         Node::Furniture {
             layer: ContentLayer::Furniture,
             inner,
@@ -143,7 +144,7 @@ fn shown(format: Format, node: Node) -> Node {
     }
 }
 
-/// Says of a speaker note that it is one.
+/// Labels a speaker note.
 fn labelled(note: Node) -> Node {
     match note {
         Node::Located { inner, .. } => labelled(*inner),
@@ -154,7 +155,7 @@ fn labelled(note: Node) -> Node {
     }
 }
 
-/// Fills in what the file says about itself.
+/// Sets the title and the properties from the file's metadata.
 pub(crate) fn describe(metadata: &DocumentMetadata, extracted: &mut Extracted) {
     extracted.set_title(metadata.title.as_deref().filter(|title| is_meant(title)));
     extracted.set("author", Some(&metadata.authors.join(", ")));
@@ -171,6 +172,7 @@ pub(crate) fn describe(metadata: &DocumentMetadata, extracted: &mut Extracted) {
             .as_deref()
             .or(metadata.subject.as_deref()),
     );
+
     let pages = metadata
         .properties
         .get("pages")
@@ -178,7 +180,7 @@ pub(crate) fn describe(metadata: &DocumentMetadata, extracted: &mut Extracted) {
     extracted.set("pageCount", pages.map(String::as_str));
 }
 
-/// Counts the slides of a presentation.
+/// Sets the number of slides of a presentation.
 fn count(format: Format, package: Option<&Package>, extracted: &mut Extracted) {
     let is_slide = |name: &str| name.starts_with("ppt/slides/slide") && name.ends_with(".xml");
     if let (Format::Pptx, Some(package)) = (format, package) {
@@ -189,7 +191,7 @@ fn count(format: Format, package: Option<&Package>, extracted: &mut Extracted) {
     }
 }
 
-/// The metadata of a file that another reader reads.
+/// Returns the metadata of a file whose text another reader reads.
 pub(crate) fn metadata(format: Format, bytes: &[u8]) -> DocumentMetadata {
     let input = if format == Format::Ods {
         InputFormat::Ods

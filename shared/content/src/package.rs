@@ -1,4 +1,5 @@
-//! Zip packages: office files and e-books. What they are, and whether they are safe to unfold.
+//! Zip packages (office files and e-books): their format, and the check that they are safe to
+//! unpack.
 
 use std::borrow::Cow;
 use std::io::{Cursor, Read, sink};
@@ -10,36 +11,37 @@ use crate::failure::{Failure, FailureCode};
 use crate::format::Format;
 use crate::sniff::unsupported;
 
-/// The most entries a package may have.
+/// The most entries of a package.
 const MAX_ENTRIES: usize = 10_000;
-/// The most bytes one entry may unfold to.
+/// The most bytes to which one entry may expand.
 const MAX_ENTRY_BYTES: u64 = 50 * 1024 * 1024;
-/// The most bytes all entries together may unfold to.
+/// The most bytes to which all entries together may expand.
 const MAX_TOTAL_BYTES: u64 = 200 * 1024 * 1024;
-/// How many times its size an entry may unfold to, from a size on where it matters.
+/// The most times its size to which an entry may expand, from a size on where it matters.
 const MAX_RATIO: u64 = 100;
 const SMALL_ENTRY_BYTES: u64 = 1024 * 1024;
-/// The most that is read of an entry that describes the package.
+/// The most bytes that are read of an entry that describes the package.
 const MAX_DESCRIPTION_BYTES: u64 = 1024 * 1024;
 
 const LOCAL_HEADER: &[u8] = b"PK\x03\x04";
 const DIRECTORY_HEADER: &[u8] = b"PK\x01\x02";
-/// Where the name stands after a local header, and where its length.
+/// The offsets of the name and of its length in a local header.
 const LOCAL_NAME_OFFSET: usize = 30;
 const LOCAL_NAME_LENGTH_OFFSET: usize = 26;
 
 /// A package whose directory could be read.
 pub(crate) type Package<'a> = ZipArchive<Cursor<&'a [u8]>>;
 
-/// Whether the bytes begin as a zip file.
+/// Checks whether the bytes begin like a zip file.
 pub(crate) fn is_package(bytes: &[u8]) -> bool {
     bytes.starts_with(LOCAL_HEADER)
 }
 
-/// Returns the format of a package by what is in it.
+/// Returns the format of a package by its content.
 pub(crate) fn format(bytes: &[u8], hints: [Option<Format>; 2]) -> Result<Format, Failure> {
     let Some(mut package) = open(bytes)? else {
-        // Cut off: the directory stands at the end. The entries at the start still tell what it was.
+        // The file is truncated, because the directory is at its end. The entries at the start
+        // still show the format.
         let hinted = hints
             .into_iter()
             .flatten()
@@ -58,9 +60,10 @@ pub(crate) fn format(bytes: &[u8], hints: [Option<Format>; 2]) -> Result<Format,
     format_of_names(names(&package)).ok_or_else(|| unsupported("an archive (application/zip)"))
 }
 
-/// Opens a package and unfolds everything in it once, so that no parser meets more than is allowed.
+/// Opens a package and unpacks everything in it once, so that no parser has to process more than is
+/// allowed.
 ///
-/// What the directory says of sizes is checked first and believed never.
+/// The sizes in the directory are checked first, but never trusted.
 pub(crate) fn check(bytes: &[u8]) -> Result<Package<'_>, Failure> {
     let mut package = open(bytes)?.ok_or_else(corrupt)?;
     let mut claimed = 0u64;
@@ -94,7 +97,7 @@ pub(crate) fn check(bytes: &[u8]) -> Result<Package<'_>, Failure> {
     }
 }
 
-/// Unfolds an entry into nothing and returns its true size.
+/// Unpacks an entry without storing it, and returns its true size.
 fn unfold(package: &mut Package, index: usize) -> Result<u64, Failure> {
     let entry = package.by_index(index).map_err(|error| match error {
         ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) => encrypted(),
@@ -108,7 +111,7 @@ fn unfold(package: &mut Package, index: usize) -> Result<u64, Failure> {
     if size > limit { Err(bomb()) } else { Ok(size) }
 }
 
-/// Opens the directory; `None` if there is none that can be read.
+/// Opens the directory; `None` if it cannot be read.
 fn open(bytes: &[u8]) -> Result<Option<Package<'_>>, Failure> {
     let entries = bytes
         .windows(DIRECTORY_HEADER.len())
@@ -152,7 +155,7 @@ fn format_of_names<'a>(mut names: impl Iterator<Item = Cow<'a, str>>) -> Option<
     })
 }
 
-/// Returns the names of entries as they stand before the entries themselves.
+/// Returns the names of entries from their local headers.
 fn local_names(bytes: &[u8]) -> impl Iterator<Item = Cow<'_, str>> {
     let starts = bytes
         .windows(LOCAL_HEADER.len())
@@ -168,10 +171,10 @@ fn local_names(bytes: &[u8]) -> impl Iterator<Item = Cow<'_, str>> {
     })
 }
 
-/// Whether the parts themselves are encrypted, as `OpenDocument` and e-books do it.
+/// Checks whether the parts themselves are encrypted, as in `OpenDocument` files and e-books.
 fn is_encrypted(package: &mut Package) -> bool {
     let manifest = read_part(package, "META-INF/manifest.xml").unwrap_or_default();
-    // E-books often scramble their fonts, which does not matter here.
+    // E-books often obfuscate their fonts, which has no effect here.
     let parts = read_part(package, "META-INF/encryption.xml").unwrap_or_default();
     let is_text = |uri: &str| {
         [".xhtml", ".html", ".htm", ".xml"]

@@ -1,4 +1,4 @@
-//! The text layer of a PDF as paragraphs, with the headings that its outline names.
+//! The text layer of a PDF as paragraphs, with the headings of its outline.
 
 use std::collections::HashMap;
 
@@ -17,12 +17,12 @@ use crate::markdown::atx_heading;
 /// The most pages that are read.
 pub const MAX_PAGES: usize = 5_000;
 
-/// How many pages are read at once.
+/// The number of pages that are read at once.
 const PART_PAGES: usize = 50;
 
 pub(crate) fn read(bytes: &[u8]) -> Result<Extracted, Failure> {
     parse(bytes).map_err(|failure| {
-        // Written by producers whose encryption the reader does not know; the key stands in clear text.
+        // The encryption of some producers is unknown to the reader, but the key is in clear text.
         let is_encrypted = || bytes.windows(8).any(|window| window == b"/Encrypt");
         if failure.code == FailureCode::Corrupt && is_encrypted() {
             unknown_encryption()
@@ -59,8 +59,8 @@ fn parse(bytes: &[u8]) -> Result<Extracted, Failure> {
     Ok(extracted)
 }
 
-/// Returns the text layer of a long document part by part: the reader joins paragraphs over pages, in time that grows
-/// with the square of what it joins.
+/// Returns the text layer, part by part for a long document. The reader joins paragraphs across
+/// pages, in time that grows with the square of the text it joins.
 fn text_layer(bytes: &[u8], pages: usize) -> Result<String, Failure> {
     let part = |pages: Option<(usize, usize)>| {
         let options = TextOptions {
@@ -73,12 +73,12 @@ fn text_layer(bytes: &[u8], pages: usize) -> Result<String, Failure> {
 
     let mut markdown = part((pages > PART_PAGES).then_some((1, PART_PAGES))).map_err(failure)?;
     if pages > PART_PAGES && markdown.trim().is_empty() {
-        // Perhaps a scan: then each part would look at all pages again.
+        // The document may be a scan, in which case each part would process all pages again.
         return part(None).map_err(failure);
     }
 
     for first in (1..=pages).step_by(PART_PAGES).skip(1) {
-        // The pages that the file counts are not always there.
+        // The pages that the file counts do not always exist.
         let Ok(next) = part(Some((first, pages.min(first + PART_PAGES - 1)))) else {
             break;
         };
@@ -136,6 +136,7 @@ fn few_words(bytes: &[u8]) -> String {
     let Some(mut parser) = PageTextParser::open(bytes) else {
         return String::new();
     };
+
     let mut lines = String::new();
     for page in 0..parser.page_count() {
         for cell in parser.text_page(page).cells {
@@ -143,10 +144,11 @@ fn few_words(bytes: &[u8]) -> String {
             lines.push('\n');
         }
     }
+
     lines
 }
 
-/// Returns the text as another reader finds it, which knows more fonts.
+/// Returns the text that another reader finds, which supports more fonts.
 fn second_reading(bytes: &[u8]) -> String {
     let read = Unpdf::new()
         .sequential()
@@ -155,7 +157,7 @@ fn second_reading(bytes: &[u8]) -> String {
     read.and_then(|read| read.to_markdown()).unwrap_or_default()
 }
 
-/// Fills in the document information dictionary.
+/// Sets the title and the properties from the document information dictionary.
 fn describe(bytes: &[u8], extracted: &mut Extracted) {
     for (key, value) in document_info(bytes, None) {
         match key.as_str() {
@@ -169,8 +171,8 @@ fn describe(bytes: &[u8], extracted: &mut Extracted) {
     }
 }
 
-/// Marks the paragraphs that the outline of the file names as headings, and takes back the escapes of
-/// the markdown export, which protect characters that mean nothing in a chunk or to a reader.
+/// Marks the paragraphs that are in the outline of the file as headings, and removes the escapes of
+/// the Markdown export, which protect characters that have no meaning in a chunk or to a reader.
 fn with_headings(markdown: &str, bytes: &[u8]) -> String {
     let mut levels: HashMap<String, usize> = HashMap::new();
     for item in extract_outline(bytes) {
@@ -188,7 +190,7 @@ fn with_headings(markdown: &str, bytes: &[u8]) -> String {
                 out.push_str(&"#".repeat((level + 1).min(6)));
                 out.push(' ');
             }
-            // Running text that would be read as a heading.
+            // This is running text that would be read as a heading.
             None if atx_heading(&line).is_some() => out.push('\\'),
             _ => {}
         }
@@ -199,7 +201,8 @@ fn with_headings(markdown: &str, bytes: &[u8]) -> String {
     out
 }
 
-/// What is compared of a title: letters and digits, so that numbering dots and blanks do not matter.
+/// Returns the letters and digits of a title, so that the dots and spaces of numbering do not
+/// matter in comparisons.
 fn letters(title: &str) -> String {
     title
         .chars()

@@ -1,14 +1,16 @@
-//! What a rich text says about itself, and its text as the reader of office documents understands it.
+//! The metadata of rich text, and its text in the form that the reader of office documents
+//! understands.
 
 use encoding_rs::WINDOWS_1252;
 
 use crate::extract::Extracted;
 
-/// How far from the start the information group is looked for.
+/// The number of bytes at the start in which the information group is searched.
 const LOOK_BYTES: usize = 256 * 1024;
 
-/// Returns the text in control words that the reader knows: a backslash before the end of a line ends a paragraph, and
-/// a footnote stands where it is referred to. Binary data, which it would take for text, is left out.
+/// Returns the text in control words that the reader understands. A backslash before the end of a
+/// line becomes the end of a paragraph, and a footnote stands at its reference. Binary data, which
+/// the reader would take for text, is left out.
 pub(crate) fn simplified(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
@@ -24,18 +26,20 @@ pub(crate) fn simplified(bytes: &[u8]) -> Vec<u8> {
         }
         rest = &rest[length..];
     }
+
     out.extend_from_slice(rest);
     out
 }
 
-/// Whether a control announces bytes, which belong to it.
+/// Checks whether a control word announces bytes that belong to it.
 fn is_binary(control: &[u8]) -> bool {
     control
         .strip_prefix(b"\\bin")
         .is_some_and(|rest| !rest.first().is_some_and(u8::is_ascii_alphabetic))
 }
 
-/// Returns how long the control at the start is: a symbol, or a word with its number and the bytes it announces.
+/// Returns the length of the control at the start: a symbol, or a word with its number and the
+/// bytes that it announces.
 fn control_length(control: &[u8]) -> usize {
     let letters = control[1..]
         .iter()
@@ -57,7 +61,7 @@ fn control_length(control: &[u8]) -> usize {
     let count = str::from_utf8(&control[word..word + digits])
         .ok()
         .and_then(|count| count.parse().ok());
-    // A blank parts the number from the bytes.
+    // A space separates the number from the bytes.
     let blank = usize::from(control.get(word + digits) == Some(&b' '));
 
     (word + digits + blank)
@@ -65,7 +69,7 @@ fn control_length(control: &[u8]) -> usize {
         .min(control.len())
 }
 
-/// Fills in title, author and subject from the information group.
+/// Sets title, author and subject from the information group.
 pub(crate) fn describe(bytes: &[u8], extracted: &mut Extracted) {
     let head = String::from_utf8_lossy(&bytes[..bytes.len().min(LOOK_BYTES)]);
     let Some((_, info)) = head.split_once("{\\info") else {
@@ -76,7 +80,7 @@ pub(crate) fn describe(bytes: &[u8], extracted: &mut Extracted) {
     extracted.set("description", value(info, "{\\subject ").as_deref());
 }
 
-/// Returns the text of a group without groups inside.
+/// Returns the text of a group that contains no other group.
 fn value(info: &str, start: &str) -> Option<String> {
     let (_, rest) = info.split_once(start)?;
     let mut value = String::new();
@@ -88,7 +92,8 @@ fn value(info: &str, start: &str) -> Option<String> {
     Some(value)
 }
 
-/// Returns what an escape and the text after it mean: `'e9` is a byte, `u8211?` a character with its substitute.
+/// Returns the meaning of an escape and the text after it: `'e9` is a byte, `u8211?` a character
+/// with its substitute.
 fn unescaped(part: &str) -> String {
     let byte = part
         .strip_prefix('\'')
@@ -112,7 +117,7 @@ fn unescaped(part: &str) -> String {
             let rest: String = part[1 + digits.len()..].chars().skip(1).collect();
             format!("{letter}{rest}")
         }
-        // A control word ends at its blank.
+        // A control word ends at a space.
         _ => part.split_once(' ').map_or("", |(_, rest)| rest).to_owned(),
     }
 }

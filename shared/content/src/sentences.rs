@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 
-/// Returns the sentences of `text[range]` as consecutive byte ranges that cover it wholly.
+/// Returns the sentences of `text[range]` as consecutive byte ranges that cover it completely.
 ///
-/// Boundaries are those of Unicode (UAX #29), which know the punctuation of every script; a single line
-/// break inside a paragraph ends no sentence.
+/// The boundaries are those of Unicode (UAX #29), which support the punctuation of every script. A
+/// single line break inside a paragraph does not end a sentence.
 pub(crate) fn sentences(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
-    // A line break is a boundary to Unicode, and one byte long like the blank that replaces it.
+    // A line break is a boundary to Unicode, and one byte long like the space that replaces it.
     let paragraph = text[range.clone()].replace('\n', " ");
     let bounds = paragraph.split_sentence_bound_indices();
     bounds
@@ -17,8 +17,8 @@ pub(crate) fn sentences(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// Cuts `text[range]` into consecutive pieces of at most `limit` characters: after a line, else after a
-/// blank, else between two characters.
+/// Cuts `text[range]` into consecutive pieces of at most `limit` characters: after a line, or else
+/// after white space, or else between two characters.
 pub(crate) fn pieces(text: &str, range: Range<usize>, limit: usize) -> Vec<Range<usize>> {
     let mut pieces = Vec::new();
     let mut start = range.start;
@@ -40,8 +40,8 @@ pub(crate) fn pieces(text: &str, range: Range<usize>, limit: usize) -> Vec<Range
     pieces
 }
 
-/// Returns where a full window is best cut. `is_torn` says that its end is inside what readers take for
-/// one character.
+/// Returns the best place to cut a full window. `is_torn` means that its end is inside a grapheme,
+/// which readers see as one character.
 fn cut(window: &str, is_torn: bool) -> usize {
     // An earlier cut would leave many small pieces.
     let earliest = window.floor_char_boundary(window.len() / 3);

@@ -15,7 +15,7 @@ use crate::format::Format;
 use crate::table::Tables;
 use crate::{office, package};
 
-/// The most cells that are read, over all sheets.
+/// The most cells that are read of all sheets together.
 pub const MAX_CELLS: usize = 5_000_000;
 
 type Workbook<'a> = Sheets<Cursor<&'a [u8]>>;
@@ -79,8 +79,8 @@ fn open(format: Format, bytes: &[u8]) -> Result<Workbook<'_>, Failure> {
     }
 }
 
-/// Returns the cells of a sheet. Those of a newer workbook are read one by one: a cell in each far corner is no
-/// reason to build the sheet between them.
+/// Returns the cells of a sheet. Those of a newer workbook are read one by one, so that two cells
+/// in opposite corners do not create the whole sheet between them.
 fn cells(workbook: &mut Workbook, name: &str, room: usize) -> Result<Vec<Cell>, Failure> {
     let mut cells = Vec::new();
     if let Sheets::Xlsx(workbook) = workbook {
@@ -149,7 +149,7 @@ fn write(name: &str, cells: Vec<Cell>, tables: &mut Tables) -> Result<(), Failur
     for row in cells.chunk_by(|left, right| left.0 == right.0) {
         let mut texts: Vec<&str> = Vec::new();
         for (_, column, text) in row {
-            // Every column of a cell is among the columns; two cells may claim one place.
+            // The column of every cell is in `columns`. Two cells may claim the same place.
             let place = columns.partition_point(|other| other < column);
             texts.resize(place.max(texts.len()), "");
             texts.push(text);
@@ -160,7 +160,7 @@ fn write(name: &str, cells: Vec<Cell>, tables: &mut Tables) -> Result<(), Failur
     Ok(())
 }
 
-/// Returns a value as people read it.
+/// Returns a value in the form in which people read it.
 fn shown(value: &Data) -> String {
     match value {
         Data::Float(number) => shown_number(*number),
@@ -173,7 +173,7 @@ fn shown(value: &Data) -> String {
     }
 }
 
-/// Returns the time that `PT12H30M00S` means.
+/// Returns the time for a duration such as `PT12H30M00S`.
 fn clock(duration: &str) -> Option<String> {
     let (hours, rest) = duration.strip_prefix("PT")?.split_once('H')?;
     let (minutes, rest) = rest.split_once('M')?;
@@ -181,7 +181,8 @@ fn clock(duration: &str) -> Option<String> {
     Some(format!("{hours}:{minutes:0>2}:{seconds:0>2}"))
 }
 
-/// Fifteen digits, as sheets show them: what comes after is an artefact of binary numbers.
+/// Returns a number with fifteen digits, as spreadsheets show it. Further digits are an artefact of
+/// binary numbers.
 fn shown_number(number: f64) -> String {
     let rounded = format!("{number:.14e}").parse().unwrap_or(number);
     let is_usual = rounded == 0.0 || (1e-6..1e15).contains(&f64::abs(rounded));

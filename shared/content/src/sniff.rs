@@ -1,4 +1,5 @@
-//! What the bytes are. Trusted in this order: the bytes, the file name, the declared type.
+//! Recognition of the format of bytes. The bytes count most, then the file name, then the declared
+//! type.
 
 use crate::encoding::{charset_of, decode, utf16_without_mark};
 use crate::failure::{Failure, FailureCode};
@@ -7,26 +8,27 @@ use crate::html::{charset_in_head, is_html_document, is_html_fragment};
 use crate::markdown::looks_like_markdown;
 use crate::{compound, data, mail, notebook, package};
 
-/// How many bytes are looked at to tell text from binary.
+/// The number of bytes that are examined to distinguish text from binary data.
 const SAMPLE_BYTES: usize = 64 * 1024;
-/// How far from the start a PDF may begin: readers accept a kilobyte of anything before it.
+/// The number of bytes at the start in which a PDF may begin. Readers accept a kilobyte of anything
+/// before it.
 const PDF_HEADER_BYTES: usize = 1024;
 /// The first bytes of rich text.
 const RTF: &[u8] = b"{\\rtf";
 
-/// Bytes as they arrived, with what was said about them.
+/// Bytes as they arrived, with their name and declared type.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Source<'a> {
     /// The content itself.
     pub bytes: &'a [u8],
-    /// The file name or path, if there was one.
+    /// The file name or path, if there is one.
     pub name: Option<&'a str>,
-    /// A media type (`text/html; charset=koi8-r`) or the contract's `fileType` (`pdf`, `webpage`).
+    /// A media type (`text/html; charset=koi8-r`) or the `fileType` of the API (`pdf`, `webpage`).
     pub declared: Option<&'a str>,
 }
 
 impl Source<'_> {
-    /// The formats that the name and the declared type promise.
+    /// Returns the formats that the name and the declared type indicate.
     fn hints(&self) -> [Option<Format>; 2] {
         [
             self.name.and_then(Format::of_name),
@@ -38,17 +40,18 @@ impl Source<'_> {
 /// Returns the format of a document.
 ///
 /// # Errors
-/// `UnsupportedType` for a binary that nothing here reads, naming what was found; `Corrupt`, `Encrypted` or
-/// `ContentLimit` for a package in which not even that can be seen.
+/// `UnsupportedType` for a binary format without a reader, naming it. `Corrupt`, `Encrypted` or
+/// `ContentLimit` for a package whose format cannot be determined.
 pub fn sniff(source: &Source) -> Result<Format, Failure> {
     sniff_text(source).map(|sniffed| match sniffed {
         Sniffed::Binary(format) | Sniffed::Text { format, .. } => format,
     })
 }
 
-/// Returns the kind and the media type of a picture or a recording, as its bytes say. Nothing is opened to tell.
+/// Returns the kind and the media type of an image or a recording, according to its bytes. Does not
+/// run a parser.
 pub fn media(source: &Source) -> Option<(Format, &'static str)> {
-    // A text may begin like a picture: `BM`.
+    // A text may begin like an image: `BM`.
     if is_document(source.bytes) || is_text(source.bytes) {
         None
     } else {
@@ -56,12 +59,13 @@ pub fn media(source: &Source) -> Option<(Format, &'static str)> {
     }
 }
 
-/// Whether a document is read without any parser: text, markdown, code or data. Nothing is opened to tell.
+/// Checks whether a document is read without any parser: text, Markdown, code or data. Does not run
+/// a parser.
 pub fn is_plain(source: &Source) -> bool {
     !is_document(source.bytes) && is_text(source.bytes) && sniff(source).is_ok_and(Format::is_plain)
 }
 
-/// The format, with the decoded text where it had to be decoded to tell.
+/// The format, with the decoded text if decoding was necessary to determine it.
 pub(crate) enum Sniffed {
     Binary(Format),
     Text { text: String, format: Format },
@@ -79,7 +83,7 @@ pub(crate) fn sniff_text(source: &Source) -> Result<Sniffed, Failure> {
             return Ok(Sniffed::Binary(format));
         }
         let promised = hints.into_iter().flatten().find(|hint| hint.is_binary());
-        // Something that should be a PDF and is nothing else is a damaged PDF.
+        // Something that should be a PDF and is not another known format is a damaged PDF.
         return match (binary_type(bytes), promised) {
             (None, Some(format)) => Ok(Sniffed::Binary(format)),
             (found, _) => Err(unsupported(
@@ -99,7 +103,7 @@ pub(crate) fn sniff_text(source: &Source) -> Result<Sniffed, Failure> {
     Ok(Sniffed::Text { text, format })
 }
 
-/// Whether the first bytes are those of a format that has a parser.
+/// Checks whether the first bytes are those of a format that has a parser.
 fn is_document(bytes: &[u8]) -> bool {
     is_pdf(bytes)
         || bytes.starts_with(RTF)
@@ -107,7 +111,7 @@ fn is_document(bytes: &[u8]) -> bool {
         || compound::is_compound(bytes)
 }
 
-/// Recognizes the formats whose first bytes say enough.
+/// Recognizes the formats whose first bytes are sufficient.
 fn binary_format(bytes: &[u8], hints: [Option<Format>; 2]) -> Result<Option<Format>, Failure> {
     if is_pdf(bytes) {
         return Ok(Some(Format::Pdf));
@@ -141,7 +145,8 @@ fn text_format(text: &str, hints: [Option<Format>; 2]) -> Format {
     match name.or(declared) {
         Some(Format::Html) if text.contains('<') => Format::Html,
         Some(format @ (Format::Markdown | Format::Code | Format::Csv | Format::Data)) => format,
-        // A name such as `notes.log` says that `# this` is no heading; a declared `text/plain` says little.
+        // A name such as `notes.log` shows that `# this` is not a heading, whereas a declared
+        // `text/plain` says little.
         Some(Format::Text) if name.is_some() => Format::Text,
         _ if data::is_json(text) => Format::Data,
         _ if text.starts_with("#!/") => Format::Code,
@@ -154,12 +159,12 @@ fn text_format(text: &str, hints: [Option<Format>; 2]) -> Format {
 fn is_pdf(bytes: &[u8]) -> bool {
     let head = &bytes[..bytes.len().min(PDF_HEADER_BYTES)];
     let header = head.windows(5).position(|window| window == b"%PDF-");
-    // Later than the very start, only in a binary: a text may speak about the header.
+    // After the very start, the header counts only in binary data, because a text may mention it.
     header.is_some_and(|at| head[..at].trim_ascii().is_empty() || !is_text(bytes))
 }
 
-/// Recognizes pictures and recordings. Some containers hold sound or pictures: there the name and the declared type
-/// decide.
+/// Recognizes images and recordings. Some containers hold audio or video; for these, the name and
+/// the declared type decide.
 fn media_of(source: &Source) -> Option<(Format, &'static str)> {
     let found = binary_type(source.bytes)?;
     let is_sound = source
@@ -183,7 +188,7 @@ fn media_of(source: &Source) -> Option<(Format, &'static str)> {
     }
 }
 
-/// Whether the bytes read as text in some encoding: no control characters to speak of, or UTF-16.
+/// Checks whether the bytes are text in some encoding: almost no control characters, or UTF-16.
 fn is_text(bytes: &[u8]) -> bool {
     let sample = &bytes[..bytes.len().min(SAMPLE_BYTES)];
     let has_utf16_mark = sample.starts_with(b"\xFF\xFE") || sample.starts_with(b"\xFE\xFF");
@@ -200,24 +205,25 @@ fn is_text(bytes: &[u8]) -> bool {
         return true;
     }
 
-    // A stray control character (terminal logs, form data) does not make text a binary.
+    // A stray control character (terminal logs, form data) does not make a text binary.
     let zeros = sample.iter().filter(|byte| **byte == 0).count();
     binary_type(bytes).is_none()
         && strange <= 1 + sample.len() / 50
         && zeros <= 1 + sample.len() / 500
 }
 
-/// Control characters that no encoding of text uses. Escape is not among them: ISO-2022 and terminals.
+/// Checks for a control character that no text encoding uses. Escape is not among them, because
+/// ISO-2022 and terminals use it.
 fn is_strange(byte: u8) -> bool {
     matches!(byte, 0..=8 | 0x0E..=0x1A | 0x1C..=0x1F | 0x7F)
 }
 
-/// Returns the type of a known binary format. The texts that the table knows are no binaries.
+/// Returns the type of a known binary format. Text formats of the table are left out.
 fn binary_type(bytes: &[u8]) -> Option<infer::Type> {
     infer::get(bytes).filter(|kind| kind.matcher_type() != infer::MatcherType::Text)
 }
 
-/// The failure of something that is known and not read.
+/// Returns the failure for a format that is recognized but not read.
 pub(crate) fn unsupported(what: &str) -> Failure {
     let message = format!("This is {what}, a type that cannot be read here.");
     Failure::new(FailureCode::UnsupportedType, message)

@@ -1,13 +1,13 @@
-//! Writes tables as markdown: one line per row, the first of them the header.
+//! Tables as Markdown: one line per row, the first one as the header.
 
 use crate::extract::{MAX_TEXT_BYTES, too_much_text};
 use crate::failure::Failure;
 
-/// A markdown text of headings and tables that grows row by row.
+/// A Markdown text of headings and tables, built row by row.
 #[derive(Default)]
 pub(crate) struct Tables {
     text: String,
-    /// How many rows the table that is being written has.
+    /// The number of rows of the table that is being written.
     rows: usize,
 }
 
@@ -25,6 +25,9 @@ impl Tables {
     }
 
     /// Writes a row. `width` is the number of columns of the table; a row may have fewer cells.
+    ///
+    /// # Errors
+    /// [`too_much_text`] if the text exceeds [`MAX_TEXT_BYTES`].
     pub(crate) fn row(&mut self, cells: &[&str], width: usize) -> Result<(), Failure> {
         self.text.push('|');
         for cell in cells {

@@ -1,14 +1,14 @@
-//! What every chunking promises, on arbitrary text, and how structure guides it.
+//! Tests of the guarantees of chunking on arbitrary text, and of chunks that follow the structure.
 
 use content::{Chunk, ChunkOptions, Format, Turn, chunk, chunk_conversation, render_conversation};
 use proptest::prelude::*;
 
-/// The slice of `text` between two character offsets.
+/// Returns the slice of `text` between two character offsets.
 fn slice(text: &str, start: usize, end: usize) -> String {
     text.chars().skip(start).take(end - start).collect()
 }
 
-/// Checks the promises that hold for any text.
+/// Checks the guarantees that hold for any text.
 fn check(text: &str, chunks: &[Chunk], target: usize) -> Result<(), TestCaseError> {
     let letters: Vec<char> = text.chars().collect();
     let mut covered = vec![false; letters.len()];
@@ -44,7 +44,7 @@ fn options(target_chars: usize) -> ChunkOptions {
     }
 }
 
-/// Text with the structures that the chunker looks at.
+/// Generates text with the structures that the chunker recognizes.
 fn markdown() -> impl Strategy<Value = String> {
     let line = prop_oneof![
         "#{1,7} [a-z ]{0,12}",
@@ -103,12 +103,14 @@ proptest! {
         let options = ChunkOptions { target_chars: target, turns_per_window, overlap_turns, ..ChunkOptions::default() };
         let windows = chunk_conversation(&text, &spans, &options);
         check(&text, &windows, target)?;
+
         for window in &windows {
             let turns = window.turns.clone().expect("a window names its turns");
             prop_assert!(spans[turns.start].start <= window.start && window.end <= spans[turns.end - 1].end);
             prop_assert!(spans[turns.start].end > window.start && window.end > spans[turns.end - 1].start);
         }
-        // Whatever is said later, all windows but the last stay.
+
+        // Turns that are added later change only the last window.
         for length in 0..turns.len() {
             let (text, spans) = render_conversation(&turns[..length]);
             let before = chunk_conversation(&text, &spans, &options);
@@ -118,7 +120,7 @@ proptest! {
     }
 }
 
-/// Lines at several depths, some of them long, with brackets, strings and comments.
+/// Generates lines at several depths, some of them long, with brackets, strings and comments.
 fn code() -> impl Strategy<Value = String> {
     let words = prop_oneof![
         "[a-z(){}\\[\\]:;,=<>\" ]{0,60}",
@@ -145,6 +147,7 @@ fn chunks_know_the_path_of_headings_above_them() {
             )
         })
         .collect();
+
     assert_eq!(
         seen,
         [
@@ -321,6 +324,7 @@ fn a_setting_of_any_chunk_size_works() {
             )
         })
         .collect();
+
     for size in [64, 100, 900, 4000, 16_000] {
         let chunks = chunk(&text, Format::Text, &ChunkOptions::for_chunk_size(size));
         let size = usize::try_from(size).expect("it is positive");

@@ -1,4 +1,4 @@
-//! Real files through the whole extraction. `data/make.py` makes them.
+//! Tests of the whole extraction on real files, which `data/make.py` makes.
 
 use content::{Extracted, Failure, FailureCode, Format, Source, extract, sniff};
 
@@ -37,6 +37,7 @@ fn pdf_text_comes_in_reading_order_with_headings_and_properties() {
         "the order code is TP-4471-X.",
     ];
     let mut rest = pdf.text.as_str();
+
     for part in parts {
         let at = rest
             .find(part)

@@ -1,4 +1,4 @@
-//! Every format through the whole extraction: text, tables, notes, title and properties.
+//! Tests of the whole extraction in every format: text, tables, notes, title and properties.
 
 mod make;
 
@@ -27,6 +27,7 @@ fn word_document_keeps_headings_tables_and_footnotes() {
     assert_eq!(read.title.as_deref(), Some("Harbour rules"));
     assert_eq!(read.properties["author"], "Mira Osei");
     assert_eq!(read.properties["created"], "2024-03-05T08:00:00Z");
+
     for part in [
         "# Berths",
         "All ships use_the east quay & pay **now**",
@@ -39,6 +40,7 @@ fn word_document_keeps_headings_tables_and_footnotes() {
             read.text
         );
     }
+
     assert!(read.text.ends_with("By decree of 1871."), "{}", read.text);
 }
 
@@ -176,6 +178,7 @@ fn e_book_is_read_chapter_by_chapter() {
         &[],
     );
     let read = read(&book, "tales.epub");
+
     assert_eq!(
         (read.format, read.title.as_deref()),
         (Format::Epub, Some("Short tales"))
@@ -185,6 +188,7 @@ fn e_book_is_read_chapter_by_chapter() {
         ("Jo Field", "en")
     );
     let mut rest = read.text.as_str();
+
     for part in ["# One", "It was **dark**.", "Before.", "# Two", "Light."] {
         let at = rest
             .find(part)
@@ -224,6 +228,7 @@ fn mail_is_headers_as_lines_and_the_text_body() {
         --a\r\nContent-Type: text/plain; charset=iso-8859-1\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\nThe caf=E9 is open.\r\n\
         --a\r\nContent-Type: text/html\r\n\r\n<p>The <b>page</b>.</p>\r\n--a--\r\n\
         --b\r\nContent-Type: application/pdf\r\nContent-Disposition: attachment; filename=plan.pdf\r\nContent-Transfer-Encoding: base64\r\n\r\nJVBERg==\r\n--b--\r\n";
+
     for name in ["mail.eml", "unnamed"] {
         let read = read(mail.as_bytes(), name);
         assert_eq!(
@@ -279,6 +284,7 @@ fn old_notebook_is_read_from_its_worksheets() {
         {"cell_type":"heading","level":2,"source":["Tides"]},
         {"cell_type":"code","input":["1+1"],"outputs":[{"output_type":"pyout","text":["2"],"png":"iVBO"}]}]}]}"#;
     let old = read(notebook.as_bytes(), "old.ipynb");
+
     assert_eq!(
         (old.format, old.title.as_deref()),
         (Format::Notebook, Some("Tides"))
@@ -291,6 +297,7 @@ fn old_notebook_is_read_from_its_worksheets() {
         declared: None,
     })
     .unwrap_err();
+
     assert_eq!(failure.code, FailureCode::Corrupt);
 }
 

@@ -1,4 +1,4 @@
-//! Files that are broken, encrypted or made to do harm end with the right failure.
+//! Tests that broken, encrypted and malicious files end with the right failure.
 
 mod make;
 
@@ -22,7 +22,7 @@ fn fixture(name: &str) -> Vec<u8> {
     std::fs::read(path).expect("the fixture exists")
 }
 
-/// One file of each format that has a structure to break.
+/// Returns one file of each format that has a structure to break.
 fn samples() -> Vec<(&'static str, Vec<u8>)> {
     let sheet = r#"<table:table table:name="a"><table:table-row><table:table-cell office:value-type="string"><text:p>x</text:p></table:table-cell></table:table-row></table:table>"#;
     vec![
@@ -116,6 +116,7 @@ fn every_reader_survives_the_files_of_every_other() {
         Format::Csv,
         Format::Pdf,
     ];
+
     for (name, bytes) in samples() {
         for format in formats {
             if let Err(failure) = extract_as(format, &bytes) {
@@ -145,6 +146,7 @@ fn encrypted_files_are_named_so() {
     unread.splice(root..root, *b"/Encrypt << /Filter /Standard /V 4 /R 4 >> ");
     assert_eq!(code(&unread, "a.pdf"), FailureCode::Encrypted);
     let manifest = r#"<manifest:file-entry manifest:full-path="content.xml"><manifest:encryption-data/></manifest:file-entry>"#;
+
     assert_eq!(
         code(&make::open_document("text", "", manifest), "a.odt"),
         FailureCode::Encrypted
@@ -152,14 +154,16 @@ fn encrypted_files_are_named_so() {
     let parts = br#"<encryption><CipherReference URI="c1.xhtml"/></encryption>"#;
     let book = make::epub(&["x"], &[("META-INF/encryption.xml", parts)]);
     assert_eq!(code(&book, "a.epub"), FailureCode::Encrypted);
-    // The flag of encryption, in the local header and in the directory.
+    // The encryption flag is in the local header and in the directory.
     let mut package = make::docx(&make::docx_body());
+
     for (header, flag) in [(b"PK\x03\x04", 6), (b"PK\x01\x02", 8)] {
         let starts: Vec<usize> = (0..package.len() - 4)
             .filter(|at| &package[*at..at + 4] == header)
             .collect();
         starts.iter().for_each(|at| package[at + flag] |= 1);
     }
+
     assert_eq!(code(&package, "a.docx"), FailureCode::Encrypted);
 }
 
@@ -185,6 +189,7 @@ fn packages_that_unfold_too_far_are_refused() {
         ("[Content_Types].xml", b"x"),
         ("word/document.xml", &blanks),
     ]);
+
     assert_eq!(code(&one, "a.docx"), FailureCode::ContentLimit);
     let dense = make::zip(&[("word/document.xml", &blanks[..20 << 20])]);
     assert_eq!(code(&dense, "a.docx"), FailureCode::ContentLimit);
@@ -195,13 +200,14 @@ fn packages_that_unfold_too_far_are_refused() {
             .map(|name| (name.as_str(), &b""[..]))
             .collect::<Vec<_>>(),
     );
+
     assert_eq!(code(&many, "a.docx"), FailureCode::ContentLimit);
 }
 
 #[test]
 fn a_package_that_lies_about_its_sizes_is_refused() {
     let mut bytes = make::zip(&[("word/document.xml", &vec![b' '; 20 << 20])]);
-    // The true size stands in the directory, 24 bytes after its start.
+    // The true size is in the directory, 24 bytes after its start.
     let at = (0..bytes.len() - 4)
         .rfind(|at| &bytes[*at..at + 4] == b"PK\x01\x02")
         .unwrap();
@@ -214,6 +220,7 @@ fn deep_and_unfolding_markup_is_refused() {
     let deep = "<w:p>".repeat(20_000) + &"</w:p>".repeat(20_000);
     assert_eq!(code(&make::docx(&deep), "a.docx"), FailureCode::Corrupt);
     let deep = "<text:p>".repeat(20_000) + &"</text:p>".repeat(20_000);
+
     assert_eq!(
         code(&make::open_document("text", &deep, ""), "a.odt"),
         FailureCode::Corrupt
@@ -226,6 +233,7 @@ fn deep_and_unfolding_markup_is_refused() {
         ("[Content_Types].xml", b"<Types/>"),
         ("word/document.xml", content.as_bytes()),
     ]);
+
     assert_eq!(code(&document, "a.docx"), FailureCode::Corrupt);
 }
 

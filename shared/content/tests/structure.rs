@@ -1,4 +1,5 @@
-//! Chunks follow the structure of code and data, and stay where a change is elsewhere.
+//! Tests that chunks follow the structure of code and data, and that changes elsewhere do not
+//! affect them.
 
 use std::collections::HashMap;
 
@@ -15,7 +16,7 @@ fn cut(text: &str, format: Format, target: usize) -> Vec<Chunk> {
     )
 }
 
-/// The path above the chunk that holds `part`.
+/// Returns the path above the chunk that contains `part`.
 fn path(chunks: &[Chunk], part: &str) -> String {
     let found = chunks.iter().find(|chunk| chunk.text.contains(part));
     found
@@ -24,10 +25,10 @@ fn path(chunks: &[Chunk], part: &str) -> String {
         .join(" > ")
 }
 
-/// Writes a function of a name and lines in some language.
+/// Writes a function with a name and lines in some language.
 type Function = dyn Fn(&str, &str) -> String;
 
-/// Code of a container with three functions, the last of them too long for a chunk.
+/// Returns the code of a container with three functions, the last of them too long for a chunk.
 fn sample(open: &str, function: &Function, close: &str) -> String {
     let lines = |prefix: &str, count: usize| {
         (0..count)
@@ -173,6 +174,7 @@ fn definitions_stay_whole_under_the_signatures_around_them() {
 #[test]
 fn functions_of_c_and_shell_are_found_at_the_top() {
     let lines: String = (0..30).map(|n| format!("    step{n};\n")).collect();
+
     for (text, signature) in [
         (
             format!(
@@ -209,6 +211,7 @@ fn members_of_json_are_not_torn_and_know_their_keys() {
     let users: Vec<String> = (0..40)
         .map(|n| format!(r#"{{"id": {n}, "name": "a, b}} \" {n}"}}"#))
         .collect();
+
     for (open, comma, close) in [
         ("{\"site\": {\"users\": [", ", ", "]}, \"end\": 1}"),
         (
@@ -224,7 +227,9 @@ fn members_of_json_are_not_torn_and_know_their_keys() {
             assert_eq!(path(&chunks, user), "site > users");
         }
     }
+
     let lines = users.join("\n");
+
     assert!(
         users
             .iter()
@@ -248,6 +253,7 @@ fn items_of_yaml_and_toml_are_not_torn_and_know_their_keys() {
         Format::Data,
         120,
     );
+
     assert!((0..30).all(|n| path(&chunks, &format!("key{n} = \"value {n}\"")) == "server.limits"));
 }
 
@@ -279,7 +285,7 @@ fn items_of_a_list_are_not_torn() {
     );
 }
 
-/// Numbers that look random and are the same in every run.
+/// A generator of reproducible pseudo-random numbers.
 struct Numbers(u64);
 
 impl Numbers {
@@ -307,7 +313,7 @@ impl Numbers {
     }
 }
 
-/// How many chunks of `after` are not among those of `before`.
+/// Counts the chunks of `after` that are not among those of `before`.
 fn changed(before: &[Chunk], after: &[Chunk]) -> usize {
     let mut known: HashMap<&str, usize> = HashMap::new();
     for chunk in before {

@@ -1,7 +1,7 @@
-//! What the organization's keys have asked for: one record a request, and counts of them by the hour.
+//! The request log: one record for each answered request, and counts of requests by hour.
 //!
-//! Counts are never incremented: a [`Tally`] is computed from the records of a whole hour, so computing it again, after a
-//! crash or a late record, gives what a recount gives.
+//! Counts are never incremented. A [`Tally`] is computed from the records of a whole hour, so
+//! computing it again after a crash or a late record gives the same figures as a recount.
 
 mod tally;
 
@@ -13,12 +13,13 @@ use crate::time::Timestamp;
 
 pub use tally::{Cell, Dimension, Tally};
 
-/// How long records and counts are kept, and shown. Contract.
+/// The number of days for which records and counts are kept and shown. This number is part of
+/// the API.
 pub const RETENTION_DAYS: i64 = 90;
-/// The same in seconds.
+/// The same period in seconds.
 pub const RETENTION_SECONDS: i64 = RETENTION_DAYS * 24 * 3600;
 
-/// Milliseconds of an hour.
+/// The number of milliseconds in an hour.
 const HOUR_MS: i64 = 3_600_000;
 
 /// An hour of UTC, counted from the Unix epoch.
@@ -27,46 +28,46 @@ const HOUR_MS: i64 = 3_600_000;
 pub struct Hour(pub i64);
 
 impl Hour {
-    /// The hour that a time lies in.
+    /// Returns the hour that contains a time.
     pub const fn of(time: Timestamp) -> Self {
         Self(time.as_millis().div_euclid(HOUR_MS))
     }
 
-    /// Its first moment.
+    /// Returns the first moment of the hour.
     pub const fn start(self) -> Timestamp {
         Timestamp::from_millis(self.0 * HOUR_MS)
     }
 
-    /// The first moment after it.
+    /// Returns the first moment after the hour.
     pub const fn end(self) -> Timestamp {
         self.next().start()
     }
 
-    /// The hour after it.
+    /// Returns the hour after this one.
     #[must_use]
     pub const fn next(self) -> Self {
         Self(self.0 + 1)
     }
 }
 
-/// What a request was for: the contract's `type`.
+/// The type of a request: `type` in the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RequestType {
-    /// New content or memories.
+    /// Adding content or memories.
     Add,
-    /// Recall.
+    /// Searching.
     Search,
-    /// A change of what is there.
+    /// Changing existing data.
     Update,
-    /// A deletion, or forgetting.
+    /// Deleting or forgetting.
     Delete,
     /// Everything else: reading, listing, administration.
     Request,
 }
 
 impl RequestType {
-    /// All of them.
+    /// All request types.
     pub const ALL: [Self; 5] = [
         Self::Add,
         Self::Search,
@@ -75,7 +76,7 @@ impl RequestType {
         Self::Request,
     ];
 
-    /// The name on the wire.
+    /// Returns the name on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Add => "add",
@@ -86,41 +87,42 @@ impl RequestType {
         }
     }
 
-    /// Reads a name of the wire.
+    /// Parses a name on the wire.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == text)
     }
 }
 
-/// One answered request.
+/// The record of one answered request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RequestRecord {
-    /// The request's id, as in `x-request-id`.
+    /// The id of the request, as in `x-request-id`.
     pub id: String,
-    /// When it came.
+    /// The time at which it arrived.
     pub at: Timestamp,
-    /// What it was for.
+    /// The type of the request.
     pub kind: RequestType,
-    /// Method and route, as in `POST /v3/documents`.
+    /// The method and the route, as in `POST /v3/documents`.
     pub route: String,
-    /// The status of the answer.
+    /// The status code of the response.
     pub status: u16,
-    /// The `type` of the error that it was answered with, if it was one.
+    /// The `type` of the error in the response, if it was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// How long the answer took, in microseconds.
+    /// The duration of the request in microseconds.
     pub micros: u64,
-    /// The key's public part; `local` for the key of that name.
+    /// The public part of the API key, or `local` for the key of that name.
     pub key: String,
-    /// What a person called the key.
+    /// The name that a person gave the key.
     pub key_name: String,
-    /// The containers that it came to: when one is deleted, `input` and `output` go with it.
+    /// The containers that the request concerns. When one of them is deleted, `input` and `output`
+    /// are removed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub containers: Vec<ContainerId>,
-    /// What was sent, redacted and cut.
+    /// The request body, redacted and truncated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Value>,
-    /// What was answered, redacted and cut.
+    /// The response body, redacted and truncated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
 }

@@ -1,19 +1,20 @@
-//! References to bytes.
+//! References to blobs.
 
 use serde::{Deserialize, Serialize};
 
-/// Where a blob lies: small ones beside the records, large ones in the object store. The organization is not part of
-/// it; it comes from the tenant, so a reference can never reach into another organization.
+/// The location of a blob: small blobs are stored beside the records, large ones in the object
+/// store. The organization is not part of the reference but comes from the tenant, so a reference
+/// never leads to another organization.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum BlobRef {
-    /// A record of its own in the table.
+    /// The path of a blob that is stored as a separate record in the table.
     Inline(String),
-    /// An object in the bucket.
+    /// The path of an object in the bucket.
     Object(String),
 }
 
 impl BlobRef {
-    /// Its path, wherever it lies.
+    /// Returns the path, in either location.
     pub fn path(&self) -> &str {
         match self {
             Self::Inline(path) | Self::Object(path) => path,

@@ -1,4 +1,5 @@
-//! Connections: a container's link to an account elsewhere, whose items become documents and stay in step.
+//! Connections. A connection ties a container to an account of a provider: the items of the account
+//! become documents, which are kept up to date.
 
 mod claim;
 mod grant;
@@ -22,21 +23,21 @@ use crate::metadata::Metadata;
 use crate::tag::ContainerTag;
 use crate::time::Timestamp;
 
-/// Who items come from.
+/// The providers of items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Provider {
-    /// A cloud drive.
+    /// Google Drive.
     CloudDrive,
     /// The pages of a website.
     WebCrawler,
 }
 
 impl Provider {
-    /// Those that work.
+    /// All supported providers.
     pub const ALL: [Self; 2] = [Self::CloudDrive, Self::WebCrawler];
 
-    /// The name on the wire.
+    /// Returns the name on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::CloudDrive => "cloud-drive",
@@ -44,9 +45,9 @@ impl Provider {
         }
     }
 
-    /// Reads a name of the wire; `None` for a provider that is not supported.
+    /// Parses a name on the wire, or returns `None` for a provider that is not supported.
     pub fn parse(text: &str) -> Option<Self> {
-        // compat: existing clients know the drive by its vendor's name.
+        // compat: existing clients know the drive by the name of its vendor.
         let text = if text == "google-drive" {
             "cloud-drive"
         } else {
@@ -57,7 +58,7 @@ impl Provider {
             .find(|provider| provider.as_str() == text)
     }
 
-    /// How long after a run the next one begins by itself, in seconds.
+    /// Returns the seconds between the end of a run and the next scheduled run.
     pub const fn pause_seconds(self) -> i64 {
         match self {
             Self::CloudDrive => 4 * 3600,
@@ -66,37 +67,39 @@ impl Provider {
     }
 }
 
-/// How much of an account is taken. `metadata.syncScope` on the wire.
+/// The part of an account that is synchronized: `metadata.syncScope` on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SyncScope {
-    /// What the user selects in the picker, with everything below the selected folders.
+    /// The items that the user selects in the picker, with everything below the selected folders.
     #[default]
     Selected,
-    /// Everything that the account shows.
+    /// Everything that the account can see.
     Full,
 }
 
-/// Where a connection stands. Whether it syncs right now is no state of it but a lease.
+/// The status of a connection. A running synchronization is not a status, but a lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConnectionStatus {
     /// The user has not given permission yet.
     PendingOauth,
-    /// There is permission, and nothing is selected yet.
+    /// The user has given permission, but has not selected anything yet.
     AwaitingSelection,
-    /// It syncs.
+    /// The connection is synchronized.
     Active,
-    /// The permission has ended; the user has to give it again. Documents stay.
+    /// The permission has ended, and the user has to give it again. The documents stay.
     Expired,
-    /// Something outside has to change first, which `problem` names. Documents stay.
+    /// Something outside of the service has to change first, which `problem` describes. The
+    /// documents stay.
     Suspended,
-    /// Being deleted: answered already, and nothing of it syncs any more.
+    /// The connection is being deleted. The request has been answered, and nothing is synchronized
+    /// any more.
     Deleting,
 }
 
 impl ConnectionStatus {
-    /// The name on the wire.
+    /// Returns the name on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::PendingOauth => "pending_oauth",
@@ -108,23 +111,23 @@ impl ConnectionStatus {
         }
     }
 
-    /// Whether it still exists for those who ask.
+    /// Checks whether callers can still see the connection.
     pub const fn is_visible(self) -> bool {
         !matches!(self, Self::Deleting)
     }
 }
 
-/// What is wrong with a connection or was with one of its runs. `errorKind` on the wire.
+/// The kinds of errors of a connection or of one of its runs: `errorKind` on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
-    /// The user has to give permission again: it was revoked or has expired.
+    /// The permission was revoked or has expired, and the user has to give it again.
     ReauthRequired,
-    /// The user has denied permission.
+    /// The user denied permission.
     AccessDenied,
-    /// The user has given permission without access to the drive.
+    /// The user gave permission without access to the drive.
     ScopeDenied,
-    /// The provider gave permission for an hour only.
+    /// The provider gave permission for only an hour.
     MissingRefreshToken,
     /// The OAuth app was deleted, or its id or secret is wrong.
     AppMisconfigured,
@@ -132,18 +135,18 @@ pub enum ErrorKind {
     AdminPolicy,
     /// The provider asks to slow down.
     RateLimited,
-    /// A quota of the provider is used up until tomorrow.
+    /// A quota of the provider is used up until the next day.
     QuotaExceeded,
-    /// The provider does not answer, or not as it should.
+    /// The provider does not answer, or answers incorrectly.
     ProviderUnavailable,
-    /// So much was to be removed at once that a second run has to confirm it.
+    /// So many documents were to be removed at once that a second run has to confirm it.
     RemovalHeld,
-    /// A fault of ours.
+    /// An internal fault.
     Internal,
 }
 
 impl ErrorKind {
-    /// The name on the wire.
+    /// Returns the name on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ReauthRequired => "reauth_required",
@@ -160,7 +163,7 @@ impl ErrorKind {
         }
     }
 
-    /// The contract's `errorCode` of a run.
+    /// Returns the `errorCode` of a run in the API.
     pub const fn error_code(self) -> &'static str {
         match self {
             Self::ReauthRequired
@@ -176,85 +179,87 @@ impl ErrorKind {
     }
 }
 
-/// What is wrong, for a person.
+/// A problem of a connection, described for a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
-    /// The kind.
+    /// The kind of the error.
     pub kind: ErrorKind,
-    /// One sentence that says what to do; never a token, never content.
+    /// One sentence that says what to do. It never contains a token or content.
     pub message: String,
-    /// Since when.
+    /// The time since which the problem exists.
     pub since: Timestamp,
-    /// How often in a row.
+    /// The number of consecutive failures.
     #[serde(default)]
     pub attempts: u32,
 }
 
-/// A connection's record. Every change is written on condition that `rev` is as it was read.
+/// The record of a connection. Every write is conditional on the `rev` that was read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Connection {
-    /// Identity.
+    /// The id.
     pub id: ConnectionId,
-    /// Who its items come from.
+    /// The provider of its items.
     pub provider: Provider,
-    /// The container that its documents go to.
+    /// The container tag to which its documents belong.
     pub tag: ContainerTag,
-    /// Where it stands.
+    /// The status.
     pub status: ConnectionStatus,
-    /// What is wrong, if something is.
+    /// The current problem, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<Problem>,
-    /// How much is taken.
+    /// The part of the account that is synchronized.
     pub scope: SyncScope,
-    /// The most documents.
+    /// The largest number of documents.
     pub document_limit: u32,
-    /// What the caller said about it.
+    /// The caller's metadata.
     #[serde(default)]
     pub metadata: Metadata,
-    /// Where the user's browser goes in the end.
+    /// The address to which the user's browser is finally sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redirect_url: Option<String>,
-    /// The permission that it uses.
+    /// The grant that it uses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant: Option<GrantId>,
-    /// Whose account it is.
+    /// The account that it is tied to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account: Option<Account>,
-    /// When the permission ends, or was found to have ended.
+    /// The time at which the permission ends, or was found to have ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    /// Counts saved selections; 0 is none.
+    /// The number of saved selections, or 0 if there is none.
     #[serde(default)]
     pub selection: u64,
-    /// When the next run is to begin; none while nothing may run.
+    /// The time at which the next run is to begin, or `None` while no run is allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_run_at: Option<Timestamp>,
-    /// What asked for the next run. A request during a run is kept for the one after it.
+    /// The trigger of the next run, if one was requested. A request during a run is kept for the
+    /// run after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested: Option<Trigger>,
     /// The newest run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_run: Option<Run>,
-    /// Whether its documents go with it, once it is being deleted.
+    /// `true` if the documents are deleted together with the connection, once it is being deleted.
     #[serde(default)]
     pub delete_documents: bool,
-    /// Counts changes of the record: the fence of concurrent ones.
+    /// The number of changes of the record. It is the fence of concurrent changes.
     pub rev: u64,
-    /// When it was asked for.
+    /// The time at which the connection was created.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// The time of its last change.
     pub updated_at: Timestamp,
 }
 
-/// The most documents of a connection. Contract.
+/// The largest number of documents of a connection. This limit is part of the API.
 pub const MAX_DOCUMENTS: u32 = 10_000;
-/// The most connections of an organization: they are listed from one partition, and each costs a poll.
+/// The largest number of connections of an organization. They are listed from one partition, and
+/// each of them costs a poll.
 pub const MAX_CONNECTIONS: usize = 1_000;
-/// How long the link that starts a connection works. Contract: "1 hour".
+/// The seconds for which the link that starts a connection is valid. The API says "1 hour".
 pub const LINK_SECONDS: i64 = 3600;
 
 impl Connection {
-    /// A connection that waits for its user.
+    /// Creates a connection that waits for its user.
     pub fn new(provider: Provider, tag: ContainerTag, now: Timestamp) -> Self {
         Self {
             id: ConnectionId::random(),
@@ -280,12 +285,12 @@ impl Connection {
         }
     }
 
-    /// Whether a run may begin: it has permission, and something to sync.
+    /// Checks whether a run may begin: the connection has permission and something to synchronize.
     pub fn may_run(&self) -> bool {
         self.status == ConnectionStatus::Active
     }
 
-    /// Asks for a run as soon as possible.
+    /// Requests a run as soon as possible.
     pub fn request(&mut self, trigger: Trigger, now: Timestamp) {
         self.requested = Some(trigger);
         self.next_run_at = Some(now);

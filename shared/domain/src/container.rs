@@ -1,8 +1,9 @@
-//! Containers and the log that their search index is built from.
+//! Containers and the log from which their index is built.
 //!
-//! A container tag maps to physical containers. Each physical container has an append-only log: every commit is one
-//! record with the next sequence number. The index is a fold over that log; older records are folded into immutable
-//! segments, so a reader needs the segments and the few records after them.
+//! A container tag maps to physical containers. Each physical container has an append-only log:
+//! every commit is one record with the next sequence number. The index is computed from that log.
+//! Older records are compacted into immutable segments, so a reader needs only the segments and the
+//! few records after them.
 
 mod change;
 mod head;
@@ -23,80 +24,82 @@ use crate::time::Timestamp;
 pub use change::Change;
 pub use head::{IndexHead, SegmentRef};
 
-/// A container tag and the physical containers it reads.
+/// A container tag and the physical containers from which it reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Container {
-    /// The caller's name.
+    /// The tag, which is the caller's name for the container.
     pub tag: ContainerTag,
-    /// Physical containers; the first takes the writes.
+    /// The physical containers. The first one receives all writes.
     pub ids: Vec<ContainerId>,
-    /// When the tag was first used.
+    /// The time at which the tag was first used.
     pub created_at: Timestamp,
-    /// When the caller last changed something here.
+    /// The time at which the caller last changed these settings.
     pub updated_at: Timestamp,
-    /// The caller's name for people.
+    /// The display name that the caller chose.
     pub name: Option<String>,
-    /// What the caller says that its content is about: guidance for extraction, never a source of facts.
+    /// The caller's description of the content. It guides extraction, but is never a source of
+    /// statements.
     pub entity_context: Option<String>,
-    /// Topics that its profile is sorted into, beside those of the organization.
+    /// The topics by which the profile is arranged, in addition to those of the organization.
     pub profile_buckets: Vec<Bucket>,
-    /// Memories are made only of documents whose path lies here; `None` is everywhere.
+    /// The paths whose documents memories are made from, or `None` for all paths.
     pub memory_paths: Option<Vec<String>>,
-    /// The merge that it takes part in.
+    /// The merge in which the container takes part.
     pub merge: Option<Merging>,
 }
 
-/// A container's part in a merge that is under way.
+/// The role of a container in a merge that is in progress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Merging {
-    /// The merge.
+    /// The task of the merge.
     pub task: TaskId,
-    /// The tag that takes this one's content; `None` when this one is the target.
+    /// The tag that receives this container's content, or `None` if this container is the target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub into: Option<ContainerTag>,
 }
 
-/// Which tag a physical container belongs to now.
+/// The current owner of a physical container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Owner {
-    /// The one that its documents were sent with.
+    /// The tag with which its documents were sent.
     Original,
-    /// Another one, by a merge.
+    /// Another tag, after a merge.
     Tag(ContainerTag),
-    /// None any more: it was deleted, and whatever is left of it must not be seen.
+    /// None: the container was deleted, and nothing that is left of it may be seen.
     Gone,
 }
 
-/// What a caller changes about a container tag.
+/// A change to the caller's settings of a container tag.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ContainerChange {
-    /// [`Container::name`].
+    /// The new [`Container::name`].
     pub name: Patch<String>,
-    /// [`Container::entity_context`].
+    /// The new [`Container::entity_context`].
     pub entity_context: Patch<String>,
-    /// [`Container::profile_buckets`].
+    /// The new [`Container::profile_buckets`].
     pub profile_buckets: Patch<Vec<Bucket>>,
-    /// [`Container::memory_paths`].
+    /// The new [`Container::memory_paths`].
     pub memory_paths: Patch<Vec<String>>,
 }
 
 impl Container {
-    /// Whether memories are made of a document with this path. One without a path lies nowhere, so never outside.
+    /// Checks whether memories are made from a document with this path. A document without a path
+    /// is in no folder, so it is never excluded.
     pub fn learns_from(&self, path: Option<&str>) -> bool {
         let (Some(folders), Some(path)) = (&self.memory_paths, path) else {
             return true;
         };
-        // `/notes` and `/notes/` both name the folder, and not `/notes-old`.
+        // `/notes` and `/notes/` both name the same folder, which does not include `/notes-old`.
         folders.iter().any(|folder| {
             let inside = path.strip_prefix(folder.trim_end_matches('/'));
             inside.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         })
     }
 
-    /// Refuses new content while a merge is under way.
+    /// Refuses new content while a merge is in progress.
     ///
     /// # Errors
-    /// [`Error::Conflict`].
+    /// Returns [`Error::Conflict`] during a merge.
     pub fn check_writable(&self) -> Result<()> {
         match &self.merge {
             None => Ok(()),
@@ -113,49 +116,49 @@ impl Container {
         }
     }
 
-    /// The physical container that new documents go to.
+    /// Returns the physical container that receives new documents.
     pub fn primary(&self) -> &ContainerId {
         &self.ids[0]
     }
 }
 
-/// One commit.
+/// A record of a container's log: one commit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogRecord {
-    /// Its place in the log, from 1 without gaps.
+    /// The sequence number of the record, from 1 without gaps.
     pub seq: u64,
-    /// What it did.
+    /// The effects of the commit.
     pub entries: Vec<LogEntry>,
 }
 
-/// What a log record does to one document.
+/// The effect of a log record on one document or memory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "lowercase")]
 pub enum LogEntry {
-    /// This revision is what search serves from now on.
+    /// Search serves this revision of the document from now on.
     Put {
-        /// The chunks and vectors.
+        /// The chunks and embeddings.
         pack: BlobRef,
-        /// What it states, if anything.
+        /// The statements, if there are any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         statements: Option<BlobRef>,
-        /// What results show and filters read.
+        /// The fields that results show and filters read.
         document: Box<SearchDocument>,
     },
-    /// The document is gone.
+    /// The document is removed.
     Remove {
-        /// Which.
+        /// The id of the document.
         id: DocumentId,
     },
-    /// A caller did something to a memory.
+    /// A caller has edited a memory.
     Act {
-        /// What.
+        /// The edit.
         action: MemoryAction,
     },
 }
 
 impl LogEntry {
-    /// The document that it is about, if it is about one.
+    /// Returns the id of the document that the entry concerns, if it concerns one.
     pub fn document(&self) -> Option<&DocumentId> {
         match self {
             Self::Put { document, .. } => Some(&document.id),
@@ -165,19 +168,20 @@ impl LogEntry {
     }
 }
 
-/// A document as the index carries it: enough to filter and to show a result without reading its record.
+/// A document as the index stores it, with everything that is needed to filter and show a result
+/// without reading the document's record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchDocument {
-    /// Identity.
+    /// The id.
     pub id: DocumentId,
-    /// The revision that the chunks were made of.
+    /// The revision from which the chunks were made.
     pub revision: Revision,
-    /// The tag it was sent with.
+    /// The tag with which it was sent.
     pub tag: String,
     /// The caller's own identifier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom_id: Option<CustomId>,
-    /// The kind.
+    /// The type of the document.
     pub kind: DocumentType,
     /// The title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -191,17 +195,18 @@ pub struct SearchDocument {
     /// The metadata that other documents must have for its statements to replace theirs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter_by_metadata: Option<serde_json::Map<String, serde_json::Value>>,
-    /// Whose words its content is; none where it was processed before that was looked at.
+    /// The authorship of its content, or `None` if it was processed before authorship was
+    /// determined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authorship: Option<Authorship>,
-    /// Milliseconds since the epoch.
+    /// The time at which it was accepted, in milliseconds since the Unix epoch.
     pub created_at: i64,
-    /// Milliseconds since the epoch.
+    /// The time of its last change, in milliseconds since the Unix epoch.
     pub updated_at: i64,
 }
 
 impl SearchDocument {
-    /// What the index shows of a document while it serves `revision` of it.
+    /// Creates the index entry of a document while search serves `revision` of it.
     pub fn of(document: &Document, revision: &Revision) -> Self {
         Self {
             id: document.id.clone(),
@@ -222,7 +227,8 @@ impl SearchDocument {
         }
     }
 
-    /// What the index shows of a document while it goes on to serve what it serves; `None` when it serves nothing.
+    /// Creates the index entry of a document for the revision that search already serves, or
+    /// returns `None` if search serves none.
     pub fn served(document: &Document) -> Option<Self> {
         let served = document.indexed.as_ref()?;
         let (kind, title) = (served.kind, served.title.clone());
@@ -254,8 +260,8 @@ mod tests {
             memory_paths: None,
             merge: None,
         };
-
         assert!(container.learns_from(Some("/a")) && container.learns_from(None));
+
         container.memory_paths = Some(vec![
             "/notes".into(),
             "/diary/2025/".into(),
@@ -285,6 +291,7 @@ mod tests {
         }
 
         assert!(container.learns_from(None), "without a path");
+
         container.memory_paths = Some(vec!["/".into()]);
         assert!(container.learns_from(Some("/a")) && !container.learns_from(Some("a")));
         container.memory_paths = Some(Vec::new());

@@ -1,4 +1,4 @@
-//! Conversations: the stored form of their turns, and what sending a conversation again adds to it.
+//! Conversations: the stored form of their turns, and merging a conversation that is sent again.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,57 +6,60 @@ use crate::error::PortError;
 use crate::provenance::Provenance;
 use crate::time::Timestamp;
 
-/// The most bytes of a stored conversation. It is processed as a whole each time it grows.
+/// The largest size of a stored conversation in bytes. It is processed as a whole each time it
+/// grows.
 pub const MAX_BYTES: usize = 8 * 1024 * 1024;
 
-/// How many turns at the start of a message list must be those of the stored conversation to be taken for its history.
-/// One alone may be a greeting that was said again.
+/// The number of turns at the start of a message list that must equal the stored conversation to
+/// count as its history. A single equal turn may be a greeting that was repeated.
 const HISTORY_TURNS: usize = 2;
 
-/// What one side said at once.
+/// One turn of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn {
-    /// `user`, `assistant`, `system` or `tool`.
+    /// The role: `user`, `assistant`, `system` or `tool`.
     pub role: String,
-    /// Who spoke, if it is known.
+    /// The name of the speaker, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What was said.
+    /// The text of the turn.
     pub text: String,
-    /// Whose words they are, if the caller said so.
+    /// The provenance of the text, if the caller gave one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
-    /// When, as far as the client or the time of its arrival tells.
+    /// The time of the turn, given by the client or taken from its arrival.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
 }
 
 impl Turn {
-    /// Whether both say the same. When they were sent does not matter.
+    /// Checks whether both turns have the same role, name and text. Their times do not matter.
     fn repeats(&self, other: &Self) -> bool {
         (&self.role, &self.name, &self.text) == (&other.role, &other.name, &other.text)
     }
 }
 
-/// Writes turns as a document's bytes.
+/// Serializes turns as the bytes of a document.
 pub fn to_bytes(turns: &[Turn]) -> Vec<u8> {
     serde_json::to_vec(turns).expect("strings serialize")
 }
 
-/// Reads a document's bytes.
+/// Parses the bytes of a document.
 ///
 /// # Errors
-/// [`PortError::Corrupt`] when they are not what [`to_bytes`] wrote.
+/// Returns [`PortError::Corrupt`] when [`to_bytes`] did not produce the bytes.
 pub fn from_bytes(bytes: &[u8]) -> Result<Vec<Turn>, PortError> {
     serde_json::from_slice(bytes)
         .map_err(|_| PortError::Corrupt("the turns of a conversation".into()))
 }
 
-/// The conversation after `sent` has arrived: the stored turns, and behind them those that are new. A client may send
-/// the full history each time, the latest part of it, or only what is new; nothing that is stored is ever dropped.
+/// Returns the conversation after `sent` has arrived: the stored turns, followed by the new ones. A
+/// client may send the full history each time, its latest part, or only the new turns. Stored turns
+/// are never dropped.
 ///
-/// What counts as known at the start of `sent`: the whole stored conversation, else as much as its end repeats, or a
-/// common beginning of at least two turns (a history that was changed, or is older than the stored one).
+/// The following turns at the start of `sent` count as known: the whole stored conversation, or
+/// else the turns that repeat its end, or a common beginning of at least two turns (a history that
+/// was changed, or that is older than the stored one).
 pub fn merge(stored: Vec<Turn>, sent: Vec<Turn>) -> Vec<Turn> {
     let known = known_turns(&stored, &sent);
     stored
@@ -76,7 +79,7 @@ fn known_turns(stored: &[Turn], sent: &[Turn]) -> usize {
     }
 
     let history = if common >= HISTORY_TURNS { common } else { 0 };
-    // A changed history that comes again.
+    // A changed history may be sent a second time.
     let is_repeat = history > 0 && overlap(stored, &sent[history..]) == sent.len() - history;
 
     if is_repeat {
@@ -86,7 +89,8 @@ fn known_turns(stored: &[Turn], sent: &[Turn]) -> usize {
     }
 }
 
-/// The length of the longest beginning of `sent` that `stored` ends with, in linear time (Knuth, Morris, Pratt 1977).
+/// Returns the length of the longest beginning of `sent` that is also the end of `stored`, in
+/// linear time (Knuth, Morris, Pratt 1977).
 fn overlap(stored: &[Turn], sent: &[Turn]) -> usize {
     let mut borders = vec![0; sent.len()];
     let mut length = 0;
@@ -107,7 +111,8 @@ fn overlap(stored: &[Turn], sent: &[Turn]) -> usize {
     matched
 }
 
-/// How much of the beginning of `pattern` a text ends with, once `turn` is appended to one that ends with `matched`.
+/// Returns the length of the longest beginning of `pattern` with which a text ends after `turn` is
+/// appended, given that it ended with the first `matched` turns before.
 fn extended(pattern: &[Turn], borders: &[usize], mut matched: usize, turn: &Turn) -> usize {
     while matched > 0 && !pattern[matched].repeats(turn) {
         matched = borders[matched - 1];
@@ -122,7 +127,7 @@ fn extended(pattern: &[Turn], borders: &[usize], mut matched: usize, turn: &Turn
 mod tests {
     use super::*;
 
-    /// Turns of users and assistants in turn, from words.
+    /// Creates turns that alternate between user and assistant, from the words of a text.
     fn turns(words: &str) -> Vec<Turn> {
         let turn = |text: &str| {
             let role = if text.starts_with('a') {
@@ -138,6 +143,7 @@ mod tests {
                 at: None,
             }
         };
+
         words.split_whitespace().map(turn).collect()
     }
 

@@ -1,4 +1,4 @@
-//! Everything a use case may reach.
+//! The context of use cases.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::ports::{
 };
 use crate::usecase::{Backlog, Caps};
 
-/// The ports, as one value that is made once in a process and passed to every use case.
+/// The ports, as one value that is created once in a process and passed to every use case.
 #[derive(Clone)]
 pub struct Ctx {
     /// Container tags.
@@ -19,7 +19,7 @@ pub struct Ctx {
     pub documents: Arc<dyn Documents>,
     /// Indexes.
     pub index: Arc<dyn Index>,
-    /// Bytes.
+    /// Blobs.
     pub blobs: Arc<dyn Blobs>,
     /// Queues.
     pub jobs: Arc<dyn Jobs>,
@@ -27,7 +27,7 @@ pub struct Ctx {
     pub keys: Arc<dyn Keys>,
     /// Repeated requests.
     pub repeats: Arc<dyn Repeats>,
-    /// Long work.
+    /// Tasks.
     pub tasks: Arc<dyn Tasks>,
     /// The request log.
     pub activity: Arc<dyn Activity>,
@@ -37,14 +37,14 @@ pub struct Ctx {
     pub vault: Arc<dyn Vault>,
     /// Connections.
     pub connections: Arc<dyn Connections>,
-    /// What connections know of items.
+    /// The synchronization state and the item records of connections.
     pub sync: Arc<dyn SyncStore>,
-    /// What browsers carry.
+    /// The tickets of browsers.
     pub tickets: Arc<dyn Tickets>,
-    /// How much unfinished work an organization may have.
+    /// The limit on the unfinished work of an organization.
     pub backlog: Backlog,
-    /// The most tags and keys of an organization.
+    /// The limits on the tags and keys of an organization.
     pub caps: Caps,
-    /// The time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
 }

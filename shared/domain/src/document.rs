@@ -1,4 +1,4 @@
-//! The document: what was accepted, how far its processing has come, and what search serves of it.
+//! Documents: what was accepted, how far its processing has come, and what search serves.
 
 mod kind;
 
@@ -16,28 +16,28 @@ use crate::provenance::{Authorship, Provenance};
 use crate::tag::ContainerTag;
 use crate::time::Timestamp;
 
-/// Where a document stands. `Done` and `Failed` are final until its content changes.
+/// The status of a document. `Done` and `Failed` are final until its content changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// Accepted and recorded.
     Queued,
-    /// A worker turns its bytes into text.
+    /// A worker is extracting the text.
     Extracting,
-    /// The text is cut into chunks.
+    /// The text is being cut into chunks.
     Chunking,
-    /// The chunks get their vectors.
+    /// The chunks are being embedded.
     Embedding,
-    /// Everything is computed and waits for the container's commit.
+    /// Everything is computed and waits for the commit of the container.
     Indexing,
     /// Searchable.
     Done,
-    /// Could not be processed; says why and stays.
+    /// Processing failed. The document stays, with the reason.
     Failed,
 }
 
 impl Status {
-    /// The name on the wire.
+    /// Returns the name on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",
@@ -50,7 +50,7 @@ impl Status {
         }
     }
 
-    /// Reads a name that [`Status::as_str`] wrote.
+    /// Parses a name that [`Status::as_str`] returned.
     pub fn parse(text: &str) -> Option<Self> {
         [
             Self::Queued,
@@ -65,24 +65,26 @@ impl Status {
         .find(|status| status.as_str() == text)
     }
 
-    /// Whether no worker will touch the document again unless somebody asks.
+    /// Checks whether the status is final: no worker processes the document again unless it is
+    /// asked to.
     pub fn is_final(self) -> bool {
         matches!(self, Self::Done | Self::Failed)
     }
 }
 
-/// When memories are to form. Chunks are searchable as soon as the document is `done`, either way.
+/// The time at which memories are formed. Either way, chunks are searchable as soon as the document
+/// is `done`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dreaming {
-    /// When it suits; several documents may be looked at together.
+    /// At a convenient time, possibly for several documents together.
     #[default]
     Dynamic,
-    /// At once.
+    /// Immediately.
     Instant,
 }
 
-/// Whether memories are made of a document beside its chunks.
+/// The kinds of results that processing produces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TaskType {
@@ -93,32 +95,38 @@ pub enum TaskType {
     Superrag,
 }
 
-/// What the raw bytes are and where they lie.
+/// The raw bytes of a document: their location and their form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Body {
-    /// The bytes.
+    /// The reference to the bytes.
     pub blob: BlobRef,
-    /// How the bytes are to be read.
+    /// The form in which the bytes are to be read.
     pub form: BodyForm,
-    /// SHA-256 of the bytes and of everything else that processing reads, in hex: equal means nothing to do.
+    /// The SHA-256 of the bytes and of everything else that processing reads, in hex. If it is
+    /// equal, nothing has to be processed.
     pub hash: String,
-    /// How many bytes; 0 while nobody knows.
+    /// The number of bytes, or 0 while it is unknown.
     pub size: u64,
-    /// Until when the client may store the bytes by a pre-signed form; none when they are there already.
+    /// The time until which the client may store the bytes with a pre-signed form, or `None` when
+    /// they have already been stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub awaited_until: Option<Timestamp>,
-    /// When the client sent them; unknown of those from before this was kept.
+    /// The time at which the client sent them. Unknown for bytes from before this time was
+    /// recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_at: Option<Timestamp>,
 }
 
-/// The last part of the path at which a client stores a file by a form; the object store tells when it has arrived.
+/// The last component of the path at which a client stores a file with a form. The object store
+/// reports when the file has arrived.
 pub(crate) const UPLOAD: &str = "upload";
-/// The last part of the path at which such a file is kept once it has arrived: no form reaches it.
+/// The last component of the path to which such a file is copied once it has arrived. No form can
+/// write to it.
 const KEPT: &str = "kept";
 
 impl Body {
-    /// Of a file that comes by a form: the other of the two places where it may lie.
+    /// Returns the other of the two locations of a file that was uploaded with a form, or `None`
+    /// for any other file.
     pub(crate) fn twin(&self) -> Option<BlobRef> {
         let (folder, name) = self.blob.path().rsplit_once('/')?;
         let twin = match name {
@@ -130,53 +138,53 @@ impl Body {
     }
 }
 
-/// How a body is to be read.
+/// The form in which a body is to be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "form", rename_all = "lowercase")]
 pub enum BodyForm {
     /// UTF-8 text sent in a JSON field.
     Text,
-    /// A file with what the client said about it.
+    /// A file, with what the client said about it.
     File {
-        /// The file's name.
+        /// The name of the file.
         name: Option<String>,
-        /// The declared MIME type or contract file type.
+        /// The declared MIME type or file type of the API.
         declared: Option<String>,
     },
     /// A JSON list of [`crate::conversation::Turn`].
     Conversation,
-    /// The address of a page; its content is fetched each time it is processed.
+    /// The address of a page, whose content is fetched each time the document is processed.
     Url,
 }
 
-/// Why a document could not be processed.
+/// The reasons for which a document cannot be processed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureCode {
-    /// Over a limit of size, pages, memory or time.
+    /// The content exceeds a limit on size, pages, memory or time.
     ContentLimit,
-    /// Protected by a password.
+    /// The file is protected by a password.
     Encrypted,
-    /// Damaged, or not what it claims to be.
+    /// The file is damaged, or is not of the type that it claims to be.
     Corrupt,
-    /// A kind that is not read (yet).
+    /// The type of the file is not supported.
     UnsupportedType,
-    /// No text in it.
+    /// The content has no text.
     Empty,
-    /// The address may not be fetched: it is not on the public internet.
+    /// The address may not be fetched, because it is not on the public internet.
     FetchBlocked,
     /// The page could not be fetched.
     FetchFailed,
-    /// The file was never stored by the form that was handed out for it.
+    /// The client never stored the file with the form that it was given.
     UploadMissing,
-    /// Processing gave up after repeated faults of ours.
+    /// Processing gave up after repeated internal faults.
     ProcessingFailed,
-    /// What was stored of the document cannot be read any more.
+    /// The stored bytes of the document can no longer be read.
     Damaged,
 }
 
 impl FailureCode {
-    /// The contract's `errorCode`.
+    /// Returns the `errorCode` of the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ContentLimit => "content_limit",
@@ -196,76 +204,80 @@ impl FailureCode {
 /// A failure with its reason, as the client sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// The kind.
+    /// The code of the failure.
     pub code: FailureCode,
-    /// One sentence for a person; never content.
+    /// One sentence for a person. It never has any of the content.
     pub message: String,
 }
 
-/// What was learned from a revision: where its statements lie and who found them.
+/// The result of extracting statements from a revision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Learned {
-    /// Its [`crate::Statements`]; none when it states nothing.
+    /// The blob of the [`crate::Statements`], or `None` when there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub statements: Option<BlobRef>,
-    /// How many.
+    /// The number of statements.
     pub count: u32,
-    /// Which extractor found them: `builtin`, `client`, or the name of a model.
+    /// The extractor that found them: `builtin`, `client`, or the name of a model.
     pub extractor: String,
-    /// Why the built-in extractor had to do what a model was asked for; never content.
+    /// The reason for which the built-in extractor was used in place of a model. It never has any
+    /// of the content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback_reason: Option<String>,
 }
 
-/// What search serves of a document: one revision, complete.
+/// The indexed content of a document: one complete revision, which search serves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Indexed {
     /// The revision whose chunks are in the index.
     pub revision: Revision,
-    /// Its chunks, vectors and canonical text.
+    /// The blob with its chunks, embeddings and canonical text.
     pub pack: BlobRef,
-    /// The bytes it came from; kept to know what to delete when it is replaced.
+    /// The bytes that the revision was made from, kept so that they can be deleted when it is
+    /// replaced.
     pub body: BlobRef,
-    /// How many chunks.
+    /// The number of chunks.
     pub chunks: u32,
-    /// The kind of that content.
+    /// The type of that content.
     #[serde(default)]
     pub kind: DocumentType,
     /// The title of that content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What was learned from that content; none for chunks only, and for revisions from before memories.
+    /// The statements of that content, or `None` for a document with chunks only and for revisions
+    /// from before memories were introduced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learned: Option<Learned>,
-    /// Whose words that content is; none for revisions from before this was looked at.
+    /// The authorship of that content, or `None` for revisions from before it was determined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authorship: Option<Authorship>,
 }
 
-/// What processing found out, waiting for the commit or committed.
+/// The results of processing, before or after their commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extracted {
-    /// The revision this was computed from.
+    /// The revision that the results were computed from.
     pub revision: Revision,
-    /// Chunks, vectors and canonical text.
+    /// The blob with the chunks, embeddings and canonical text.
     pub pack: BlobRef,
-    /// How many chunks.
+    /// The number of chunks.
     pub chunks: u32,
-    /// What was learned from that content; none for chunks only, and for revisions from before memories.
+    /// The statements of that content, or `None` for a document with chunks only and for revisions
+    /// from before memories were introduced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learned: Option<Learned>,
-    /// Whose words that content is; none for revisions from before this was looked at.
+    /// The authorship of that content, or `None` for revisions from before it was determined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authorship: Option<Authorship>,
 }
 
 impl Indexed {
-    /// Where the statements lie.
+    /// Returns the blob of the statements.
     pub fn statements(&self) -> Option<&BlobRef> {
         statements(self.learned.as_ref())
     }
 
-    /// Everything that search needs of the revision, and the bytes it came from.
+    /// Returns all blobs that search needs of the revision, and the bytes that it was made from.
     pub fn blobs(&self) -> impl Iterator<Item = &BlobRef> {
         [&self.pack, &self.body]
             .into_iter()
@@ -274,12 +286,12 @@ impl Indexed {
 }
 
 impl Extracted {
-    /// What processing has made of the revision.
+    /// Returns the blobs that processing has made from the revision.
     pub fn blobs(&self) -> impl Iterator<Item = &BlobRef> {
         std::iter::once(&self.pack).chain(statements(self.learned.as_ref()))
     }
 
-    /// Where the statements lie.
+    /// Returns the blob of the statements.
     pub fn statements(&self) -> Option<&BlobRef> {
         statements(self.learned.as_ref())
     }
@@ -289,72 +301,76 @@ fn statements(learned: Option<&Learned>) -> Option<&BlobRef> {
     learned.and_then(|learned| learned.statements.as_ref())
 }
 
-/// A document's record.
+/// The record of a document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Document {
-    /// Identity.
+    /// The id.
     pub id: DocumentId,
-    /// The physical container it lives in.
+    /// The physical container that the document belongs to.
     pub container: ContainerId,
-    /// The tag it was sent with.
+    /// The tag with which it was sent.
     pub tag: ContainerTag,
     /// The caller's own identifier.
     pub custom_id: Option<CustomId>,
     /// The newest accepted content.
     pub revision: Revision,
-    /// Counts accepted contents from 1; `latestRevision` on the wire.
+    /// The number of accepted contents, from 1; `latestRevision` on the wire.
     pub revision_number: u64,
-    /// Where the newest content stands.
+    /// The status of the newest content.
     pub status: Status,
-    /// Why it failed, when it did.
+    /// The reason for which processing failed, if it did.
     pub failure: Option<Failure>,
-    /// How often a worker has begun with this revision.
+    /// The number of times that a worker has started on this revision.
     pub attempts: u32,
-    /// Until when a worker has it for itself.
+    /// The end of the lease of the worker that processes it.
     pub lease_until: Timestamp,
     /// The newest bytes.
     pub body: Body,
-    /// What processing found out about the newest bytes.
+    /// The results of processing the newest bytes.
     pub extracted: Option<Extracted>,
-    /// What search serves: the newest complete revision.
+    /// The content that search serves: the newest complete revision.
     pub indexed: Option<Indexed>,
-    /// Best knowledge of the kind.
+    /// The type of the content, as far as it is known.
     pub kind: DocumentType,
-    /// The title found in the content, else the file's name.
+    /// The title found in the content, or else the name of the file.
     pub title: Option<String>,
-    /// What else the content says about itself, as in `author`, `created`, `pageCount`, `ogImage`.
+    /// Other properties found in the content, such as `author`, `created`, `pageCount` and
+    /// `ogImage`.
     pub properties: BTreeMap<String, String>,
-    /// The address that the content is fetched from.
+    /// The address from which the content is fetched.
     pub url: Option<String>,
     /// The caller's metadata.
     pub metadata: Metadata,
-    /// The caller's path for it.
+    /// The caller's path for the document.
     pub filepath: Option<String>,
-    /// Counts changes of what the caller says about it (metadata, path) while the content stays: the fence of those.
+    /// The number of changes to the caller's information (metadata, path) without a change of
+    /// content. It is the fence of such changes.
     pub edits: u64,
-    /// The metadata that other documents must have for their memories to be considered beside this one's.
+    /// The metadata that other documents must have for their memories to be considered together
+    /// with the memories of this one.
     pub filter_by_metadata: Option<Metadata>,
     /// Chunks only, or memories as well.
     pub task_type: TaskType,
-    /// When its memories are to form.
+    /// The time at which its memories are formed.
     pub dreaming: Dreaming,
-    /// When the content is from, if the caller said so.
+    /// The date of the content, if the caller gave one.
     pub document_date: Option<Timestamp>,
-    /// Whose words the content is, if the caller said so.
+    /// The provenance of the content, if the caller gave one.
     pub provenance: Option<Provenance>,
-    /// The item elsewhere that it was made of, when a connection made it.
+    /// The provider's item that the document was made from, if a connection created it.
     pub origin: Option<Origin>,
-    /// The newer document of the same customId that a merge has put in its place: this one is kept, and neither listed
-    /// nor found.
+    /// The newer document with the same `customId` that superseded this one in a merge. A
+    /// superseded document is kept, but neither listed nor found.
     pub superseded_by: Option<DocumentId>,
-    /// First acceptance.
+    /// The time at which the document was first accepted.
     pub created_at: Timestamp,
-    /// Last change of anything a caller can see.
+    /// The time at which anything that a caller can see last changed.
     pub updated_at: Timestamp,
 }
 
 impl Document {
-    /// Its title for people: an item's name there, else what its content says.
+    /// Returns the title to display: the name of the provider's item, or else the title found in
+    /// the content.
     pub fn shown_title(&self) -> Option<&str> {
         self.origin
             .as_ref()
@@ -362,7 +378,7 @@ impl Document {
             .or(self.title.as_deref())
     }
 
-    /// Its kind for people: what an item is there, else what its content is.
+    /// Returns the type to display: that of the provider's item, or else that of the content.
     pub fn shown_kind(&self) -> DocumentType {
         self.origin
             .as_ref()
@@ -370,8 +386,9 @@ impl Document {
             .unwrap_or(self.kind)
     }
 
-    /// How new its content is: when it was sent, then its id, so that any two differ. One that failed and has nothing that
-    /// search could serve is behind all that have or may come to have something.
+    /// Returns a key that orders documents by the age of their content: the time at which the
+    /// content was sent, then the id, so that no two documents are equal. A failed document that
+    /// has nothing to serve sorts before all documents that have, or may yet have, content.
     pub fn newness(&self) -> (bool, Timestamp, DocumentId) {
         let has_content = self.indexed.is_some() || self.status != Status::Failed;
         (
@@ -381,7 +398,7 @@ impl Document {
         )
     }
 
-    /// Whose words a processed revision is.
+    /// Returns the authorship of a processed revision.
     pub(crate) fn authorship_of(&self, revision: &Revision) -> Option<&Authorship> {
         let extracted = self
             .extracted
@@ -397,7 +414,7 @@ impl Document {
         known.flatten().next()
     }
 
-    /// Whether `revision` is still the newest content.
+    /// Checks whether `revision` is still the newest content.
     pub fn is_current(&self, revision: &Revision) -> bool {
         self.revision == *revision
     }

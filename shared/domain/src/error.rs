@@ -1,72 +1,74 @@
-//! The kinds of failure. What a caller can act on is [`Error`]; what storage can report is [`PortError`].
+//! Errors: [`Error`] for failures that a caller can act on, and [`PortError`] for failures of
+//! storage.
 
 use std::error::Error as StdError;
 
 /// The result of a use case.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The cause of a failure, for the log only.
+/// The cause of a failure, which is only logged.
 pub type Source = Box<dyn StdError + Send + Sync>;
 
-/// One thing wrong with a request, and where.
+/// One fault in a request, with its location.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Issue {
-    /// The place in the request, as in `["containerTags", "1"]`.
+    /// The location in the request, as in `["containerTags", "1"]`.
     pub path: Vec<String>,
-    /// What is wrong there and what would be right.
+    /// The fault, and what would be correct.
     pub message: String,
 }
 
-/// Why a use case did not do what was asked. Kinds, not causes: the edge maps each to one status code.
+/// The kinds of failure of a use case. They are kinds rather than causes: the HTTP edge maps each
+/// to one status code.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The request is wrong and says so before anything was changed.
+    /// The request is invalid. Nothing has been changed.
     #[error("{message}")]
     Invalid {
         /// One sentence for the caller.
         message: String,
-        /// The single faults, when there are several or a place is worth naming.
+        /// The individual faults, if there are several or if their locations help.
         issues: Vec<Issue>,
     },
-    /// The thing does not exist for this caller, which includes things of other organizations.
+    /// The object does not exist for this caller. This includes objects of other organizations.
     #[error("{0} not found")]
     NotFound(&'static str),
-    /// The request contradicts the present state.
+    /// The request contradicts the current state.
     #[error("{0}")]
     Conflict(String),
-    /// No credential, or one that is not valid (any more).
+    /// The credential is missing, invalid or no longer valid.
     #[error("{0}")]
     Unauthenticated(&'static str),
-    /// The credential does not reach this far.
+    /// The credential does not permit this.
     #[error("{0}")]
     Forbidden(String),
-    /// More bytes than this route takes.
+    /// The request has more bytes than the route accepts.
     #[error("{0}")]
     TooLarge(String),
-    /// Content of a kind that cannot be read.
+    /// The content is of a type that cannot be read.
     #[error("{0}")]
     UnsupportedMedia(String),
-    /// More requests than a limit admits.
+    /// The caller has sent more requests than a limit admits.
     #[error("{message}")]
     RateLimited {
-        /// Which limit, in one sentence.
+        /// The limit, in one sentence.
         message: String,
-        /// After how many seconds the same request will be admitted, or is worth another try.
+        /// The seconds after which the same request will be admitted, or is worth another attempt.
         retry_after_seconds: u64,
     },
-    /// Something that this service does not do (yet), and what it does instead.
+    /// The service does not support this, or not yet. The message says what it does instead.
     #[error("{0}")]
     Unsupported(String),
-    /// A dependency did not answer; the same request may succeed later.
+    /// A dependency did not answer. The same request may succeed later.
     #[error("a dependency did not answer; try again")]
     Unavailable(#[source] Source),
-    /// A fault of ours.
+    /// An internal fault.
     #[error("internal error")]
     Internal(#[source] Source),
 }
 
 impl Error {
-    /// An [`Error::Invalid`] without a place.
+    /// Creates an [`Error::Invalid`] without a location.
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::Invalid {
             message: message.into(),
@@ -74,7 +76,7 @@ impl Error {
         }
     }
 
-    /// An [`Error::Invalid`] about one field of the request.
+    /// Creates an [`Error::Invalid`] about one field of the request.
     pub fn invalid_field(field: &str, message: impl Into<String>) -> Self {
         let message = message.into();
         let issue = Issue {
@@ -87,12 +89,12 @@ impl Error {
         }
     }
 
-    /// An [`Error::Internal`] that says what was being done.
+    /// Creates an [`Error::Internal`] that says what was being done.
     pub fn internal(context: impl Into<String>) -> Self {
         Self::Internal(context.into().into())
     }
 
-    /// The `type` of the contract's error body and of the error analytics.
+    /// Returns the `type` of the error, as in the error body of the API and in the error analytics.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Invalid { .. } => "ValidationError",
@@ -110,25 +112,27 @@ impl Error {
     }
 }
 
-/// Why a port could not do its work. Absence is `Ok(None)`, never an error.
+/// The reasons for which a port fails. A value that does not exist is `Ok(None)`, never an error.
 #[derive(Debug, thiserror::Error)]
 pub enum PortError {
-    /// The condition of a write did not hold: somebody else was first.
+    /// The condition of a write did not hold, because another writer was first.
     #[error("the condition of the write did not hold")]
     Conflict,
-    /// Throttled, timed out or unreachable; the write may or may not have happened.
+    /// The dependency is throttled, timed out or unreachable. A write may or may not have taken
+    /// effect.
     #[error("a dependency is unavailable")]
     Unavailable(#[source] Source),
-    /// A stored record does not have the shape it was written with.
+    /// A stored record does not have the form in which it was written.
     #[error("a stored record is corrupt: {0}")]
     Corrupt(String),
-    /// Anything else, a fault of ours.
+    /// Any other, internal fault.
     #[error("a port failed")]
     Internal(#[source] Source),
 }
 
 impl PortError {
-    /// Whether the same call may succeed later; decides between redelivery and `failed`.
+    /// Checks whether the same call may succeed later. Workers use this to choose between
+    /// redelivery and `failed`.
     pub fn is_retryable(&self) -> bool {
         matches!(self, Self::Unavailable(_) | Self::Conflict)
     }

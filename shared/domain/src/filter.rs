@@ -1,19 +1,22 @@
-//! The filter expression: one parser and one evaluator for listings, search and profiles.
+//! Filter expressions, with one parser and one evaluator for listings, search and profiles.
 //!
-//! Frozen semantics, beside what the contract's shape says:
-//! - a missing key makes a condition false, and its negation true; `negate` is logical negation everywhere;
-//! - `metadata` compares the value's text exactly (numbers and booleans by their JSON text; an array never equals);
-//! - `numeric` compares as 64-bit floats when both sides parse, else is false;
-//! - `array_contains` on a scalar is equality; `string_contains` looks into a string, or into each item of an array;
-//! - `ignoreCase` folds by Unicode lower case and applies to every textual comparison;
-//! - an empty `AND` is true, an empty `OR` is false.
+//! The following semantics are frozen, in addition to the form that the API defines:
+//! - A missing key makes a condition false, and its negation true. `negate` is logical negation
+//!   everywhere.
+//! - `metadata` compares the text of the value exactly. Numbers and booleans are compared by their
+//!   JSON text, and an array is never equal.
+//! - `numeric` compares as 64-bit floats when both sides parse, and is false otherwise.
+//! - `array_contains` on a scalar is equality. `string_contains` searches a string, or each item of
+//!   an array.
+//! - `ignoreCase` folds by Unicode lower case and applies to every textual comparison.
+//! - An empty `AND` is true, an empty `OR` is false.
 
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 use crate::metadata::Metadata;
 
-/// The most conditions in one expression, empty groups included.
+/// The largest number of conditions in one expression, including empty groups.
 pub const MAX_CONDITIONS: usize = 200;
 /// The deepest nesting of groups.
 pub const MAX_DEPTH: usize = 8;
@@ -21,11 +24,11 @@ pub const MAX_DEPTH: usize = 8;
 /// A parsed filter expression.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Filter {
-    /// Every one holds.
+    /// All parts must hold.
     And(Vec<Filter>),
-    /// At least one holds.
+    /// At least one part must hold.
     Or(Vec<Filter>),
-    /// One comparison.
+    /// One comparison must hold.
     Condition(Condition),
 }
 
@@ -57,10 +60,11 @@ enum Operator {
 }
 
 impl Filter {
-    /// Parses an expression given as an object, or as a string that holds one.
+    /// Parses an expression that is given as an object, or as a string that contains one.
     ///
     /// # Errors
-    /// [`Error::Invalid`] that names the place and the rule, also above [`MAX_CONDITIONS`] or [`MAX_DEPTH`].
+    /// Returns [`Error::Invalid`] with the location and the rule that is broken, including
+    /// [`MAX_CONDITIONS`] and [`MAX_DEPTH`].
     pub fn parse(value: &Value) -> Result<Self> {
         let mut conditions = 0;
         match value {
@@ -74,7 +78,7 @@ impl Filter {
         }
     }
 
-    /// Whether the metadata satisfies the expression.
+    /// Checks whether the metadata satisfies the expression.
     pub fn matches(&self, metadata: &Metadata) -> bool {
         match self {
             Self::And(parts) => parts.iter().all(|part| part.matches(metadata)),
@@ -150,7 +154,7 @@ impl Condition {
     }
 }
 
-/// The text that a scalar compares by.
+/// Returns the text by which a scalar is compared.
 fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -196,7 +200,8 @@ fn parse_node(value: &Value, path: &str, depth: usize, conditions: &mut usize) -
     };
 
     if items.is_empty() {
-        // So that the conditions bound the groups as well.
+        // An empty group counts as a condition, so that the limit on conditions also bounds the
+        // groups.
         count(conditions)?;
     }
 
@@ -205,6 +210,7 @@ fn parse_node(value: &Value, path: &str, depth: usize, conditions: &mut usize) -
         .enumerate()
         .map(|(i, item)| parse_node(item, &format!("{path}.{name}[{i}]"), depth + 1, conditions))
         .collect::<Result<Vec<_>>>()?;
+
     Ok(if name == "AND" {
         Filter::And(parts)
     } else {
@@ -212,7 +218,7 @@ fn parse_node(value: &Value, path: &str, depth: usize, conditions: &mut usize) -
     })
 }
 
-/// Counts one more condition, or an empty group.
+/// Counts one more condition or empty group. Fails above [`MAX_CONDITIONS`].
 fn count(conditions: &mut usize) -> Result<()> {
     *conditions += 1;
     if *conditions > MAX_CONDITIONS {
@@ -232,7 +238,8 @@ fn parse_condition(object: &Map<String, Value>, path: &str) -> Result<Condition>
         match name.as_str() {
             "key" => key = Some(text(given, &place)?.to_owned()),
             "value" => value = Some(scalar(given).ok_or_else(|| invalid(&place, "a string"))?),
-            // compat: the Python client passes the documents' spelling through untranslated.
+            // compat: the Python client passes the spelling of the documentation through
+            // untranslated.
             "filterType" | "filter_type" => kind = text(given, &place)?,
             "numericOperator" | "numeric_operator" => operator = parse_operator(given, &place)?,
             "negate" => negate = flag(given, &place)?,
@@ -243,6 +250,7 @@ fn parse_condition(object: &Map<String, Value>, path: &str) -> Result<Condition>
             }
         }
     }
+
     let missing = |what: &str| invalid(path, &format!("a condition needs `{what}`"));
     let comparison = match kind {
         "metadata" => Comparison::Equal,
@@ -254,16 +262,19 @@ fn parse_condition(object: &Map<String, Value>, path: &str) -> Result<Condition>
             return Err(invalid(&format!("{path}.filterType"), rule));
         }
     };
+
     let (key, value) = (
         key.ok_or_else(|| missing("key"))?,
         value.ok_or_else(|| missing("value"))?,
     );
+
     if matches!(comparison, Comparison::Numeric(_)) && value.trim().parse::<f64>().is_err() {
         return Err(invalid(
             &format!("{path}.value"),
             "a number, because filterType is numeric",
         ));
     }
+
     Ok(Condition {
         key,
         value,

@@ -1,4 +1,5 @@
-//! Identifiers. Each is parsed once, where it enters; inside, an invalid one cannot exist.
+//! Identifiers. Each is parsed once, where it enters the service, so an invalid identifier cannot
+//! exist inside.
 
 use hmac::{Hmac, KeyInit, Mac};
 use rand::RngExt;
@@ -7,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
 
-/// Characters of a document, container or revision id: 128 bits in base58, padded.
+/// The length in characters of a document, container or revision id: 128 bits in base58, padded.
 pub const ID_LEN: usize = 22;
 
 fn encode(bytes: [u8; 16]) -> String {
@@ -31,7 +32,7 @@ macro_rules! id {
         pub struct $name(String);
 
         impl $name {
-            /// The id as it goes over the wire.
+            /// Returns the id as it appears on the wire.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -46,48 +47,55 @@ macro_rules! id {
 }
 
 id!(
-    /// An organization: the tenant that everything belongs to. 1 to 40 of `[a-z0-9-]`.
+    /// The id of an organization, the tenant to which everything belongs: 1 to 40 characters of
+    /// `[a-z0-9-]`.
     OrgId
 );
 id!(
-    /// A physical container, behind one or more container tags. A tag that is deleted and made again gets a new one.
+    /// The id of a physical container, which is behind one or more container tags. A tag that is
+    /// deleted and created again gets a new one.
     ContainerId
 );
 id!(
-    /// A document. Derived from (organization, container, customId) where there is a customId, else random.
+    /// The id of a document. It is derived from the organization, the container and the `customId`,
+    /// or random if there is no `customId`.
     DocumentId
 );
 id!(
-    /// A memory. Derived from what it says and where it stands in its topic, so that the same documents always give the
-    /// same ids, in whatever order they come.
+    /// The id of a memory. It is derived from the memory's text and its place in the topic, so the
+    /// same documents always produce the same ids, regardless of their order.
     MemoryId
 );
 id!(
-    /// What a memory is about, as a digest: memories of one topic replace or extend each other.
+    /// The id of a topic, a digest of what its memories are about. Memories of one topic replace or
+    /// extend each other.
     TopicId
 );
 id!(
-    /// One accepted content of a document: the fence that stops workers of an older content.
+    /// A revision: one accepted content of a document. It is the fence that stops workers on an
+    /// older content.
     Revision
 );
 id!(
-    /// An API key's public part: what logs and listings may show.
+    /// The public part of an API key, which logs and listings may show.
     KeyId
 );
 id!(
-    /// Long work that goes on behind an answered request: a deletion or a merge of containers.
+    /// The id of a task: a deletion or a merge of containers that continues after its request was
+    /// answered.
     TaskId
 );
 id!(
-    /// A connection to an account elsewhere.
+    /// The id of a connection.
     ConnectionId
 );
 id!(
-    /// A permission that a user has given. Derived, so that the same account and app are one.
+    /// The id of a grant. It is derived, so that the same account and app have only one grant.
     GrantId
 );
 id!(
-    /// The caller's own stable identifier of a document: 1 to 255 of `[A-Za-z0-9_.:-]`, unique in its container.
+    /// The caller's own stable identifier of a document: 1 to 255 characters of `[A-Za-z0-9_.:-]`,
+    /// unique in its container.
     CustomId
 );
 
@@ -95,7 +103,7 @@ impl OrgId {
     /// Parses an organization id.
     ///
     /// # Errors
-    /// [`Error::Invalid`] unless it is 1 to 40 of `[a-z0-9-]`.
+    /// Returns [`Error::Invalid`] unless the text has 1 to 40 characters of `[a-z0-9-]`.
     pub fn parse(text: &str) -> Result<Self> {
         let ok = (1..=40).contains(&text.len())
             && text
@@ -112,68 +120,70 @@ impl OrgId {
 }
 
 impl ContainerId {
-    /// A fresh container id.
+    /// Generates a new container id.
     pub fn random() -> Self {
         Self(random())
     }
 
-    /// Reads an id that this service wrote.
+    /// Parses an id that this service wrote.
     pub fn parse(text: &str) -> Option<Self> {
         is_id(text).then(|| Self(text.to_owned()))
     }
 }
 
 impl TaskId {
-    /// A fresh task id.
+    /// Generates a new task id.
     pub fn random() -> Self {
         Self(random())
     }
 
-    /// Reads an id from a path or a message; `None` when it cannot be a task's.
+    /// Parses an id from a path or a message, or returns `None` when it cannot be a task id.
     pub fn parse(text: &str) -> Option<Self> {
         is_id(text).then(|| Self(text.to_owned()))
     }
 }
 
 impl ConnectionId {
-    /// A fresh connection id.
+    /// Generates a new connection id.
     pub fn random() -> Self {
         Self(random())
     }
 
-    /// Reads an id from a path or a message; `None` when it cannot be a connection's.
+    /// Parses an id from a path or a message, or returns `None` when it cannot be a connection id.
     pub fn parse(text: &str) -> Option<Self> {
         is_id(text).then(|| Self(text.to_owned()))
     }
 }
 
 impl GrantId {
-    /// The permission that an account of `provider` gave to the OAuth app with this client id.
+    /// Derives the id of the grant that an account of `provider` gave to the OAuth app with this
+    /// client id.
     pub fn derived(provider: &str, client_id: &str, subject: &str) -> Self {
         Self(digest(&[provider, client_id, subject]))
     }
 }
 
 impl Revision {
-    /// A fresh revision.
+    /// Generates a new revision.
     pub fn random() -> Self {
         Self(random())
     }
 
-    /// Reads a revision that this service wrote.
+    /// Parses a revision that this service wrote.
     pub fn parse(text: &str) -> Option<Self> {
         is_id(text).then(|| Self(text.to_owned()))
     }
 }
 
 impl DocumentId {
-    /// A fresh document id.
+    /// Generates a new document id.
     pub fn random() -> Self {
         Self(random())
     }
 
-    /// The id of the document with this customId: HMAC-SHA-256 over container and customId, keyed by the organization,
-    /// cut to 128 bits. An upsert therefore needs no look-up and cannot race.
+    /// Derives the id of the document with this `customId`: HMAC-SHA-256 over the container and the
+    /// `customId`, keyed by the organization and truncated to 128 bits. An upsert therefore needs
+    /// no lookup and cannot race.
     pub fn derived(org: &OrgId, container: &ContainerId, custom_id: &CustomId) -> Self {
         let mut mac = Hmac::<Sha256>::new_from_slice(org.as_str().as_bytes())
             .expect("HMAC takes keys of any length");
@@ -186,7 +196,8 @@ impl DocumentId {
         Self(encode(half))
     }
 
-    /// The id that this document has in another container. Derived, so that a move that is asked for twice is one move.
+    /// Derives the id that this document has in another container, so that a move that is requested
+    /// twice is one move.
     #[must_use]
     pub fn moved_to(&self, container: &ContainerId) -> Self {
         let digest = Sha256::digest(format!("{self}#{container}"));
@@ -195,13 +206,13 @@ impl DocumentId {
         Self(encode(half))
     }
 
-    /// Reads an id from a path or a body; `None` when it cannot be a document id.
+    /// Parses an id from a path or a body, or returns `None` when it cannot be a document id.
     pub fn parse(text: &str) -> Option<Self> {
         is_id(text).then(|| Self(text.to_owned()))
     }
 }
 
-/// The first 128 bits of the SHA-256 of `parts`, each with its length in front.
+/// Returns the first 128 bits of the SHA-256 of `parts`, each preceded by its length.
 fn digest(parts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for part in parts {
@@ -214,7 +225,7 @@ fn digest(parts: &[&str]) -> String {
 }
 
 impl TopicId {
-    /// The topic of a container that these words name.
+    /// Derives the id of the topic of a container that these words name.
     pub fn derived(container: &ContainerId, words: &[&str]) -> Self {
         let parts: Vec<&str> = std::iter::once(container.as_str())
             .chain(words.iter().copied())
@@ -224,24 +235,25 @@ impl TopicId {
 }
 
 impl MemoryId {
-    /// The `occurrence`th time (from 0) that a topic comes to say `value`.
+    /// Derives the id of a memory: the `occurrence`th time, counted from 0, that a topic has the
+    /// answer `value`.
     pub fn derived(topic: &TopicId, value: &str, occurrence: usize) -> Self {
         Self(digest(&[topic.as_str(), value, &occurrence.to_string()]))
     }
 
-    /// Reads an id from a path or a body; `None` when it cannot be a memory's.
+    /// Parses an id from a path or a body, or returns `None` when it cannot be a memory id.
     pub fn parse(text: &str) -> Option<Self> {
         is_id(text).then(|| Self(text.to_owned()))
     }
 }
 
 impl KeyId {
-    /// A fresh key id: 10 characters.
+    /// Generates a new key id of 10 characters.
     pub fn random() -> Self {
         Self(random().split_off(ID_LEN - 10))
     }
 
-    /// Reads a key id; `None` when it cannot be one.
+    /// Parses a key id, or returns `None` when the text cannot be one.
     pub fn parse(text: &str) -> Option<Self> {
         let ok = (1..=32).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric());
         ok.then(|| Self(text.to_owned()))
@@ -249,10 +261,10 @@ impl KeyId {
 }
 
 impl CustomId {
-    /// Parses a customId.
+    /// Parses a `customId`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] unless it is 1 to 255 of `[A-Za-z0-9_.:-]`.
+    /// Returns [`Error::Invalid`] unless the text has 1 to 255 characters of `[A-Za-z0-9_.:-]`.
     pub fn parse(text: &str) -> Result<Self> {
         let allowed = |b: u8| b.is_ascii_alphanumeric() || b"_.:-".contains(&b);
         if !(1..=255).contains(&text.len()) || !text.bytes().all(allowed) {
@@ -264,10 +276,11 @@ impl CustomId {
         Ok(Self(text.to_owned()))
     }
 
-    /// Parses a conversationId, which may hold any printable character.
+    /// Parses a `conversationId`, which may contain any printable character.
     ///
     /// # Errors
-    /// [`Error::Invalid`] unless it has 1 to 255 characters and none of them is a control character.
+    /// Returns [`Error::Invalid`] unless the text has 1 to 255 characters, none of them a control
+    /// character.
     pub fn parse_conversation(text: &str) -> Result<Self> {
         if !(1..=255).contains(&text.chars().count()) || text.chars().any(char::is_control) {
             return Err(Error::invalid_field(

@@ -1,4 +1,5 @@
-//! Queue messages. A message carries ids, never content, and its version in its tag; it may come twice, late or never.
+//! Queue messages. A message carries ids, never content. Its tag contains its version. It may be
+//! delivered twice, late or never.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -8,76 +9,79 @@ use crate::ids::{ConnectionId, ContainerId, DocumentId, OrgId, Revision, TaskId}
 use crate::task::Task;
 use crate::tenant::Tenant;
 
-/// A message's text: an organization and what to do for it.
+/// The text of a message: an organization and the job to do for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Envelope {
-    /// The organization the work belongs to.
+    /// The organization to which the work belongs.
     pub org: OrgId,
-    /// The work.
+    /// The job.
     #[serde(flatten)]
     pub job: Job,
 }
 
-/// What a worker is asked to do.
+/// The jobs of workers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "job", rename_all = "kebab-case")]
 pub enum Job {
-    /// Turn a document's bytes into chunks and vectors.
+    /// Processes a document's bytes into chunks and embeddings.
     ProcessV1 {
-        /// Which document.
+        /// The id of the document.
         document: DocumentId,
-        /// Which content of it; a message about an older one is dropped.
+        /// The revision to process. A message about an older revision is dropped.
         revision: Revision,
     },
-    /// Put a processed document into its container's index.
+    /// Commits a processed document to the index of its container.
     CommitV1 {
-        /// Which document.
+        /// The id of the document.
         document: DocumentId,
-        /// Which content of it.
+        /// The revision to commit.
         revision: Revision,
-        /// Where to.
+        /// The physical container of the document.
         container: ContainerId,
     },
-    /// Delete bytes that a committed change left behind.
+    /// Deletes bytes that a committed change left behind.
     PurgeV1 {
         /// The container that the bytes belong to.
         container: ContainerId,
-        /// The purge record.
+        /// The id of the purge record.
         purge: String,
     },
-    /// Move a task on.
+    /// Continues a task.
     TaskV1 {
-        /// Which task.
+        /// The id of the task.
         task: TaskId,
-        /// The step it was at; a message about an older one is dropped.
+        /// The step that the task was at. A message about an older step is dropped.
         step: u64,
     },
-    /// Move a connection's synchronization on.
+    /// Continues the synchronization of a connection.
     SyncV1 {
-        /// Which connection.
+        /// The id of the connection.
         connection: ConnectionId,
     },
-    /// Fold the container's log into segments.
+    /// Compacts the log of a container into segments.
     CompactV1 {
-        /// Which container.
+        /// The id of the container.
         container: ContainerId,
     },
-    /// Repair what a reader could not read, and fold the container anew where that is due.
+    /// Repairs what a reader could not read, and rebuilds the index of the container if its erasure
+    /// is due.
     MendV1 {
-        /// Which container.
+        /// The id of the container.
         container: ContainerId,
-        /// Documents that may be damaged, beside those that the container's index tells.
+        /// Documents that may be damaged, in addition to those that the index of the container
+        /// names.
         documents: Vec<DocumentId>,
     },
 }
 
 impl Envelope {
-    /// The tenant that this work is done for: work inherits the authentication of the request that caused it.
+    /// Returns the tenant for which the work is done. Work inherits the authentication of the
+    /// request that caused it.
     pub fn tenant(&self) -> Tenant {
         Tenant::of_work(self.org.clone())
     }
 
-    /// The message that a document's newest revision waits to be processed.
+    /// Creates the message that requests processing of a document's newest revision.
     pub fn to_process(org: &OrgId, document: &Document) -> Self {
         let job = Job::ProcessV1 {
             document: document.id.clone(),
@@ -89,7 +93,7 @@ impl Envelope {
         }
     }
 
-    /// The message that moves a task on from where it is.
+    /// Creates the message that continues a task from its current step.
     pub fn to_move_on(org: &OrgId, task: &Task) -> Self {
         Self {
             org: org.clone(),
@@ -100,12 +104,12 @@ impl Envelope {
         }
     }
 
-    /// The message's text.
+    /// Serializes the message.
     pub fn to_text(&self) -> String {
         serde_json::to_string(self).expect("ids serialize")
     }
 
-    /// Reads a message's text; `None` when it is not a message of ours.
+    /// Parses the text of a message, or returns `None` when it is not a message of this service.
     pub fn parse(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
@@ -114,25 +118,26 @@ impl Envelope {
 /// A message as a queue delivers it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
-    /// Its text, which need not be a message of ours.
+    /// The text, which need not be a message of this service.
     pub body: String,
-    /// Whether it comes from a dead-letter queue: it was tried as often as it may be.
+    /// `true` if it comes from a dead-letter queue, which means that its attempts are used up.
     pub dead: bool,
 }
 
-/// What a worker made of a message.
+/// The result of handling a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// Handled, or no longer needed: delete it.
+    /// The message was handled or is no longer needed, and is to be deleted.
     Done,
-    /// Not handled: let it come again.
+    /// The message was not handled, and is to be delivered again.
     Retry,
 }
 
-/// Handles the messages of some queues, under Lambda as on one machine.
+/// A worker that handles the messages of some queues, on Lambda as well as on one machine.
 #[async_trait]
 pub trait Worker: Send + Sync {
-    /// Handles a batch; one outcome for each message, in order. One bad message harms no other.
+    /// Handles a batch. Returns one outcome for each message, in order. An invalid message does not
+    /// affect the others.
     async fn handle(&self, batch: &[Delivery]) -> Vec<Outcome>;
 }
 

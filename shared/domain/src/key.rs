@@ -1,7 +1,8 @@
-//! API keys: `rk_<keyId>_<secret><checksum>`.
+//! API keys, in the form `rk_<keyId>_<secret><checksum>`.
 //!
-//! The prefix lets secret scanners find a leaked key, the checksum lets us refuse garbage without a read, the key id
-//! finds the record, and only SHA-256 of the secret is stored: with 190 random bits a slow hash would add nothing.
+//! The prefix lets secret scanners find a leaked key, the checksum allows garbage to be refused
+//! without a read, and the key id finds the record. Only the SHA-256 of the secret is stored: with
+//! 190 random bits, a slow hash would add nothing.
 
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -18,30 +19,31 @@ use crate::time::Timestamp;
 const SECRET_LEN: usize = 32;
 const CHECKSUM_LEN: usize = 8;
 
-/// What a key may do.
+/// The permission of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Permission {
-    /// Recall and listings.
+    /// Search and listings.
     Read,
     /// Everything.
     Write,
 }
 
-/// What a key was made for, which bounds where it may be used.
+/// The kind of a key, which limits where it may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KeyKind {
-    /// Everything of the organization, its administration included.
+    /// Everything in the organization, including its administration.
     Full,
-    /// Content and what surrounds it, in some containers or all; no administration.
+    /// Content and related data in some or all containers, without administration.
     Agent,
-    /// Content of one container alone, by the endpoints in [`SCOPED_ENDPOINTS`].
+    /// Only the content of a single container, through the endpoints in [`SCOPED_ENDPOINTS`].
     Scoped,
-    /// An administrator's session: as [`KeyKind::Full`], for a short time, and in no listing.
+    /// The session of an administrator: like [`KeyKind::Full`], but short-lived and not listed.
     Session,
 }
 
-/// The endpoints that a scoped key may use, with everything below them. Contract.
+/// The endpoints that a scoped key may use, including everything below them. The list is part of
+/// the API.
 pub const SCOPED_ENDPOINTS: [&str; 6] = [
     "/v3/documents",
     "/v3/memories",
@@ -51,66 +53,66 @@ pub const SCOPED_ENDPOINTS: [&str; 6] = [
     "/v4/profile",
 ];
 
-/// A key's record. The secret itself is nowhere in it.
+/// The record of an API key. It does not contain the secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiKey {
     /// The public part.
     pub id: KeyId,
-    /// Whose it is.
+    /// The organization that the key belongs to.
     pub org: OrgId,
-    /// What a person called it.
+    /// The name that a person gave the key.
     pub name: String,
-    /// What it was made for.
+    /// The kind of the key.
     pub kind: KeyKind,
-    /// SHA-256 of the secret.
+    /// The SHA-256 of the secret.
     pub hash: [u8; 32],
-    /// What it may do.
+    /// The permission of the key.
     pub permission: Permission,
-    /// The containers it reaches; `None` is all.
+    /// The container tags to which it is limited, or `None` for all.
     pub tags: Option<Vec<ContainerTag>>,
-    /// A disabled key answers 401.
+    /// The switch of the key. A disabled key is answered with 401.
     pub enabled: bool,
-    /// When it was made.
+    /// The time at which it was created.
     pub created_at: Timestamp,
-    /// When it stops working.
+    /// The time at which it expires.
     pub expires_at: Option<Timestamp>,
-    /// How often it may be used; `None` is as often as anybody likes.
+    /// The rate limit of the key, or `None` for no limit.
     pub rate: Option<RateLimit>,
 }
 
-/// A key as its owner sends it; never stored, never printed by `Debug`.
+/// A key as a client presents it. It is never stored, and has no `Debug`.
 pub struct PresentedKey {
     id: KeyId,
     hash: [u8; 32],
 }
 
-/// What a key is to be.
+/// The properties of a key to be created.
 #[derive(Debug, Clone)]
 pub struct KeyPlan {
-    /// What a person calls it.
+    /// The name that a person gives the key.
     pub name: String,
-    /// What it is for.
+    /// The kind of the key.
     pub kind: KeyKind,
-    /// What it may do.
+    /// The permission of the key.
     pub permission: Permission,
-    /// The containers it reaches; `None` is all.
+    /// The container tags to which it is limited, or `None` for all.
     pub tags: Option<Vec<ContainerTag>>,
-    /// When it stops working.
+    /// The time at which it expires.
     pub expires_at: Option<Timestamp>,
-    /// How often it may be used.
+    /// The rate limit of the key.
     pub rate: Option<RateLimit>,
 }
 
-/// A new key: its record, and the text that is shown once.
+/// A new key: its record, and the text that is shown only once.
 pub struct NewKey {
-    /// What is stored.
+    /// The record to store.
     pub record: ApiKey,
-    /// What the owner keeps.
+    /// The text for the owner.
     pub text: String,
 }
 
 impl NewKey {
-    /// Makes a key with a fresh secret.
+    /// Generates a key with a new secret.
     pub fn generate(org: OrgId, plan: KeyPlan, now: Timestamp) -> Self {
         let id = KeyId::random();
         let secret: String = bs58::encode(rand::rng().random::<[u8; 28]>()).into_string();
@@ -142,7 +144,8 @@ fn checksum(id: &KeyId, secret: &str) -> String {
 }
 
 impl PresentedKey {
-    /// Reads a key from a request header; `None` when it cannot be one of ours, which costs no read.
+    /// Parses a key from a request header. Returns `None`, without a read, when it cannot be a key
+    /// of this service.
     pub fn parse(text: &str) -> Option<Self> {
         let (id, rest) = text.strip_prefix("rk_")?.split_once('_')?;
         if !rest.is_ascii() || rest.len() != SECRET_LEN + CHECKSUM_LEN {
@@ -156,15 +159,16 @@ impl PresentedKey {
         })
     }
 
-    /// The public part, to find the record by.
+    /// Returns the public part, which finds the record.
     pub fn id(&self) -> &KeyId {
         &self.id
     }
 
-    /// The tenant, if this is the key of that record and the key is still good.
+    /// Returns the tenant, if the record belongs to this key and the key is still valid.
     ///
     /// # Errors
-    /// [`Error::Unauthenticated`]; the same sentence for a key that never was, so nothing can be probed.
+    /// Returns [`Error::Unauthenticated`], with the same message for a wrong secret and for a key
+    /// that never existed, so that keys cannot be probed.
     pub fn verify(&self, record: Option<&ApiKey>, now: Timestamp) -> Result<Tenant> {
         const REFUSED: Error = Error::Unauthenticated("the API key is not valid");
         let record = record.ok_or(REFUSED)?;
@@ -211,6 +215,7 @@ mod tests {
                 .as_str(),
             "acme"
         );
+
         let other = self::key();
         assert!(presented.verify(Some(&other.record), NOW).is_err());
         assert!(presented.verify(None, NOW).is_err());
@@ -227,6 +232,7 @@ mod tests {
                 .verify(Some(&key.record), NOW.plus_seconds(1))
                 .is_err()
         );
+
         key.record.expires_at = None;
         key.record.enabled = false;
         assert!(presented.verify(Some(&key.record), NOW).is_err());

@@ -1,7 +1,8 @@
-//! What Recollect is about, without saying where anything is stored or how anybody reaches it.
+//! The domain of Recollect: its types, ports and use cases, independent of storage and transport.
 //!
-//! Types carry their rules (an invalid container tag cannot exist), ports say what storage must promise, and use cases
-//! are plain functions over a [`Ctx`]. This crate does no I/O, reads no clock and knows no framework.
+//! Types enforce their own rules (an invalid container tag cannot exist), ports state the
+//! guarantees that storage must give, and use cases are plain functions over a [`Ctx`]. This crate
+//! does no I/O, reads no clock and depends on no framework.
 
 pub mod activity;
 pub mod blob;

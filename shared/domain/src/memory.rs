@@ -1,8 +1,9 @@
-//! Memories: what documents state, and what callers have said about it.
+//! The data that memories are computed from: the statements of documents and the edits of callers.
 //!
-//! A document's [`Statements`] are found once, when it is processed, and never change with other documents. The memories
-//! of a container are computed from the statements of its documents and the [`MemoryAction`]s of its callers alone, so
-//! neither the order of commits nor a repeated one can change them, and a document takes what only it supported with it.
+//! The [`Statements`] of a document are found once, when it is processed, and never depend on other
+//! documents. The memories of a container are computed only from the statements of its documents
+//! and the [`MemoryAction`]s of its callers. Neither the order of commits nor a repeated commit can
+//! therefore change them, and a deleted document takes with it everything that only it supported.
 
 use std::io::Read;
 
@@ -14,57 +15,59 @@ use crate::ids::{MemoryId, TopicId};
 use crate::provenance::Attribution;
 use crate::time::Timestamp;
 
-/// The most characters of a memory. Contract.
+/// The largest number of characters in a memory. This limit is part of the API.
 pub const MAX_MEMORY_CHARS: usize = 10_000;
 
-/// What kind of statement a memory is.
+/// The kinds of memories.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum MemoryKind {
-    /// How something or somebody is.
+    /// A property of a person or thing.
     #[default]
     Fact,
-    /// What somebody likes, wants or thinks.
+    /// Something that a person likes, wants or thinks.
     Preference,
-    /// What the assistant is always to do.
+    /// Something that the assistant should always do.
     Instruction,
-    /// What was decided.
+    /// A decision that was made.
     Decision,
-    /// What somebody will do or has promised.
+    /// Something that a person intends or has promised to do.
     Plan,
-    /// What happened or will happen at a time.
+    /// Something that happened or will happen at a certain time.
     Event,
 }
 
-/// How far a statement can be relied on, by where it comes from; most trusted first.
+/// The authority of a statement, by its source. The most trusted source comes first.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Trust {
-    /// Written as a memory by a client.
+    /// A memory written by a client.
     Client,
-    /// Said by a person in a conversation.
+    /// A person's words in a conversation.
     User,
-    /// Said by an assistant in a conversation.
+    /// An assistant's words in a conversation.
     Assistant,
-    /// Read in plain text that a client has sent: the user's own words, unless something says otherwise. Also what was read
-    /// in files before provenance was looked at.
+    /// Plain text that a client has sent, which counts as the user's own words unless something
+    /// indicates otherwise. Also the content of files that were processed before provenance was
+    /// determined.
     #[default]
     Document,
-    /// Read in what somebody else has written: mails, pages, files, drives, pasted text, quotations.
+    /// Text that another person has written: mails, pages, files, drives, pasted text, quotations.
     External,
 }
 
 impl Trust {
-    /// Whether these are the user's own words, which alone may instruct and describe the user for good.
+    /// Checks whether these are the user's own words, the only ones that may instruct or describe
+    /// the user permanently.
     pub fn is_own(self) -> bool {
         matches!(self, Self::Client | Self::User | Self::Document)
     }
 
-    /// The one of two that can be relied on less.
+    /// Returns the less trusted of two authorities.
     #[must_use]
     pub fn weaker(self, other: Self) -> Self {
         if (!self.is_own(), self) < (!other.is_own(), other) {
@@ -74,33 +77,34 @@ impl Trust {
         }
     }
 
-    /// Whether a statement may take the place of one that is trusted as `other`: what others say never replaces what the
-    /// user says.
+    /// Checks whether a statement may replace one with the authority `other`. Words of others never
+    /// replace words of the user.
     pub fn may_replace(self, other: Self) -> bool {
         self.is_own() || !other.is_own()
     }
 }
 
-/// When something happens: from the first moment to the last.
+/// The period of an event, from its first to its last moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Period {
     /// The first moment.
     pub from: Timestamp,
-    /// The last moment; equal to `from` for a point in time.
+    /// The last moment, which equals `from` for a point in time.
     pub to: Timestamp,
 }
 
-/// What a statement is about, where there can be one answer at a time: a later statement of the same topic replaces an
-/// earlier one.
+/// The topic of a statement that has one answer at a time. A later statement on the same topic
+/// replaces an earlier one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Topic {
-    /// Of whom or what, in lower case: `user`, `anna`, `project atlas`.
+    /// The subject, in lower case: `user`, `anna`, `project atlas`.
     pub subject: String,
-    /// Which property, in lower case: `residence`, `employer`, `favourite color`, `likes coffee`.
+    /// The property of the subject, in lower case: `residence`, `employer`, `favourite color`,
+    /// `likes coffee`.
     pub attribute: String,
     /// The answer, in lower case: `berlin`.
     pub value: String,
-    /// The statement says that the answer is not, or no longer, `value`.
+    /// `true` if the statement says that the answer is not, or no longer, `value`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub negated: bool,
 }
@@ -108,62 +112,64 @@ pub struct Topic {
 /// One self-contained statement of a document.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Statement {
-    /// The sentence, readable alone.
+    /// The sentence, which can be understood on its own.
     pub text: String,
-    /// First character of its source in the document's canonical text.
+    /// The position of the first character of its source in the canonical text of the document.
     pub start: usize,
-    /// Character after the last.
+    /// The position after the last character of its source.
     pub end: usize,
-    /// The kind.
+    /// The kind of the statement.
     pub kind: MemoryKind,
-    /// Whether it is lasting: a trait, not an episode.
+    /// `true` if the statement is lasting: a trait rather than an episode.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_static: bool,
-    /// How sure the extractor is, 0 to 1.
+    /// The confidence of the extractor, from 0 to 1.
     pub confidence: f32,
-    /// Where it comes from.
+    /// The authority of the statement.
     pub trust: Trust,
-    /// Who said it, if it is known.
+    /// The speaker, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speaker: Option<String>,
-    /// Where it was read, when that is only a part of its document: a paste, a quotation.
+    /// The place in which it was read, if that is only a part of its document, such as pasted text
+    /// or a quotation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attribution: Option<Attribution>,
-    /// When it was said: the time of the turn, else the document's date, else of its arrival.
+    /// The time at which it was said: that of the turn, or else of the document, or else of its
+    /// arrival.
     pub said_at: Timestamp,
-    /// When what it tells of happens.
+    /// The time of the event that it describes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<Period>,
-    /// When it stops to matter.
+    /// The time after which it no longer matters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forget_after: Option<Timestamp>,
-    /// Why it stops to matter then.
+    /// The reason for which it no longer matters after that time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forget_reason: Option<String>,
-    /// What it answers, where there is one answer at a time.
+    /// The topic, if it has one answer at a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topic: Option<Topic>,
-    /// Metadata of its own, of memories that a client wrote.
+    /// Separate metadata, for memories that a client wrote.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
 }
 
-/// What one revision of a document states, as one immutable blob.
+/// The statements of one revision of a document, stored as one immutable blob.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Statements {
-    /// Version of this shape.
+    /// The version of the format.
     pub v: u8,
     /// The statements, in the order of the text.
     pub statements: Vec<Statement>,
 }
 
 impl Statements {
-    /// The present version of the shape.
+    /// The current version of the format.
     pub const VERSION: u8 = 1;
-    /// The most bytes that a blob may unpack to.
+    /// The largest decompressed size of a blob in bytes.
     const MAX_BYTES: u64 = 256 * 1024 * 1024;
 
-    /// Statements in the present shape.
+    /// Creates statements in the current format.
     pub fn new(statements: Vec<Statement>) -> Self {
         Self {
             v: Self::VERSION,
@@ -171,16 +177,16 @@ impl Statements {
         }
     }
 
-    /// The blob: JSON under zstd.
+    /// Encodes the statements as a blob: JSON, compressed with zstd.
     pub fn encode(&self) -> Vec<u8> {
         let json = serde_json::to_vec(self).expect("strings and numbers serialize");
         zstd::bulk::compress(&json, 3).expect("compressing into memory does not fail")
     }
 
-    /// Reads a blob.
+    /// Decodes a blob.
     ///
     /// # Errors
-    /// [`PortError::Corrupt`] when it is not one that [`Statements::encode`] wrote.
+    /// Returns [`PortError::Corrupt`] when [`Statements::encode`] did not produce the blob.
     pub fn decode(blob: &[u8]) -> Result<Self, PortError> {
         let corrupt =
             |error: &dyn std::fmt::Display| PortError::Corrupt(format!("statements: {error}"));
@@ -194,49 +200,50 @@ impl Statements {
     }
 }
 
-/// What a caller decided about an inferred memory.
+/// A caller's decision about an inference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Review {
-    /// It is right, and counts like what was said.
+    /// The inference is correct, and counts like a statement.
     Approve,
-    /// It is wrong, and is forgotten.
+    /// The inference is wrong, and is forgotten.
     Decline,
-    /// As if it had not been reviewed.
+    /// An earlier decision is undone.
     Undo,
 }
 
-/// What a caller did to a memory. It names the memory by its id alone, which is a digest: an action tells nothing of a
-/// statement whose document is gone, and still keeps it from coming back.
+/// An edit: a caller's change to a memory. It names the memory only by its id, which is a digest.
+/// An edit therefore reveals nothing about a statement whose document is gone, and still keeps that
+/// statement from coming back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "act", rename_all = "lowercase")]
 pub enum MemoryAction {
-    /// A new version takes the memory's place.
+    /// A new version replaces the memory.
     Update {
         /// The version that it replaces.
         memory: MemoryId,
-        /// Its topic.
+        /// The topic of the memory.
         topic: TopicId,
         /// The new version.
         version: Box<Statement>,
     },
-    /// The memory is no longer to be found.
+    /// The memory is forgotten.
     Forget {
-        /// Which.
+        /// The id of the memory.
         memory: MemoryId,
-        /// Why, in the caller's words.
+        /// The reason, in the caller's words.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
-        /// When.
+        /// The time of the edit.
         at: Timestamp,
     },
-    /// An inferred memory was reviewed.
+    /// An inference is reviewed.
     Review {
-        /// Which.
+        /// The id of the memory.
         memory: MemoryId,
         /// The decision.
         review: Review,
-        /// When.
+        /// The time of the edit.
         at: Timestamp,
     },
 }

@@ -1,33 +1,37 @@
-//! A document's metadata: the caller's own keys, all of them filterable.
+//! Document metadata: the caller's own keys, all of which can be used in filters.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Issue, Result};
 
-/// The most bytes of metadata a document may carry, as JSON; keeps every record far below DynamoDB's 400 KB.
+/// The largest size of a document's metadata in bytes of JSON. It keeps every record far below
+/// DynamoDB's 400 KB.
 pub const MAX_BYTES: usize = 16 * 1024;
 
-/// Keys `[A-Za-z0-9_.-]{1,64}`; values are strings, numbers, booleans or arrays of strings. No key is reserved.
+/// A map from keys of `[A-Za-z0-9_.-]{1,64}` to strings, numbers, booleans or arrays of strings. No
+/// key is reserved.
 ///
-/// Deserializing is for records that this service wrote; what callers send is parsed.
+/// Use deserialization only for records that this service wrote, and [`Metadata::parse`] for the
+/// input of callers.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Metadata(Map<String, Value>);
 
 impl Metadata {
-    /// Checks a JSON object.
+    /// Validates a JSON object.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with one issue for each wrong key or value, or when it is over [`MAX_BYTES`].
+    /// Returns [`Error::Invalid`], with one issue for each invalid key or value, or when the object
+    /// is larger than [`MAX_BYTES`].
     pub fn parse(object: Map<String, Value>) -> Result<Self> {
         Self::parse_field("metadata", object)
     }
 
-    /// Checks a JSON object that `field` holds.
+    /// Validates a JSON object from the request field `field`.
     ///
     /// # Errors
-    /// As [`Metadata::parse`], naming the field.
+    /// Returns the same errors as [`Metadata::parse`], with the name of the field.
     pub fn parse_field(field: &str, object: Map<String, Value>) -> Result<Self> {
         let issues: Vec<Issue> = object
             .iter()
@@ -50,22 +54,22 @@ impl Metadata {
         Ok(metadata)
     }
 
-    /// Reads metadata that this service wrote.
+    /// Wraps metadata that this service wrote.
     pub fn from_stored(object: Map<String, Value>) -> Self {
         Self(object)
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.0.get(key)
     }
 
-    /// Whether there is none.
+    /// Checks whether there is no metadata.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The JSON object.
+    /// Returns the JSON object.
     pub fn as_object(&self) -> &Map<String, Value> {
         &self.0
     }

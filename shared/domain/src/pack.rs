@@ -1,4 +1,4 @@
-//! A document's processed form: canonical text, chunks and their vectors, as one immutable blob.
+//! Packs: the canonical text, the chunks and the embeddings of a revision, as one immutable blob.
 
 use std::io::Read;
 
@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::PortError;
 
-/// What processing makes of one revision.
+/// The result of processing one revision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pack {
-    /// Version of this shape.
+    /// The version of the format.
     pub v: u8,
-    /// The embedding model that made the vectors.
+    /// The embedding model that produced the vectors.
     pub model: String,
-    /// The canonical text that all spans point into.
+    /// The canonical text, to which all positions refer.
     pub text: String,
     /// The chunks, in the order of the text.
     pub chunks: Vec<PackedChunk>,
@@ -24,14 +24,14 @@ pub struct Pack {
 /// One chunk: a span of the canonical text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackedChunk {
-    /// First character.
+    /// The position of the first character.
     pub start: usize,
-    /// Character after the last.
+    /// The position after the last character.
     pub end: usize,
-    /// Headings above it, outermost first.
+    /// The headings above the chunk, outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub headings: Vec<String>,
-    /// The embedding, one signed byte a dimension.
+    /// The embedding, with one signed byte for each dimension.
     #[serde(with = "vector")]
     pub vector: Vec<i8>,
 }
@@ -58,21 +58,21 @@ mod vector {
 }
 
 impl Pack {
-    /// The present version of the shape.
+    /// The current version of the format.
     pub const VERSION: u8 = 1;
-    /// The most bytes that a blob may unpack to.
+    /// The largest decompressed size of a blob in bytes.
     const MAX_BYTES: usize = 512 * 1024 * 1024;
 
-    /// The blob: JSON under zstd.
+    /// Encodes the pack as a blob: JSON, compressed with zstd.
     pub fn encode(&self) -> Vec<u8> {
         let json = serde_json::to_vec(self).expect("strings and numbers serialize");
         zstd::bulk::compress(&json, 3).expect("compressing into memory does not fail")
     }
 
-    /// Reads a blob.
+    /// Decodes a blob.
     ///
     /// # Errors
-    /// [`PortError::Corrupt`] when it is not one that [`Pack::encode`] wrote.
+    /// Returns [`PortError::Corrupt`] when [`Pack::encode`] did not produce the blob.
     pub fn decode(blob: &[u8]) -> Result<Self, PortError> {
         let corrupt = |error: &dyn std::fmt::Display| PortError::Corrupt(format!("pack: {error}"));
         let mut json = Vec::new();
@@ -87,7 +87,7 @@ impl Pack {
         serde_json::from_slice(&json).map_err(|error| corrupt(&error))
     }
 
-    /// The text of each chunk, in order, in one pass over the canonical text.
+    /// Returns the text of each chunk, in order, in one pass over the canonical text.
     pub fn chunk_texts(&self) -> Vec<&str> {
         let mut bounds: Vec<usize> = self
             .chunks
@@ -114,7 +114,7 @@ impl Pack {
     }
 }
 
-/// The byte offsets of ascending character offsets; past the end is the end.
+/// Converts ascending character offsets to byte offsets. Offsets beyond the end become the end.
 fn byte_offsets(text: &str, bounds: &[usize]) -> Vec<usize> {
     let mut offsets = Vec::with_capacity(bounds.len());
     let mut characters = text.char_indices().enumerate();

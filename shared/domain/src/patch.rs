@@ -1,16 +1,16 @@
-//! The three things that a partial update can say about a field.
+//! Partial updates of a field.
 
 use serde::{Deserialize, Deserializer};
 
-/// Absent, `null` or a value.
+/// A partial update of a field, which is absent, `null` or a value in the request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Patch<T> {
-    /// Leave it as it is.
+    /// Leaves the field as it is.
     #[default]
     Keep,
-    /// Take it away.
+    /// Removes the value.
     Clear,
-    /// Put this in its place.
+    /// Replaces the value.
     Set(T),
 }
 
@@ -28,7 +28,7 @@ impl<T> Patch<T> {
     /// Converts the value, if there is one.
     ///
     /// # Errors
-    /// Those of `convert`.
+    /// Returns the errors of `convert`.
     pub fn try_map<U, E>(self, convert: impl FnOnce(T) -> Result<U, E>) -> Result<Patch<U>, E> {
         Ok(match self {
             Self::Keep => Patch::Keep,
@@ -39,7 +39,7 @@ impl<T> Patch<T> {
 }
 
 impl<T: Clone + PartialEq> Patch<T> {
-    /// Changes `field`; whether that made a difference.
+    /// Applies the patch to `field`. Returns whether the field changed.
     pub fn apply(&self, field: &mut Option<T>) -> bool {
         let new = match self {
             Self::Keep => return false,
@@ -58,7 +58,7 @@ impl<T> From<Option<T>> for Patch<T> {
     }
 }
 
-/// For fields with `#[serde(default)]`, whose absence is [`Patch::Keep`].
+/// Deserializes a field with `#[serde(default)]`, whose absence is [`Patch::Keep`].
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Patch<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(Option::<T>::deserialize(deserializer)?.map_or(Self::Clear, Self::Set))

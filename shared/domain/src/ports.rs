@@ -1,9 +1,10 @@
-//! What storage must promise. Each trait is one consistency boundary; the adapters' conformance suite is the same text
-//! as tests.
+//! The ports: the guarantees that storage must give. Each trait is one consistency boundary. The
+//! conformance suite of the adapters states the same guarantees as tests.
 //!
-//! Common to all: a method that returns `Ok` has happened durably; one that returns [`PortError::Unavailable`] may or
-//! may not have happened and may be called again; absence is `Ok(None)`. Reads are strongly consistent unless the
-//! method says otherwise.
+//! Common to all ports: a method that returns `Ok` has taken effect durably; one that returns
+//! [`PortError::Unavailable`] may or may not have taken effect and may be called again; a value
+//! that does not exist is `Ok(None)`. Reads are strongly consistent unless the method says
+//! otherwise.
 
 mod activity;
 mod blobs;
@@ -32,22 +33,22 @@ pub use documents::{Beginning, Claim, Documents, OVERDUE_AFTER_SECONDS, Overdue}
 pub use index::{Committed, ERASE_AFTER_SECONDS, Index, MAX_CHANGES};
 pub use organization::{Keys, Repeat, Repeats, SettingsStore, Tasks, Vault};
 
-/// The result of a port.
+/// The result of a port method.
 pub type PortResult<T> = Result<T, PortError>;
 
 /// Work queues.
 #[async_trait]
 pub trait Jobs: Send + Sync {
-    /// Sends a message that is delivered after `seconds`, at most 900.
+    /// Sends a message that is delivered after `seconds`, which is at most 900.
     async fn send_later(&self, message: &Envelope, seconds: u32) -> PortResult<()>;
 
-    /// Sends messages. Delivery is at least once, in any order; commits of one container are delivered one batch at a
-    /// time. After an error some may have been sent.
+    /// Sends messages. Delivery is at least once and in any order; commits of one container are
+    /// delivered one batch at a time. After an error, some of the messages may have been sent.
     async fn send(&self, messages: &[Envelope]) -> PortResult<()>;
 }
 
-/// Source of the current time.
+/// A source of the current time.
 pub trait Clock: Send + Sync {
-    /// Now.
+    /// Returns the current time.
     fn now(&self) -> Timestamp;
 }

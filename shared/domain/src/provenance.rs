@@ -1,4 +1,5 @@
-//! Provenance: whose words a content is. It decides what a statement may do, whatever the statement says.
+//! Provenance: whose words a content is. It decides the authority of statements, regardless of what
+//! they say.
 
 use std::fmt;
 
@@ -7,21 +8,22 @@ use serde::{Deserialize, Serialize};
 use crate::document::DocumentType;
 use crate::memory::Trust;
 
-/// The most characters of a name that are shown: it is somebody else's text.
+/// The largest number of characters of a name that are shown, because the name is another person's
+/// text.
 const MAX_SHOWN_CHARS: usize = 80;
 
-/// What a caller says about whose words a content is.
+/// The provenance of a content, as the caller states it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Provenance {
-    /// The user's own: it may instruct and replace what the user said before.
+    /// The user's own words, which may instruct and replace what the user said before.
     User,
-    /// Somebody else's: it states, and neither instructs nor replaces.
+    /// Another person's words, which may only state, and neither instruct nor replace.
     External,
 }
 
 impl Provenance {
-    /// Reads a name of the wire.
+    /// Parses a name on the wire.
     pub fn parse(text: &str) -> Option<Self> {
         match text {
             "user" => Some(Self::User),
@@ -31,40 +33,40 @@ impl Provenance {
     }
 }
 
-/// What kind of thing somebody's words were read in.
+/// The kinds of media in which another person's words are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Medium {
-    /// A mail; its name is the sender.
+    /// A mail. Its name is the sender.
     Mail,
-    /// A page of the web; its name is the address or the title.
+    /// A web page. Its name is the address or the title.
     Page,
-    /// A file or an item of a connection; its name is the title.
+    /// A file or an item of a connection. Its name is the title.
     File,
-    /// A text that the request says is somebody else's.
+    /// A text that the request declares as another person's.
     Text,
-    /// A text that was pasted into something of the user's own.
+    /// A text that was pasted into a text of the user.
     Paste,
-    /// A quotation within something of the user's own.
+    /// A quotation within a text of the user.
     Quote,
-    /// A conversation of others, within a text.
+    /// A transcript of a conversation of others within a text.
     Transcript,
     /// The turns of an assistant.
     Assistant,
 }
 
-/// Where somebody else's words were read.
+/// The place in which another person's words were found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attribution {
-    /// The kind of thing.
+    /// The kind of the medium.
     pub r#type: Medium,
-    /// Its name: a sender, an address, a title.
+    /// Its name: a sender, an address or a title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl Attribution {
-    /// An attribution with a name, unless the name is blank.
+    /// Creates an attribution. A blank name is dropped.
     pub fn new(r#type: Medium, name: Option<&str>) -> Self {
         Self {
             r#type,
@@ -72,7 +74,7 @@ impl Attribution {
         }
     }
 
-    /// The attribution of a document of which only its kind and title are known.
+    /// Creates the attribution of a document of which only the type and the title are known.
     pub fn of_shown(kind: DocumentType, title: Option<&str>) -> Self {
         let medium = if kind == DocumentType::Webpage {
             Medium::Page
@@ -101,14 +103,14 @@ impl fmt::Display for Attribution {
 
         f.write_str(thing)?;
         match &self.name {
-            // The quotes keep a name that reads like a sentence from being taken for one.
+            // The quotes keep a name that reads like a sentence from being mistaken for one.
             Some(name) => write!(f, " \"{}\"", name.replace('"', "'")),
             None => Ok(()),
         }
     }
 }
 
-/// Somebody else's text in one short line of characters that can be seen.
+/// Reduces another person's text to one short line of visible characters.
 fn one_line(text: &str) -> String {
     let hidden = |c: &char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -119,18 +121,18 @@ fn one_line(text: &str) -> String {
         .collect()
 }
 
-/// Whose words a processed content is.
+/// The authorship of processed content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Authorship {
-    /// What its statements may do.
+    /// The authority of its statements.
     pub trust: Trust,
-    /// Where it was read, when it is not the user's own.
+    /// The place in which it was found, if it is not the user's own words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attribution: Option<Attribution>,
 }
 
 impl Authorship {
-    /// The user's own words.
+    /// Creates the authorship of the user's own words.
     pub fn own(trust: Trust) -> Self {
         Self {
             trust,
@@ -138,7 +140,7 @@ impl Authorship {
         }
     }
 
-    /// The words of somebody else.
+    /// Creates the authorship of another person's words.
     pub fn external(attribution: Attribution) -> Self {
         Self {
             trust: Trust::External,

@@ -1,33 +1,37 @@
-//! Rate limits: a sliding window that never admits more than its maximum in any stretch of its length.
+//! Rate limits: a sliding window that never admits more than its maximum in any period of its
+//! length.
 
 use serde::{Deserialize, Serialize};
 
 use crate::time::Timestamp;
 
-/// The most entries that a window remembers; a larger maximum is counted in steps of a part of the window.
+/// The largest number of entries in a window. For a larger maximum, requests are counted in steps,
+/// each of which is a fraction of the window.
 const MAX_ENTRIES: u32 = 128;
 
-/// Clocks of several machines differ by less than this many milliseconds. An entry that is further ahead was made before
-/// the clock was set back.
+/// The largest difference between the clocks of several machines, in milliseconds. An entry that is
+/// further ahead was made before the clock was set back.
 const MOST_SKEW_MS: i64 = 5_000;
 
-/// So many requests in any stretch of so long.
+/// A rate limit: the largest number of requests in any period of a given length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RateLimit {
-    /// Requests, at least 1.
+    /// The number of requests, at least 1.
     pub max: u32,
-    /// Milliseconds, at least 1.
+    /// The length of the period in milliseconds, at least 1.
     pub window_ms: i64,
 }
 
-/// The requests that a limit has admitted lately, oldest first: when, in milliseconds, and how many.
+/// The requests that a limit has recently admitted, oldest first: the time in milliseconds, and the
+/// number of requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RateWindow(Vec<(i64, u32)>);
 
 impl RateLimit {
-    /// Requests within this many milliseconds are remembered as one entry. Up to [`MAX_ENTRIES`] requests each is
-    /// remembered by itself, so the limit is exact; above, a request counts for up to this much longer.
+    /// Returns the length of a step in milliseconds. Requests within one step are remembered as one
+    /// entry. Up to [`MAX_ENTRIES`], each request has its own entry and the limit is exact; above,
+    /// a request counts for up to one step longer.
     fn step_ms(self) -> i64 {
         if self.max <= MAX_ENTRIES {
             1
@@ -38,20 +42,24 @@ impl RateLimit {
 }
 
 impl RateWindow {
-    /// Admits a request at `now`, or tells when the next one will be admitted if none comes before it.
+    /// Admits a request at `now`.
     ///
     /// # Errors
-    /// The time from which the limit has room again.
+    /// Returns the time at which the next request will be admitted, if no other is admitted before.
     pub fn admit(&mut self, limit: RateLimit, now: Timestamp) -> Result<(), Timestamp> {
         let step = limit.step_ms();
         self.follow_clock(now, step);
-        // Clocks of several machines differ a little: the window's own newest entry is never in the future.
+
+        // The clocks of several machines differ a little. The newest entry of the window is never
+        // in the future.
         let now = now
             .as_millis()
             .max(self.0.last().map_or(i64::MIN, |(at, _)| *at));
+
         // An entry stands for requests up to the end of its step.
         let leaves = |at: i64| at + (step - 1) + limit.window_ms;
         self.0.retain(|(at, _)| leaves(*at) > now);
+
         let known: u32 = self.0.iter().map(|(_, count)| count).sum();
         if known >= limit.max {
             return Err(Timestamp::from_millis(self.room_at(limit, known, leaves)));
@@ -66,19 +74,20 @@ impl RateWindow {
         Ok(())
     }
 
-    /// Moves the entries back with a clock that was set back, as if the newest had been made just now: otherwise the
-    /// limit would stay shut until the clock is where it was. What lies between the entries stays, so no more is admitted.
+    /// Moves the entries back if the clock was set back, as if the newest entry had just been made.
+    /// Otherwise the limit would refuse requests until the clock reaches its former time. The
+    /// distances between the entries stay the same, so no additional requests are admitted.
     fn follow_clock(&mut self, now: Timestamp, step: i64) {
         let newest = self.0.last().map_or(i64::MIN, |(at, _)| *at);
         let ahead = newest.saturating_sub(now.as_millis());
         if ahead > MOST_SKEW_MS {
-            // Whole steps, so that entries stay where steps begin.
+            // The shift is a whole number of steps, so that entries stay at the beginning of steps.
             let back = ahead + (step - ahead.rem_euclid(step)) % step;
             self.0.iter_mut().for_each(|(at, _)| *at -= back);
         }
     }
 
-    /// When enough entries have left that one more fits.
+    /// Returns the time at which enough entries have expired to admit one more request.
     fn room_at(&self, limit: RateLimit, known: u32, leaves: impl Fn(i64) -> i64) -> i64 {
         let mut left = known;
         for (at, count) in &self.0 {
@@ -141,6 +150,7 @@ mod tests {
             for _ in 0..max {
                 window.admit(limit, at(2 * hour)).unwrap();
             }
+
             let room = window.admit(limit, at(hour)).unwrap_err();
             assert!(room > at(hour) && room <= at(hour + 61_000), "{room:?}");
             assert!(

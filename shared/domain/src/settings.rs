@@ -1,4 +1,4 @@
-//! What an organization has set for itself.
+//! The settings of an organization.
 
 mod app;
 mod bucket;
@@ -23,41 +23,42 @@ pub use trusted::TrustedSources;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Settings {
-    /// Counts changes; the fence of concurrent ones.
+    /// The number of changes. It is the fence of concurrent changes.
     #[serde(skip)]
     pub version: u64,
-    /// The size of a chunk to aim at, in characters; `None` leaves it to the service.
+    /// The desired size of a chunk in characters, or `None` for the default of the service.
     pub chunk_size: Option<u32>,
-    /// The topics that profiles are sorted into; `None` leaves them to the service.
+    /// The topics by which profiles are arranged, or `None` for those of the service.
     pub profile_buckets: Option<Vec<Bucket>>,
-    /// Whether what comes in is filtered by the prompt and the rules that follow.
+    /// `true` if incoming content is filtered by the following prompt and rules.
     pub should_llm_filter: Option<bool>,
-    /// What matters to the organization, in its words.
+    /// A description of what matters to the organization, in its own words.
     pub filter_prompt: Option<String>,
-    /// The items that connections take.
+    /// The rules for items that connections include.
     pub include_items: Option<ItemRules>,
-    /// The items that connections leave.
+    /// The rules for items that connections exclude.
     pub exclude_items: Option<ItemRules>,
-    /// What the organization's work is about, in its words.
+    /// A description of the organization's work, in its own words.
     pub workspace_prompt: Option<String>,
     /// The sources whose words count as the user's own.
     pub trusted_sources: Option<TrustedSources>,
-    /// What the request log keeps of requests and answers.
+    /// The content of requests and responses that the request log keeps.
     pub log_content: LogContent,
-    /// The origins that connections may send browsers to; all where there is none.
+    /// The origins to which connections may send browsers. All origins are allowed if there are
+    /// none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_redirect_urls: Option<Vec<String>>,
     /// The organization's own OAuth apps.
     pub apps: BTreeMap<Provider, OAuthApp>,
 }
 
-/// What the request log keeps of requests and answers.
+/// The content of requests and responses that the request log keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogContent {
-    /// Their texts, shortened, without what looks like a secret.
+    /// Their texts, shortened and without anything that looks like a secret.
     Full,
-    /// Their shape: ids, numbers and states, no texts.
+    /// Their shape: ids, numbers and states, but no texts.
     #[default]
     Redacted,
     /// Nothing.
@@ -65,7 +66,7 @@ pub enum LogContent {
 }
 
 impl LogContent {
-    /// The name on the wire.
+    /// Returns the name on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Full => "full",
@@ -74,7 +75,7 @@ impl LogContent {
         }
     }
 
-    /// Reads a name of the wire.
+    /// Parses a name on the wire.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Full, Self::Redacted, Self::Off]
             .into_iter()
@@ -82,14 +83,15 @@ impl LogContent {
     }
 }
 
-/// The sizes of chunks that make sense: below, a chunk is no thought; above, it is several.
+/// The useful range of chunk sizes. A smaller chunk does not hold a complete thought, a larger one
+/// holds several.
 pub const CHUNK_SIZES: std::ops::RangeInclusive<i64> = 64..=16_000;
 
 impl Settings {
-    /// Sets `chunkSize` as the contract sends it: -1 is the default.
+    /// Sets `chunkSize` as the API sends it, where -1 is the default.
     ///
     /// # Errors
-    /// [`Error::Invalid`] outside [`CHUNK_SIZES`].
+    /// Returns [`Error::Invalid`] outside [`CHUNK_SIZES`].
     pub fn set_chunk_size(&mut self, size: i64) -> Result<()> {
         self.chunk_size = match size {
             -1 => None,
@@ -103,12 +105,14 @@ impl Settings {
         Ok(())
     }
 
-    /// The buckets of a container whose own ones are `own`: the organization's, then what the container adds to them.
+    /// Returns the buckets of a container with its own buckets `own`: those of the organization,
+    /// followed by those that the container adds.
     pub fn buckets_with(&self, own: &[Bucket]) -> Vec<Bucket> {
         let mut buckets = self
             .profile_buckets
             .clone()
             .unwrap_or_else(|| vec![Bucket::preferences()]);
+
         for bucket in own {
             if buckets.iter().all(|known| known.key != bucket.key) {
                 buckets.push(bucket.clone());
@@ -117,8 +121,9 @@ impl Settings {
         buckets
     }
 
-    /// What helps a reader of content to choose what matters, the nearest first: what the container is about, what the
-    /// organization filters by, and what its work is about. It is no source of facts.
+    /// Returns the guidance for extraction, the most specific first: the description of the
+    /// container, the filter prompt of the organization, and the description of its work. It is
+    /// never a source of statements.
     pub fn guidance(&self, container: Option<&str>) -> Option<String> {
         let filter = self
             .filter_prompt
@@ -133,7 +138,7 @@ impl Settings {
         (!parts.is_empty()).then(|| parts.join("\n"))
     }
 
-    /// Whether connections may send browsers to an origin, as browsers write it.
+    /// Checks whether connections may send browsers to an origin, given as browsers write it.
     pub fn allows_redirect_to(&self, origin: &str) -> bool {
         redirects::allows(
             self.allowed_redirect_urls.as_deref().unwrap_or_default(),
@@ -141,13 +146,14 @@ impl Settings {
         )
     }
 
-    /// The names of the secrets that the vault has for these settings.
+    /// Returns the names under which the vault stores the secrets of these settings.
     pub fn secret_names(&self) -> impl Iterator<Item = &str> {
         self.apps.values().filter_map(|app| app.secret.as_deref())
     }
 
-    /// These settings, from elsewhere, for an organization whose present ones are `present`: secrets do not come along,
-    /// so an app stays as far as it works with the secret that is there.
+    /// Converts these settings from another installation for an organization whose current settings
+    /// are `present`. Secrets are not transferred, so an app remains enabled only if it works with
+    /// the secret that is already there.
     #[must_use]
     pub fn taken_over(mut self, present: &Self) -> Self {
         self.version = present.version;
@@ -192,6 +198,7 @@ mod tests {
         let mut settings = Settings::default();
         let own = [bucket("food", "theirs"), bucket("preferences", "theirs")];
         assert_eq!(keys(&settings.buckets_with(&own)), ["preferences", "food"]);
+
         settings.profile_buckets = Some(vec![bucket("work", "ours"), bucket("food", "ours")]);
         let all = settings.buckets_with(&own);
         assert_eq!(keys(&all), ["work", "food", "preferences"]);
@@ -211,6 +218,7 @@ mod tests {
             }
         );
         assert_eq!(old.log_content, LogContent::Redacted);
+
         let app = OAuthApp {
             client_id: Some("i".into()),
             secret: Some("s".into()),
@@ -220,6 +228,7 @@ mod tests {
             apps: [(Provider::CloudDrive, app)].into(),
             ..old
         };
+
         let text = serde_json::to_string(&settings).unwrap();
         assert!(text.contains(r#""cloud-drive""#), "{text}");
         assert_eq!(serde_json::from_str::<Settings>(&text).unwrap(), settings);
@@ -242,6 +251,7 @@ mod tests {
             with(Provider::Notion, "here"),
             with(Provider::Github, "there"),
         );
+
         let taken = there.clone().taken_over(&here);
         assert_eq!(
             taken.apps[&Provider::Github],
@@ -257,6 +267,7 @@ mod tests {
                 ..app(Some("here"))
             }
         );
+
         let other = with(Provider::Notion, "there").taken_over(&here);
         assert_eq!(other, here, "the secret is the one that is here");
         assert_eq!(there.clone().taken_over(&there), there);

@@ -1,22 +1,22 @@
-//! The container tag: the caller's name for a container.
+//! Container tags: the names that callers give to containers.
 
 use serde::Serialize;
 
 use crate::error::{Error, Result};
 
-/// 1 to 100 of `[a-zA-Z0-9_:-]`.
+/// A container tag: 1 to 100 characters of `[a-zA-Z0-9_:-]`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(transparent)]
 pub struct ContainerTag(String);
 
 impl ContainerTag {
-    /// The tag of content that came without one; the name that existing clients use.
+    /// The tag of content that is sent without one. Existing clients use this name.
     pub const DEFAULT: &'static str = "sm_project_default";
 
     /// Parses a tag.
     ///
     /// # Errors
-    /// [`Error::Invalid`] naming the rule.
+    /// Returns [`Error::Invalid`] with the rule that is broken.
     pub fn parse(text: &str) -> Result<Self> {
         let allowed = |b: u8| b.is_ascii_alphanumeric() || b"_:-".contains(&b);
         if text.is_empty() || text.len() > 100 || !text.bytes().all(allowed) {
@@ -28,12 +28,12 @@ impl ContainerTag {
         Ok(Self(text.to_owned()))
     }
 
-    /// The tag of content that came without one.
+    /// Returns the tag of content that is sent without one.
     pub fn default_tag() -> Self {
         Self(Self::DEFAULT.to_owned())
     }
 
-    /// The tag as text.
+    /// Returns the tag as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

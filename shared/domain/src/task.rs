@@ -1,8 +1,10 @@
-//! Long work behind an answered request: purging a deleted container, merging containers.
+//! Tasks: long operations that continue after their request was answered, such as purging a deleted
+//! container or merging containers.
 //!
-//! A task is a record that a worker moves on step by step. Each step is written on condition that the record is as it was
-//! read, and says beforehand what it will do next; doing that again is harmless. So a task goes on from wherever a crash
-//! left it, two workers on one task do the same work, and what it reports was counted once.
+//! A task is a record that a worker advances step by step. Each step is written on condition that
+//! the record is as it was read, and says in advance what it will do next; doing that again is
+//! harmless. A task therefore continues from wherever a crash left it, two workers on one task do
+//! the same work, and its report counts everything once.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,143 +13,146 @@ use crate::ids::{ContainerId, DocumentId, TaskId};
 use crate::tag::ContainerTag;
 use crate::time::Timestamp;
 
-/// A task's record.
+/// The record of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
-    /// Identity.
+    /// The id.
     pub id: TaskId,
-    /// What is to be done, and how far it is.
+    /// The work to do, with its progress.
     pub work: Work,
-    /// Whether it goes on.
+    /// The state of the task.
     pub state: TaskState,
-    /// Counts changes of the record: the fence of concurrent workers.
+    /// The number of changes of the record. It is the fence of concurrent workers.
     pub step: u64,
-    /// How often in a row a step has failed.
+    /// The number of consecutive failures of a step.
     pub attempts: u32,
-    /// Why the last step failed, for a person; never content.
+    /// The reason for which the last step failed, for a person. It never has any content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// When it was asked for.
+    /// The time at which the task was requested.
     pub created_at: Timestamp,
-    /// When it last moved on.
+    /// The time at which it last advanced.
     pub updated_at: Timestamp,
-    /// When the sweeper sends it again if nobody has moved it on by then.
+    /// The time at which the sweep sends its message again if no worker has advanced it by then.
     pub due_at: Timestamp,
 }
 
-/// Whether a task goes on.
+/// The state of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TaskState {
-    /// It goes on.
+    /// The task is in progress.
     Running,
-    /// It is done.
+    /// The task is done.
     Completed,
-    /// It was given up, and says why. A purge never is.
+    /// The task was abandoned, with a reason. A purge never is.
     Failed,
 }
 
-/// What a task does.
+/// The work of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "task", rename_all = "lowercase")]
 pub enum Work {
     /// Removes what is left of a deleted container.
     Purge(Purge),
-    /// Brings containers together.
+    /// Merges containers.
     Merge(Merge),
 }
 
 /// The purge of a deleted container tag.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Purge {
-    /// The tag as it was.
+    /// The former tag.
     pub tag: ContainerTag,
     /// The physical containers behind it.
     pub containers: Vec<ContainerId>,
-    /// When the tag was first used: no request before that can have told of its content.
+    /// The time at which the tag was first used. No earlier request can have had any of its
+    /// content.
     pub tag_created_at: Timestamp,
-    /// When it was deleted.
+    /// The time of the deletion.
     pub deleted_at: Timestamp,
-    /// Which of `containers` is at hand.
+    /// The index of the current container in `containers`.
     pub container: usize,
-    /// What is at hand in it.
+    /// The current phase for this container.
     pub phase: PurgePhase,
-    /// Where the listing at hand goes on, as its port said.
+    /// The position at which the current listing continues, as its port returned it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// What is being removed right now; in `report` once it is.
+    /// The data that the current step is removing. It is added to `report` when the step is done.
     #[serde(default)]
     pub pending: Pending,
-    /// What has been removed.
+    /// The data that has been removed.
     #[serde(default)]
     pub report: PurgeReport,
-    /// Whether this is the second pass, which finds what requests wrote that were under way at the deletion.
+    /// `true` during the second pass, which finds what was written by requests that were in
+    /// progress at the deletion.
     #[serde(default)]
     pub verifying: bool,
 }
 
-/// What a purge is at.
+/// The phases of a purge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PurgePhase {
-    /// Records of documents, and their small bytes.
+    /// Removes document records and their small blobs.
     Documents,
-    /// Records of documents that a merge had superseded.
+    /// Removes the records of documents that a merge had superseded.
     Superseded,
-    /// The head, the log and the purge records of the index.
+    /// Removes the head, the log and the purge records of the index.
     Index,
-    /// Objects in the bucket: bodies, packs, segments.
+    /// Removes objects in the bucket: bodies, packs, segments.
     Objects,
-    /// What the request log tells of any of the containers, hour by hour from `hour` on.
+    /// Removes inputs and outputs that concern the containers from the request log, hour by hour,
+    /// starting at `hour`.
     RequestLog {
         /// The next hour.
         hour: Hour,
     },
-    /// Waits until no request can be under way that began before the deletion.
+    /// Waits until no request can be in progress that began before the deletion.
     Waiting,
 }
 
-/// What a step is about to remove.
+/// The data that a step is about to remove.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Pending {
-    /// Documents.
+    /// The ids of documents.
     pub documents: Vec<DocumentId>,
-    /// Items of the index, as [`crate::ports::Index::items`] names them; at the request log, records that lose their
-    /// contents, as [`crate::ports::Activity::contents`] names them.
+    /// The names of index items, from [`crate::ports::Index::items`]; in the phase of the request
+    /// log, the names of records, from [`crate::ports::Activity::contents`].
     pub items: Vec<String>,
-    /// Objects, by their paths.
+    /// The paths of objects.
     pub objects: Vec<String>,
-    /// What that comes to.
+    /// The counts of this data.
     pub report: PurgeReport,
 }
 
-/// What a purge has removed, kind by kind.
+/// The counts of the data that a purge has removed, by kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PurgeReport {
-    /// Records of documents.
+    /// Document records.
     pub documents: u64,
-    /// Chunks that search served, with their vectors.
+    /// Chunks that search served, with their embeddings.
     pub chunks: u64,
-    /// Statements that memories came from.
+    /// Statements that memories were computed from.
     pub statements: u64,
-    /// Small bytes beside the records: texts, packs, statements.
+    /// Small blobs beside the records: texts, packs, statements.
     pub inline_blobs: u64,
     /// Objects in the bucket.
     pub objects: u64,
-    /// Bytes of these objects.
+    /// The total size of these objects in bytes.
     pub object_bytes: u64,
-    /// Records of the index: its head, its log, its purge records.
+    /// Index records: the head, the log and the purge records.
     pub index_records: u64,
     /// Segments of the index.
     pub segments: u64,
-    /// Requests whose input and output were taken out of the request log.
+    /// Requests whose input and output were removed from the request log.
     pub log_contents: u64,
 }
 
 impl PurgeReport {
-    /// Adds what a step has removed.
+    /// Adds the counts of a step.
     pub fn add(&mut self, other: &Self) {
         self.documents += other.documents;
         self.chunks += other.chunks;
@@ -164,56 +169,59 @@ impl PurgeReport {
 /// The merge of container tags into one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Merge {
-    /// The tags that end, each with its physical containers.
+    /// The tags that are merged, each with its physical containers.
     pub sources: Vec<(ContainerTag, Vec<ContainerId>)>,
-    /// The tag that takes them.
+    /// The tag that receives them.
     pub target: ContainerTag,
-    /// The physical containers that it had before.
+    /// The physical containers that the target had before.
     pub target_ids: Vec<ContainerId>,
-    /// How far it is.
+    /// The current phase.
     pub phase: MergePhase,
-    /// Which of `sources` is looked through.
+    /// The index of the current tag in `sources`.
     pub source: usize,
-    /// Which of its containers.
+    /// The index of the current container of that tag.
     pub container: usize,
-    /// Where the listing of it goes on, as its port said.
+    /// The position at which its listing continues, as its port returned it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// Documents that were looked at in this pass.
+    /// The number of documents examined in this pass.
     pub looked_at: u64,
-    /// Documents of an equal customId that are still processed, so that the pass has to come again.
+    /// The number of documents with an equal `customId` that are still being processed, which
+    /// require another pass.
     pub in_flight: u64,
-    /// Documents that were superseded.
+    /// The number of documents that were superseded.
     pub superseded: u64,
 }
 
-/// How far a merge is. The names are the contract's.
+/// The phases of a merge, with the names of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MergePhase {
-    /// Asked for; every reader sees the containers as one already.
+    /// The merge was requested. Every reader already sees the containers as one.
     Queued,
-    /// Documents of equal customIds are still processed.
+    /// Documents with an equal `customId` are still being processed.
     WaitingForIngest,
-    /// Looks for equal customIds. (Nothing is copied: the name is the contract's.)
+    /// Documents with an equal `customId` are being searched for. Nothing is copied: the API
+    /// defines the name.
     CopyingVectors,
-    /// Takes the sources' tags away.
+    /// The tags of the sources are being removed.
     DbCommitting,
-    /// Opens the target for writing.
+    /// The target is being opened for writes.
     CleanupPending,
-    /// Done.
+    /// The merge is done.
     Completed,
-    /// Given up.
+    /// The merge was abandoned.
     Failed,
 }
 
-/// The most physical containers behind one tag: each costs every search of the tag one read.
+/// The largest number of physical containers behind one tag. Each costs every search of the tag one
+/// read.
 pub const MAX_CONTAINERS: usize = 50;
 
 impl Task {
-    /// A task that begins.
+    /// Creates a task that is about to begin.
     pub fn new(work: Work, now: Timestamp) -> Self {
-        /// How long the message that begins it may take.
+        /// The time that the first message of the task may take.
         const FIRST_SECONDS: i64 = 60;
         Self {
             id: TaskId::random(),

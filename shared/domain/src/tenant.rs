@@ -1,5 +1,6 @@
-//! The capability to touch an organization's data. Every port takes one, and only authentication or a message that an
-//! authenticated request caused can make one: code without a tenant cannot name a record.
+//! The capability to access an organization's data. Every port takes a tenant, and only
+//! authentication or a message that an authenticated request caused can create one. Code without a
+//! tenant cannot name a record.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,34 +12,34 @@ use crate::rate::RateLimit;
 use crate::tag::ContainerTag;
 use crate::time::Timestamp;
 
-/// Who acts, for which organization, and how far it reaches.
+/// An authenticated organization, with the key that acts for it and the limits of that key.
 #[derive(Debug, Clone)]
 pub struct Tenant {
     org: OrgId,
     key: Option<KeyUse>,
     kind: KeyKind,
     permission: Permission,
-    /// The containers it may touch; `None` is all.
+    /// The container tags that it may access, or `None` for all.
     tags: Option<Vec<ContainerTag>>,
-    /// The containers that the request has come to, for the request log. Clones share it.
+    /// The containers that the request has accessed, for the request log. Clones share this set.
     touched: Arc<Mutex<BTreeSet<ContainerId>>>,
 }
 
-/// What is known of the key that authenticated a request.
+/// The key that authenticated a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyUse {
-    /// Its public part.
+    /// The public part.
     pub id: KeyId,
-    /// What a person called it.
+    /// The name that a person gave the key.
     pub name: String,
-    /// When it stops working.
+    /// The time at which it expires.
     pub expires_at: Option<Timestamp>,
-    /// How often it may be used.
+    /// The rate limit of the key.
     pub rate: Option<RateLimit>,
 }
 
 impl Tenant {
-    /// The tenant of an API key that was just verified.
+    /// Creates the tenant of an API key that was just verified.
     pub(crate) fn of_key(key: &ApiKey) -> Self {
         Self {
             org: key.org.clone(),
@@ -55,7 +56,7 @@ impl Tenant {
         }
     }
 
-    /// The tenant of work that runs behind a queue or a schedule.
+    /// Creates the tenant of work that runs behind a queue or a schedule.
     pub(crate) fn of_work(org: OrgId) -> Self {
         Self {
             org,
@@ -67,48 +68,52 @@ impl Tenant {
         }
     }
 
-    /// The tenant of the person at this machine: only for programs that open the data folder itself.
+    /// Creates the tenant of the person at this machine. Only for programs that open the data
+    /// folder themselves.
     pub fn of_operator(org: OrgId) -> Self {
         Self::of_work(org)
     }
 
-    /// The organization.
+    /// Returns the organization.
     pub fn org(&self) -> &OrgId {
         &self.org
     }
 
-    /// The id of the key that authenticated the request; none for work behind a queue, and for the key `local`.
+    /// Returns the id of the key that authenticated the request. `None` for work behind a queue,
+    /// and for the key `local`.
     pub fn key(&self) -> Option<&KeyId> {
         self.key.as_ref().map(|key| &key.id)
     }
 
-    /// What is known of the key that authenticated the request; none for work behind a queue, and for the key `local`.
+    /// Returns the key that authenticated the request. `None` for work behind a queue, and for the
+    /// key `local`.
     pub fn key_use(&self) -> Option<&KeyUse> {
         self.key.as_ref()
     }
 
-    /// What the key was made for.
+    /// Returns the kind of the key.
     pub fn kind(&self) -> KeyKind {
         self.kind
     }
 
-    /// Whether this tenant may change anything.
+    /// Checks whether this tenant may change anything.
     pub fn may_write(&self) -> bool {
         self.permission == Permission::Write
     }
 
-    /// Whether this tenant may administer the organization: keys, settings, whole containers.
+    /// Checks whether this tenant may administer the organization: keys, settings, whole
+    /// containers.
     pub fn may_administer(&self) -> bool {
         let administers = matches!(self.kind, KeyKind::Full | KeyKind::Session);
         administers && self.may_write() && self.tags.is_none()
     }
 
-    /// Notes that the request has come to a container.
+    /// Records that the request accessed containers.
     pub(crate) fn touch<'a>(&self, containers: impl IntoIterator<Item = &'a ContainerId>) {
         self.lock().extend(containers.into_iter().cloned());
     }
 
-    /// The containers that the request has come to so far.
+    /// Returns the containers that the request has accessed so far.
     pub fn touched(&self) -> Vec<ContainerId> {
         self.lock().iter().cloned().collect()
     }
@@ -118,20 +123,22 @@ impl Tenant {
         self.touched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether this tenant reaches the container.
+    /// Checks whether this tenant may access the container tag.
     pub fn reaches(&self, tag: &ContainerTag) -> bool {
         self.tags.as_ref().is_none_or(|tags| tags.contains(tag))
     }
 
-    /// The tags this tenant is confined to.
+    /// Returns the container tags to which this tenant is limited, or `None` if it is not.
     pub fn confined_to(&self) -> Option<&[ContainerTag]> {
         self.tags.as_deref()
     }
 
-    /// The tag that a write goes to: the one that was sent, else the only one that the key reaches, else the default.
+    /// Returns the tag for a write: the one that was sent, or else the only one that the key may
+    /// access, or else the default one.
     ///
     /// # Errors
-    /// [`Error::Forbidden`] outside the key's containers.
+    /// Returns [`Error::Forbidden`] outside the containers of the key, and when no tag was sent and
+    /// the key has several.
     pub fn writable_tag(&self, sent: Option<ContainerTag>) -> Result<ContainerTag> {
         let tag = match (sent, self.confined_to()) {
             (Some(tag), _) => tag,
@@ -150,10 +157,10 @@ impl Tenant {
         Ok(tag)
     }
 
-    /// Refuses a container that the key does not reach.
+    /// Refuses a container that the key may not access.
     ///
     /// # Errors
-    /// [`Error::Forbidden`].
+    /// Returns [`Error::Forbidden`] for such a container.
     pub fn check_reach(&self, tag: &ContainerTag) -> Result<()> {
         if self.reaches(tag) {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Points in time: milliseconds since the Unix epoch, ISO 8601 with milliseconds on the wire.
+//! Points in time: milliseconds since the Unix epoch, and ISO 8601 with milliseconds on the wire.
 
 use std::fmt;
 
@@ -9,29 +9,30 @@ use crate::error::{Error, Result};
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// From milliseconds since the epoch.
+    /// Creates a timestamp from milliseconds since the Unix epoch.
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
     }
 
-    /// Milliseconds since the epoch.
+    /// Returns the milliseconds since the Unix epoch.
     pub const fn as_millis(self) -> i64 {
         self.0
     }
 
-    /// This time moved by `seconds`.
+    /// Returns the time `seconds` later.
     #[must_use]
     pub const fn plus_seconds(self, seconds: i64) -> Self {
         Self(self.0 + seconds * 1000)
     }
 
-    /// How long it is until `later`, in seconds rounded up; 0 when that is over.
+    /// Returns the seconds until `later`, rounded up, or 0 if that time has passed.
     pub const fn seconds_until(self, later: Self) -> i64 {
         let ms = later.0 - self.0;
         if ms > 0 { (ms - 1) / 1000 + 1 } else { 0 }
     }
 
-    /// The day in words, as in `Tuesday, 15 April 2025`, so that a question about any part of it meets it.
+    /// Returns the day in words, as in `Tuesday, 15 April 2025`, so that a query for any part of it
+    /// matches.
     pub fn long_date(self) -> String {
         let time = jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
         time.strftime("%A, %-d %B %Y").to_string()
@@ -40,7 +41,7 @@ impl Timestamp {
     /// Parses `YYYY-MM-DD` (midnight UTC) or an ISO 8601 timestamp with an offset.
     ///
     /// # Errors
-    /// [`Error::Invalid`] about `field` when it is neither.
+    /// Returns [`Error::Invalid`] about `field` when the text is neither.
     pub fn parse(field: &str, text: &str) -> Result<Self> {
         if let Ok(time) = text.parse::<jiff::Timestamp>() {
             return Ok(Self(time.as_millisecond()));

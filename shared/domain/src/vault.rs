@@ -1,6 +1,6 @@
-//! Secrets that organizations hand over: written, used, never shown.
+//! Secrets that organizations hand over. They are stored and used, but never shown.
 
-/// A secret. It has no `Debug` that shows it, no `Display` and no `Serialize`.
+/// A secret. Its `Debug` output does not show it, and it has no `Display` and no `Serialize`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -10,7 +10,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// The text itself, for the one call that needs it.
+    /// Returns the text of the secret. Only for the one call that needs it.
     pub fn expose(&self) -> &str {
         &self.0
     }

@@ -1,4 +1,5 @@
-//! Authorization as the type of an extractor: a handler that takes `Auth<Write>` cannot forget the check.
+//! Authorization as the type of an extractor: a handler that takes `Auth<Write>` cannot forget the
+//! check.
 
 use std::marker::PhantomData;
 use std::net::IpAddr;
@@ -15,9 +16,10 @@ use crate::error::ApiError;
 use crate::record::{note_tenant, request_id};
 use crate::router::App;
 
-/// What a route demands of a key. Whoever adds a route has to choose one, and none is open to a scoped key by accident.
+/// The permissions that a route demands of a key. Every new route has to choose one, and none is
+/// open to scoped keys by accident.
 pub trait Demand: Send {
-    /// Refuses a key that has less than this.
+    /// Refuses a key that lacks these permissions.
     ///
     /// # Errors
     /// [`Error::Forbidden`] that says what the key lacks.
@@ -28,23 +30,23 @@ pub trait Demand: Send {
 #[derive(Debug)]
 pub struct Anyone;
 
-/// Reading content, which scoped keys may, in their own container.
+/// Reading content. Scoped keys may do so in their own container.
 #[derive(Debug)]
 pub struct ReadContent;
 
-/// Changing content, which scoped keys may, in their own container.
+/// Changing content. Scoped keys may do so in their own container.
 #[derive(Debug)]
 pub struct WriteContent;
 
-/// Reading what surrounds content: container tags and what is known of them.
+/// Reading what surrounds content: container tags and their properties. Closed to scoped keys.
 #[derive(Debug)]
 pub struct Read;
 
-/// Changing what surrounds content.
+/// Changing what surrounds content. Closed to scoped keys.
 #[derive(Debug)]
 pub struct Write;
 
-/// Reading what tells of all containers at once.
+/// Reading what covers all containers at once.
 #[derive(Debug)]
 pub struct ReadOrganization;
 
@@ -113,20 +115,21 @@ fn demand(has: bool, lack: &str) -> Result<()> {
     }
 }
 
-/// The authenticated tenant, whose key has what `D` demands.
+/// The authenticated tenant, whose key has the permissions that `D` demands.
 #[derive(Debug)]
 pub struct Auth<D: Demand> {
-    /// Who asks.
+    /// The tenant that sent the request.
     pub tenant: Tenant,
     demand: PhantomData<D>,
 }
 
-/// Marks a request that came from this machine itself, without a proxy. Only a server that knows its peers' addresses
-/// may set it.
+/// Marks a request that came from this machine itself, without a proxy. Only a server that knows
+/// its peers' addresses may set it.
 #[derive(Debug, Clone, Copy)]
 pub struct LoopbackPeer;
 
-/// The address of the client, by which wrong keys are counted. Set by a server that knows it; on AWS the gateway throttles.
+/// The address of the client, by which wrong keys are counted. A server that knows the address sets
+/// it; on AWS the gateway throttles instead.
 #[derive(Debug, Clone, Copy)]
 pub struct ClientAddress(pub IpAddr);
 
@@ -150,7 +153,8 @@ where
             Err(error) => return Err(error.into()),
         };
 
-        // A request that is refused from here on is one of the organization, and in its log.
+        // From here on a refused request belongs to the organization and appears in its request
+        // log.
         note_tenant(&app, &tenant).await;
         if let Some((key, rate)) = tenant.key_use().and_then(|key| Some((&key.id, key.rate?))) {
             admit(
@@ -171,13 +175,14 @@ where
     }
 }
 
-/// The answer to a key that was refused: a client that sends many is told to wait. A good key is never slowed down, so
-/// that a stranger behind the same address locks nobody out.
+/// Returns the error for a refused key. A client that has sent too many wrong keys is told to wait.
+/// A valid key is never slowed down, so a stranger behind the same address cannot lock anybody out.
 fn slowed(app: &App, parts: &Parts, error: Error) -> Error {
     let client = parts.extensions.get::<ClientAddress>();
     let Some(client) = client.filter(|_| matches!(error, Error::Unauthenticated(_))) else {
         return error;
     };
+
     match app.wrong_keys.note(client.0, app.ctx.clock.now()) {
         None => error,
         Some(retry_after_seconds) => Error::RateLimited {
@@ -187,7 +192,8 @@ fn slowed(app: &App, parts: &Parts, error: Error) -> Error {
     }
 }
 
-/// The key in `Authorization: Bearer` or, as the command-line client sends it, in `x-api-key`.
+/// Returns the key from `Authorization: Bearer` or, as the command-line client sends it, from
+/// `x-api-key`.
 fn credential(headers: &HeaderMap) -> Option<&str> {
     let bearer = headers
         .get(AUTHORIZATION)

@@ -1,4 +1,4 @@
-//! The one place that knows status codes.
+//! The mapping of errors to HTTP answers. No other place knows status codes.
 
 use axum::response::{IntoResponse, Response};
 use domain::Error;
@@ -9,10 +9,10 @@ use tracing::error;
 
 use crate::record::{note_error, request_id};
 
-/// What a handler returns.
+/// The result of a handler.
 pub type ApiResult<T> = Result<T, ApiError>;
 
-/// A refusal in the contract's shape: `{error, details?, type, issues?, requestId}`.
+/// An error answer in the shape of the API: `{error, details?, type, issues?, requestId}`.
 #[derive(Debug)]
 pub struct ApiError(pub Error);
 
@@ -38,7 +38,7 @@ fn status(error: &Error) -> StatusCode {
     }
 }
 
-/// The causes behind an error, for the log.
+/// Formats an error together with its causes, for the log.
 pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -57,6 +57,7 @@ impl IntoResponse for ApiError {
         if matches!(self.0, Error::Unavailable(_) | Error::Internal(_)) {
             error!(request.id = %request_id, error = %chain(&self.0), "request {request_id} failed");
         }
+
         let mut body =
             json!({"error": self.0.to_string(), "type": self.0.kind(), "requestId": request_id});
         if let Error::Invalid { issues, .. } = &self.0
@@ -66,19 +67,22 @@ impl IntoResponse for ApiError {
                 |issue: &domain::Issue| json!({"path": issue.path, "message": issue.message});
             body["issues"] = issues.iter().map(issue).collect();
         }
+
         let mut response = (status, axum::response::Json(body)).into_response();
         let mut header = |name: &'static str, value: &'static str| {
             response
                 .headers_mut()
                 .insert(name, HeaderValue::from_static(value));
         };
+
         match status {
-            // compat: both official clients retry 409 and every 5xx unless they are told not to.
+            // compat: both official clients retry 409 and every 5xx unless this header forbids it.
             StatusCode::CONFLICT | StatusCode::NOT_IMPLEMENTED => header("x-should-retry", "false"),
             StatusCode::SERVICE_UNAVAILABLE => header("retry-after", "1"),
             StatusCode::UNAUTHORIZED => header("www-authenticate", "Bearer"),
             _ => {}
         }
+
         if let Error::RateLimited {
             retry_after_seconds,
             ..
@@ -88,6 +92,7 @@ impl IntoResponse for ApiError {
                 .headers_mut()
                 .insert(RETRY_AFTER, HeaderValue::from(retry_after_seconds));
         }
+
         response
     }
 }

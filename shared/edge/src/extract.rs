@@ -1,4 +1,5 @@
-//! Extractors whose refusals have the contract's shape. The framework's own answer plain text and 422.
+//! Extractors whose refusals have the error shape of the API. Those of the framework answer plain
+//! text and 422.
 
 #![expect(clippy::disallowed_types, reason = "these are the replacements")]
 
@@ -17,8 +18,8 @@ use crate::error::ApiError;
 use crate::misnamed::{Fields, QueryIsRead, check_query_of};
 use crate::record::note_body;
 
-/// A JSON body, whatever its declared type; an empty body counts as `{}`, because clients send none where every field
-/// is optional.
+/// A JSON body, whatever its declared media type. An empty body counts as `{}`, because clients
+/// send none where every field is optional.
 #[derive(Debug)]
 pub struct Json<T>(pub T);
 
@@ -36,8 +37,8 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
     }
 }
 
-/// A JSON body of which several types each read their own fields. Unlike `serde(flatten)`, this keeps the place of a
-/// wrong value.
+/// A JSON body from which two types each read their own fields. Unlike `serde(flatten)`, this keeps
+/// the path of a wrong value.
 #[derive(Debug)]
 pub struct JsonParts<A, B>(pub A, pub B);
 
@@ -72,7 +73,7 @@ async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Erro
         })
 }
 
-/// The JSON object that a body is.
+/// Parses a body that has to be one JSON object.
 fn parse(bytes: &[u8]) -> Result<Value, Error> {
     let bytes = if bytes.is_empty() { b"{}" } else { bytes };
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
@@ -96,10 +97,11 @@ fn names(object: &Value) -> impl Iterator<Item = &str> {
         .map(|(name, _)| name.as_str())
 }
 
-/// Reads a JSON value that is part of a request. Where it has a scope of its own, that is checked as in a whole body.
+/// Reads a JSON value that is part of a request. If `T` has a scope of its own, misspelled scopes
+/// in it are refused as in a whole body.
 ///
 /// # Errors
-/// [`Error::Invalid`] that names the place of a wrong value in it.
+/// [`Error::Invalid`] that names the path of a wrong value.
 pub fn parse_fields<'de, T: Deserialize<'de>>(value: &'de Value) -> Result<T, Error> {
     let taken = Fields::of::<T>();
     if taken.have_scope() {
@@ -139,7 +141,7 @@ impl<T: Serialize> IntoResponse for Json<T> {
     }
 }
 
-/// Parameters of the path.
+/// The parameters of the path.
 #[derive(Debug)]
 pub struct Path<T>(pub T);
 
@@ -153,7 +155,7 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T>
     }
 }
 
-/// Parameters of the query string.
+/// The parameters of the query string.
 #[derive(Debug)]
 pub struct Query<T>(pub T);
 
@@ -167,7 +169,7 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Query<T
         let query = axum::extract::Query::<T>::from_request_parts(parts, state).await;
         query.map(|query| Self(query.0)).map_err(|rejection| {
             let text = rejection.body_text();
-            // What stands before the first colon says only that it is the query string.
+            // The text before the first colon only says that this is the query string.
             let why = text.split_once(": ").map_or(text.as_str(), |(_, why)| why);
             ApiError(Error::invalid(format!(
                 "the query string is not as expected: {why}"
@@ -176,7 +178,7 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Query<T
     }
 }
 
-/// The parameters of a query string, as they were sent.
+/// Returns the parameters of a query string as they were sent.
 pub(crate) fn pairs(uri: &Uri) -> Vec<(String, String)> {
     axum::extract::Query::try_from_uri(uri)
         .map(|query| query.0)
@@ -201,6 +203,7 @@ mod tests {
                 .unwrap_err()
                 .to_string()
         };
+
         assert!(
             message(r#"{"outer":[1,"x"]}"#).starts_with("outer[1]: invalid type"),
             "{}",

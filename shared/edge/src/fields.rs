@@ -6,22 +6,22 @@ use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-/// The place of a page in a listing.
+/// The position of a page in a listing.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Pagination {
-    /// From 1.
+    /// The number of the page, from 1.
     pub current_page: usize,
-    /// Items a page.
+    /// The number of items on a page.
     pub limit: usize,
-    /// Items of all pages.
+    /// The number of items on all pages.
     pub total_items: usize,
-    /// Pages.
+    /// The number of pages.
     pub total_pages: usize,
 }
 
 impl Pagination {
-    /// The pagination of a page.
+    /// Returns the pagination of page `page` with `limit` items a page and `total` items in all.
     pub fn new(page: usize, limit: usize, total: usize) -> Self {
         Self {
             current_page: page,
@@ -32,14 +32,14 @@ impl Pagination {
     }
 }
 
-/// What a listing is sorted by.
+/// The field by which a listing is sorted.
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum SortField {
-    /// When it was made.
+    /// The time of creation.
     #[default]
     CreatedAt,
-    /// When it was last changed.
+    /// The time of the last change.
     UpdatedAt,
 }
 
@@ -56,16 +56,16 @@ impl From<SortField> for Sort {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Order {
-    /// Oldest first.
+    /// The oldest first.
     Asc,
-    /// Newest first.
+    /// The newest first.
     Desc,
 }
 
-/// Reads a number that may come as a string of digits: clients send both.
+/// Reads a number that may come as a string of digits, because clients send both.
 ///
 /// # Errors
-/// The deserializer's, for anything else.
+/// The deserializer's error for anything else.
 pub fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
     let value = Option::<Value>::deserialize(deserializer)?;
     let wrong = || serde::de::Error::custom("expected a whole number, 0 or more");
@@ -77,10 +77,10 @@ pub fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>
     }
 }
 
-/// Reads a boolean that may come as `"true"` or `"false"`.
+/// Reads a boolean that may come as `"true"` or `"false"`. Absent and `null` count as `false`.
 ///
 /// # Errors
-/// The deserializer's, for anything else.
+/// The deserializer's error for anything else.
 pub fn flexible_bool<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     match Option::<Value>::deserialize(deserializer)? {
         None | Some(Value::Null) => Ok(false),
@@ -91,17 +91,18 @@ pub fn flexible_bool<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool,
     }
 }
 
-/// Reads an object by the names of its fields. What serde derives also takes a list of their values.
+/// Reads an object by the names of its fields. The implementation that serde derives would also
+/// take a list of their values.
 ///
 /// # Errors
-/// The deserializer's, for anything else.
+/// The deserializer's error for anything else.
 pub fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<T, D::Error> {
     T::deserialize(ByName(deserializer))
 }
 
-/// A deserializer whose structs are maps.
+/// A deserializer that reads structs only from maps.
 struct ByName<D>(D);
 
 impl<'de, D: Deserializer<'de>> Deserializer<'de> for ByName<D> {
@@ -120,7 +121,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for ByName<D> {
 /// Reads an object as [`object`] does, or `null`.
 ///
 /// # Errors
-/// The deserializer's, for anything else.
+/// The deserializer's error for anything else.
 pub fn optional_object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
@@ -133,13 +134,14 @@ pub fn optional_object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     Ok(Option::<Named<T>>::deserialize(deserializer)?.map(|named| named.0))
 }
 
-/// The most entries of a list in a request, where nothing else is said: each may cost a read.
+/// The most entries of a list in a request, unless the list has its own limit. Each entry may cost
+/// a read.
 pub const MAX_ENTRIES: usize = 100;
 
 /// Checks that a list in a request has at most `most` entries.
 ///
 /// # Errors
-/// [`Error::Invalid`] about `field`.
+/// [`Error::Invalid`] about `field` if it has more.
 pub fn bounded<T>(field: &str, list: &[T], most: usize) -> Result<()> {
     if list.len() > most {
         return Err(Error::invalid_field(
@@ -150,10 +152,11 @@ pub fn bounded<T>(field: &str, list: &[T], most: usize) -> Result<()> {
     Ok(())
 }
 
-/// The containers a request is about, from `containerTag` and the older `containerTags`.
+/// Returns the containers that a request is about, from `containerTag` and the older
+/// `containerTags`.
 ///
 /// # Errors
-/// [`Error::Invalid`] for a tag outside the pattern, or more than [`MAX_ENTRIES`] of them.
+/// [`Error::Invalid`] for a malformed tag, or for more than [`MAX_ENTRIES`] tags.
 pub fn scope(one: Option<&str>, many: Option<&[String]>) -> Result<Scope> {
     bounded("containerTags", many.unwrap_or_default(), MAX_ENTRIES)?;
     let mut tags = Vec::new();
@@ -169,10 +172,10 @@ pub fn scope(one: Option<&str>, many: Option<&[String]>) -> Result<Scope> {
     Ok(Scope { tags })
 }
 
-/// The one container that new content goes to.
+/// Returns the one container for new content, if the request names one.
 ///
 /// # Errors
-/// [`Error::Invalid`] for a tag outside the pattern, or more than one.
+/// [`Error::Invalid`] for a malformed tag, or for more than one tag.
 pub fn tag_of(one: Option<&str>, many: Option<&[String]>) -> Result<Option<ContainerTag>> {
     let mut tags = scope(one, many)?.tags;
     if tags.len() > 1 {
@@ -184,10 +187,11 @@ pub fn tag_of(one: Option<&str>, many: Option<&[String]>) -> Result<Option<Conta
     Ok(tags.pop())
 }
 
-/// The one container that a request is about: the one that it names, or else the only one that its key reaches.
+/// Returns the one container that a request is about: the one that it names, or else the only one
+/// that its key reaches.
 ///
 /// # Errors
-/// As [`tag_of`], and [`Error::Invalid`] with the message `missing` where neither names one.
+/// Those of [`tag_of`], and [`Error::Invalid`] with the message `missing` if neither names one.
 pub fn own_tag(
     tenant: &Tenant,
     one: Option<&str>,
@@ -201,10 +205,10 @@ pub fn own_tag(
     }
 }
 
-/// A JSON object given as text, as in multipart fields.
+/// Parses a JSON object given as text, as in multipart fields.
 ///
 /// # Errors
-/// [`Error::Invalid`] about `field`.
+/// [`Error::Invalid`] about `field` if the text is not a JSON object.
 pub fn object_text(field: &str, text: &str) -> Result<serde_json::Map<String, Value>> {
     serde_json::from_str(text).map_err(|_| Error::invalid_field(field, "a JSON object as text"))
 }

@@ -1,9 +1,9 @@
-//! What a request was for, as the request log and the analytics name it.
+//! The classification of requests for the request log and the analytics.
 
 use domain::activity::RequestType;
 use http::Method;
 
-/// The routes whose `POST` is something else than a request that only reads or administers.
+/// The routes whose `POST` changes content or searches. Any other `POST` only reads or administers.
 const POSTS: [(&str, RequestType); 22] = [
     ("/v3/documents", RequestType::Add),
     ("/v3/documents/batch", RequestType::Add),
@@ -32,7 +32,7 @@ const POSTS: [(&str, RequestType); 22] = [
     ("/v3/connections/{provider}/import", RequestType::Add),
 ];
 
-/// What a request to a route was for.
+/// Returns the type of a request to a route.
 pub(crate) fn kind(method: &Method, route: &str) -> RequestType {
     match *method {
         Method::DELETE => RequestType::Delete,

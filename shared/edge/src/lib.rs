@@ -1,4 +1,5 @@
-//! The HTTP edge, the same under every function and on one machine: who asks, in which shape, and how refusals look.
+//! The HTTP edge that every function and the local server share: authentication, extractors, the
+//! shape of errors, and the request log.
 
 mod auth;
 mod error;

@@ -1,4 +1,4 @@
-//! A memory as the contract shows it.
+//! Memories in the shape of the API.
 
 use std::collections::BTreeMap;
 
@@ -25,15 +25,15 @@ pub struct MemoryVersion {
     parent_memory_id: Option<MemoryId>,
     root_memory_id: MemoryId,
     metadata: Option<Map<String, Value>>,
-    /// The trust in the memory, by its origin.
+    /// The trust in the memory, which follows from its source.
     trust: Trust,
-    /// Where it was read, when it is not the user's own.
+    /// The place where it was read, unless it comes from the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<Attribution>,
 }
 
 impl MemoryVersion {
-    /// The version as it is at `now`.
+    /// Returns the version as it is at `now`.
     pub fn new(memory: &Memory, now: Timestamp) -> Self {
         Self {
             id: memory.id.clone(),
@@ -55,7 +55,7 @@ impl MemoryVersion {
     }
 }
 
-/// A memory with everything that is known of it.
+/// A memory with all its properties, sources and older versions.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryEntry {
@@ -79,7 +79,7 @@ pub struct MemoryEntry {
     review_status: Option<&'static str>,
 }
 
-/// When it was said, and when what it tells of happens.
+/// The time of the statement, and the time of the event that it describes.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct TemporalContext {
@@ -87,14 +87,14 @@ struct TemporalContext {
     event_date: Vec<Timestamp>,
 }
 
-/// When what a memory tells of happens.
+/// The period of the event that a memory describes.
 #[derive(Debug, Serialize)]
 struct EventDate {
     start: Timestamp,
     end: Timestamp,
 }
 
-/// Characters of a document's text.
+/// A range of characters in the text of a document.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Source {
@@ -104,7 +104,7 @@ struct Source {
 }
 
 impl MemoryEntry {
-    /// The memory as it is at `now` in the ledger of the container `space`.
+    /// Returns the memory as it is at `now`, from the ledger of the container `space`.
     pub fn new(
         ledger: &Ledger,
         memory: &Memory,
@@ -155,7 +155,7 @@ impl MemoryEntry {
     }
 }
 
-/// What a caller decided about an inferred memory.
+/// Returns a caller's decision about an inferred memory.
 pub fn review_status(memory: &Memory) -> Option<&'static str> {
     match memory.review? {
         Review::Approve => Some("approved"),
@@ -164,7 +164,7 @@ pub fn review_status(memory: &Memory) -> Option<&'static str> {
     }
 }
 
-/// Why it is forgotten or, before that, will be.
+/// Returns the reason why the memory is or will be forgotten.
 fn reason(memory: &Memory) -> Option<String> {
     let forgotten = memory
         .forgotten
@@ -173,7 +173,7 @@ fn reason(memory: &Memory) -> Option<String> {
     forgotten.or(memory.forget_reason.as_ref()).cloned()
 }
 
-/// The first and the last moment, or the only one.
+/// Returns the first and the last moment of the event, or the only one.
 fn event_dates(memory: &Memory) -> Vec<Timestamp> {
     let mut dates: Vec<Timestamp> = memory
         .event
@@ -193,7 +193,7 @@ fn sources(memory: &Memory) -> Vec<Source> {
     memory.sources.iter().map(source).collect()
 }
 
-/// `null` where there is no metadata.
+/// Returns the metadata, or `None` (`null` in the answer) if there is none.
 fn some_metadata(metadata: &Map<String, Value>) -> Option<Map<String, Value>> {
     (!metadata.is_empty()).then(|| metadata.clone())
 }

@@ -1,5 +1,6 @@
-//! Fields that look like the scope of a request and are none. An unknown field is ignored by contract, but a scope that is
-//! ignored widens the request to the whole organization or to the default container, so these are refused by name.
+//! Refuses fields that look like the scope of a request but are not. The API ignores unknown
+//! fields, but an ignored scope would widen the request to the whole organization or to the default
+//! container, so these fields are refused by name.
 
 use axum::extract::Request;
 use domain::{Error, Issue, Result};
@@ -9,7 +10,7 @@ use serde::de::{Deserializer, Visitor};
 
 use crate::extract::pairs;
 
-/// The fields that name the scope of a request, where it takes them.
+/// The fields that name the scope of a request.
 const SCOPES: [&str; 2] = ["containerTag", "containerTags"];
 /// Other words for a container, in lower case and without separators.
 const OTHER_WORDS: [&str; 10] = [
@@ -24,34 +25,36 @@ const OTHER_WORDS: [&str; 10] = [
     "spacecontainertag",
     "spacecontainertags",
 ];
-/// A name this near to a scope's is a slip: one letter left out, doubled or changed, or two letters swapped.
+/// The most edits between a field name and the scope that it is taken for. Two edits cover one
+/// letter left out, doubled or changed, or two letters swapped.
 const MOST_EDITS: usize = 2;
 
-/// The names of the fields that a type of a request reads; none for a type that takes any name.
+/// The names of the fields that a request type reads. Empty for a type that takes any name.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fields(Vec<&'static str>);
 
 impl Fields {
-    /// The fields of one type.
+    /// Returns the fields of `T`.
     pub(crate) fn of<'de, T: Deserialize<'de>>() -> Self {
         let mut fields = Self::default();
-        // It always fails: there is nothing to read, only to be asked for.
+        // This always fails: the probe has no value to offer and only records the fields that are
+        // asked for.
         T::deserialize(Probe(&mut fields.0)).ok();
         fields
     }
 
-    /// The fields of both.
+    /// Returns the fields of both types.
     pub(crate) fn and(mut self, other: Self) -> Self {
         self.0.extend(other.0);
         self
     }
 
-    /// Whether a scope is among them.
+    /// Checks whether a scope is among the fields.
     pub(crate) fn have_scope(&self) -> bool {
         self.0.iter().any(|field| SCOPES.contains(field))
     }
 
-    /// Refuses a name that looks like a scope and is none of these fields.
+    /// Refuses names that look like a scope and are not among these fields.
     ///
     /// # Errors
     /// [`Error::Invalid`] that names the right field.
@@ -61,7 +64,7 @@ impl Fields {
             .try_for_each(|name| check_name(name, &self.0))
     }
 
-    /// As [`Fields::check`], for the query string of a request whose fields these are in its body.
+    /// Refuses scopes in the query string of a request that has these fields in its body.
     ///
     /// # Errors
     /// [`Error::Invalid`] that says where the scope belongs.
@@ -79,14 +82,14 @@ impl Fields {
     }
 }
 
-/// Whether the query string of a request was read, and with it checked.
+/// A marker of a request whose query string has been read, and therefore checked.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct QueryIsRead;
 
-/// Refuses a scope in the query string of a request that reads its fields from the body alone.
+/// Refuses a scope in the query string of a request that reads its fields only from the body.
 ///
 /// # Errors
-/// As [`Fields::check_unread_query`].
+/// Those of [`Fields::check_unread_query`].
 pub(crate) fn check_query_of(request: &Request, fields: &Fields) -> Result<()> {
     if request.extensions().get::<QueryIsRead>().is_some() {
         return Ok(());
@@ -121,7 +124,7 @@ fn unknown(name: &str, advice: Option<String>) -> Error {
     }
 }
 
-/// The scope that was meant: of both, the one in the same number.
+/// Returns the scope that was meant. If the request takes both, the plural matches the plural.
 fn right_name(name: &str, taken: &[&str]) -> Option<&'static str> {
     let [one, many] = SCOPES;
     let (has_one, has_many) = (taken.contains(&one), taken.contains(&many));
@@ -135,7 +138,7 @@ fn right_name(name: &str, taken: &[&str]) -> Option<&'static str> {
 }
 
 fn looks_like_scope(name: &str) -> bool {
-    // Longer than any slip of these names.
+    // Longer than any misspelling of these names.
     const MOST_BYTES: usize = 32;
     if name.len() > MOST_BYTES {
         return false;
@@ -148,7 +151,7 @@ fn looks_like_scope(name: &str) -> bool {
             .any(|scope| edits(&plain, &scope.to_lowercase()) <= MOST_EDITS)
 }
 
-/// How many letters have to be inserted, deleted or replaced to make one text of the other.
+/// Returns the number of letters to insert, delete or replace that turns one text into the other.
 fn edits(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();
@@ -163,7 +166,7 @@ fn edits(one: &str, other: &str) -> usize {
     row[other.len()]
 }
 
-/// Learns which fields a struct asks for.
+/// A deserializer that records the fields for which a struct asks.
 struct Probe<'a>(&'a mut Vec<&'static str>);
 
 impl<'de> Deserializer<'de> for Probe<'_> {
@@ -222,6 +225,7 @@ mod tests {
         let refusal = |name: &str, taken: &[&str]| {
             check_name(name, taken).err().map(|error| error.to_string())
         };
+
         let both = SCOPES;
         for (name, right) in [
             ("container_tag", "containerTag"),
@@ -240,6 +244,7 @@ mod tests {
             let expected = format!("unknown field `{name}`: did you mean `{right}`?");
             assert_eq!(refusal(name, &both).as_deref(), Some(expected.as_str()));
         }
+
         assert!(
             refusal("containerTag", &["containerTags"])
                 .unwrap()

@@ -1,4 +1,5 @@
-//! The request log: what is noted of a request while it is answered, and the record that it leaves.
+//! The request log: collects notes about a request while it is answered, and writes them as one
+//! record.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,29 +22,30 @@ use crate::kind::kind;
 use crate::redact::redacted;
 use crate::router::App;
 
-/// An answer larger than this is not looked into.
+/// The largest answer in bytes that is parsed for the request log.
 const MAX_READ_BYTES: u64 = 64 * 1024;
-/// A request to more containers than this keeps no content, because it has to be found again when one is deleted.
+/// The most containers of a request whose content is logged. The content has to be found again when
+/// one of the containers is deleted.
 const MAX_CONTAINERS: usize = 16;
-/// How long an organization's choice of what is kept is believed.
+/// The time in seconds for which an organization's choice of logged content is cached.
 const FRESH_SECONDS: i64 = 30;
-/// The choices start over at this size.
+/// The number of cached choices at which the cache is cleared.
 const MAX_KNOWN: usize = 10_000;
-/// What the key `local`, which has no record, is called in the log.
+/// The name in the log of the key `local`, which has no record.
 const LOCAL_KEY: &str = "local";
 
 tokio::task_local! {
     static CURRENT: Arc<Noted>;
 }
 
-/// The id of the request being answered; empty outside one.
+/// Returns the id of the request that is being answered, or an empty string outside of one.
 pub fn request_id() -> String {
     CURRENT
         .try_with(|noted| noted.id.clone())
         .unwrap_or_default()
 }
 
-/// What is noted of the request being answered.
+/// The notes about the request that is being answered.
 struct Noted {
     id: String,
     notes: Mutex<Notes>,
@@ -51,13 +53,13 @@ struct Noted {
 
 #[derive(Default)]
 struct Notes {
-    /// Who asks, and what their organization wants to be kept; nothing before the key was verified.
+    /// The tenant, and what its organization wants to be logged. `None` until the key is verified.
     asker: Option<(Tenant, LogContent)>,
     body: Option<Value>,
     error: Option<&'static str>,
 }
 
-/// Notes who asks.
+/// Notes which tenant sent the request.
 pub(crate) async fn note_tenant(app: &App, tenant: &Tenant) {
     let Ok(noted) = CURRENT.try_with(Arc::clone) else {
         return;
@@ -66,8 +68,8 @@ pub(crate) async fn note_tenant(app: &App, tenant: &Tenant) {
     noted.lock().asker = Some((tenant.clone(), mode));
 }
 
-/// Notes what the request's body says, for a body that is no JSON; call it with what is known of each field. What may
-/// not be kept is taken out here, at once.
+/// Notes a request body that is not JSON. Call it with the known value of each field. What may not
+/// be logged is removed here, immediately.
 pub fn note_body(body: &Value) {
     CURRENT
         .try_with(|noted| {
@@ -79,7 +81,7 @@ pub fn note_body(body: &Value) {
         .ok();
 }
 
-/// Notes the kind of error that the answer is.
+/// Notes the kind of error that is answered.
 pub(crate) fn note_error(kind: &'static str) {
     CURRENT
         .try_with(|noted| noted.lock().error = Some(kind))
@@ -88,12 +90,12 @@ pub(crate) fn note_error(kind: &'static str) {
 
 impl Noted {
     fn lock(&self) -> MutexGuard<'_, Notes> {
-        // A panic while the lock was held cannot leave the notes half-changed.
+        // A panic while the lock is held cannot leave the notes half-changed.
         self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What every organization wants to be kept, as this process has read it; one in a process.
+/// A cache of what each organization wants to be logged. A process has one.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Recorder {
     modes: Arc<Mutex<HashMap<OrgId, (LogContent, Timestamp)>>>,
@@ -119,22 +121,22 @@ impl Recorder {
                 );
                 settings.log_content
             }
-            // Where nobody knows what may be kept, nothing is.
+            // If the choice cannot be read and none is cached, nothing is logged.
             Err(_) => known.map_or(LogContent::Off, |(mode, _)| mode),
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<OrgId, (LogContent, Timestamp)>> {
-        // A panic while the lock was held cannot leave the map half-changed.
+        // A panic while the lock is held cannot leave the map half-changed.
         self.modes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A request, as it came.
+/// A request as it arrived.
 pub(crate) struct Asked {
     pub(crate) id: String,
     pub(crate) method: Method,
-    /// The path as the router knows it; `unknown` where no route is meant.
+    /// The path template of the route, or `unknown` if no route matches.
     pub(crate) route: String,
     uri: Uri,
     at: Timestamp,
@@ -143,7 +145,7 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// Takes note of a request that has just come.
+    /// Starts the notes of a request that has just arrived.
     pub(crate) fn new(ctx: &Ctx, request: &Request) -> Self {
         let id = Revision::random().as_str().to_owned();
         let route = request
@@ -165,18 +167,18 @@ impl Asked {
         }
     }
 
-    /// Runs what answers it, so that it can be noted in.
+    /// Runs `answer` with this request as the current one, so that handlers can add notes to it.
     pub(crate) async fn answer<T>(&self, answer: impl Future<Output = T>) -> T {
         CURRENT.scope(self.noted.clone(), answer).await
     }
 
-    /// How long it has taken until now, in microseconds.
+    /// Returns the microseconds since the request arrived.
     pub(crate) fn micros(&self) -> u64 {
         u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 
-    /// Writes the record of the answered request, before the answer leaves: afterwards a function may be frozen. What
-    /// goes wrong here never changes the answer.
+    /// Writes the record of the answered request before the answer leaves, because a function may
+    /// be frozen afterwards. An error here never changes the answer.
     pub(crate) async fn record(&self, app: &App, response: Response, micros: u64) -> Response {
         let mut notes = std::mem::take(&mut *self.noted.lock());
         let Some((tenant, chosen)) = notes.asker.take() else {
@@ -192,7 +194,8 @@ impl Asked {
 
         let status = response.status().as_u16();
         let (response, output) = outline(response, mode).await;
-        // What was noted is redacted as was chosen; more than that is taken out where less may be kept.
+        // The notes are already redacted as the organization chose. Redact them again if less may
+        // be kept.
         let body = if mode == chosen {
             notes.body
         } else {
@@ -231,7 +234,7 @@ impl Asked {
         response
     }
 
-    /// What was sent: the parameters, and the body as it was noted.
+    /// Returns the input of the request: its parameters, and its body as noted.
     fn input(&self, body: Option<Value>, mode: LogContent) -> Option<Value> {
         let mut input = Map::new();
         let mut put = |name: &str, part: Map<String, Value>| {
@@ -257,24 +260,24 @@ impl Asked {
     }
 }
 
-/// What may be kept of a request that came to so many containers.
+/// Returns what may be logged of a request to `containers` containers.
 fn kept(chosen: LogContent, containers: usize, is_refusal: bool) -> LogContent {
     match chosen {
         _ if containers > MAX_CONTAINERS => LogContent::Off,
-        // The texts of what came to no container would be deleted with none.
+        // Text that belongs to no container would never be deleted with one.
         LogContent::Full if is_refusal && containers == 0 => LogContent::Redacted,
         chosen => chosen,
     }
 }
 
-/// The segments of a path that stand where its route has names.
+/// Returns the segments of a path for which its route has names.
 fn path_parameters(route: &str, path: &str) -> Map<String, Value> {
     let named = route
         .split('/')
         .zip(path.split('/'))
         .filter_map(|(name, segment)| {
             let name = name.strip_prefix('{')?.strip_suffix('}')?;
-            // What is written in another way could hold anything.
+            // An escaped segment could hold anything.
             let value = if segment.contains('%') {
                 format!("[{} characters]", segment.len())
             } else {
@@ -282,11 +285,10 @@ fn path_parameters(route: &str, path: &str) -> Map<String, Value> {
             };
             Some((name.to_owned(), value.into()))
         });
-
     named.collect()
 }
 
-/// The answer, and what is kept of it.
+/// Returns the answer and the part of it that is logged.
 async fn outline(response: Response, mode: LogContent) -> (Response, Option<Value>) {
     let bytes = response.body().size_hint().exact();
     let kind = response
@@ -305,7 +307,8 @@ async fn outline(response: Response, mode: LogContent) -> (Response, Option<Valu
     let refusal = !response.status().is_success();
     let (parts, body) = response.into_parts();
     let Ok(bytes) = to_bytes(body, MAX_READ_BYTES as usize).await else {
-        // It is in memory and not larger than it says; there is nothing to be read of it that could fail.
+        // The body is in memory and has exactly the size that it reports, so this read cannot fail
+        // in practice.
         return (Response::from_parts(parts, Body::empty()), None);
     };
 

@@ -1,4 +1,5 @@
-//! What the request log keeps of what was sent and answered: enough to see what happened, not what it was about.
+//! Redaction for the request log: keeps enough of an input or output to show what happened, but not
+//! what it was about.
 
 use std::cell::Cell;
 
@@ -7,16 +8,17 @@ use serde_json::{Map, Value, json};
 
 use crate::secret::{SECRET, cleaned, names_secret};
 
-/// The most bytes of what is kept, as JSON.
+/// The most bytes that are kept of a value, as JSON.
 const MAX_BYTES: usize = 2048;
-/// The same where texts are left out: with input and output, a record stays below the 1 KB that one write unit pays.
+/// The same limit when texts are left out. With input and output, a record stays below the 1 KB
+/// that one write unit pays for.
 const MAX_REDACTED_BYTES: usize = 320;
 /// The most characters of a string.
 const MAX_CHARS: usize = 256;
-/// The most characters of a name, and of what is kept of a string in default mode.
+/// The most characters of a field name.
 const MAX_NAME: usize = 64;
 
-/// Fields whose strings say what a request was, not what it was about.
+/// Fields whose strings say what a request did, not what it was about.
 const TELLING: [&str; 68] = [
     "action",
     "by",
@@ -87,7 +89,7 @@ const TELLING: [&str; 68] = [
     "view",
     "currentSourceTag",
 ];
-/// Fields that hold what callers call as they like: no name in them tells anything.
+/// Fields whose contents callers name freely, so that no field name in them means anything here.
 const FOREIGN: [&str; 7] = [
     "metadata",
     "sourceMetadata",
@@ -98,7 +100,8 @@ const FOREIGN: [&str; 7] = [
     "tool_calls",
 ];
 
-/// How much is kept, from much to little; the first that fits is taken.
+/// The limits on what is kept, from loose to tight. The first that gives a small enough result
+/// applies.
 const SIZES: [Size; 4] = [
     Size {
         depth: 6,
@@ -134,20 +137,21 @@ struct Size {
     chars: usize,
 }
 
-/// What a value is part of.
+/// The kind of field that a value belongs to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Field {
-    /// Of something that callers name as they like.
+    /// Part of something that callers name freely.
     Foreign,
-    /// Of a field that says what a request was.
+    /// A field that says what a request did.
     Telling,
-    /// Of a sentence of ours, in an answer that refuses.
+    /// A sentence of the service in an error answer.
     Refusal,
-    /// Of any other field.
+    /// Any other field.
     Other,
 }
 
-/// What is kept of a request or, where `refusal` says so, of an answer that refuses it; nothing when it is turned off.
+/// Returns what is kept of a request or, if `refusal` is set, of an error answer. Returns `None` if
+/// the log is turned off.
 pub(crate) fn redacted(value: &Value, mode: LogContent, refusal: bool) -> Option<Value> {
     if mode == LogContent::Off {
         return None;
@@ -167,7 +171,7 @@ pub(crate) fn redacted(value: &Value, mode: LogContent, refusal: bool) -> Option
             left: Cell::new(max),
         };
         let kept = walk.value(value, Field::Other, 0);
-        // Without room left the walk was broken off.
+        // A walk that ran out of room was cut short.
         if walk.left.get() > 0 && json_bytes(&kept) <= max {
             return Some(kept);
         }
@@ -184,7 +188,7 @@ struct Walk {
     mode: LogContent,
     refusal: bool,
     size: Size,
-    /// The bytes that more strings may have: what does not fit is not worth the time.
+    /// The bytes that are left for strings. A walk that exceeds them is not worth finishing.
     left: Cell<usize>,
 }
 
@@ -258,7 +262,8 @@ impl Walk {
             return cleaned(text, self.size.chars);
         }
         match field {
-            // Values of these fields are short and one word; what is not is something else.
+            // Values of these fields are short single words. Anything else was not meant for the
+            // field.
             Field::Telling if text.len() <= MAX_CHARS && !text.contains(char::is_whitespace) => {
                 cleaned(text, MAX_CHARS)
             }
@@ -268,7 +273,7 @@ impl Walk {
     }
 }
 
-/// The name of a field, which callers choose in metadata.
+/// Returns the name of a field as it is shown. In metadata, callers choose the names.
 fn shown_name(name: &str) -> String {
     let is_plain = name.len() <= MAX_NAME
         && name
@@ -281,7 +286,7 @@ fn shown_name(name: &str) -> String {
     }
 }
 
-/// A sentence without what it quotes of the request.
+/// Returns a sentence without what it quotes from the request.
 fn unquoted(text: &str) -> String {
     let mut text = text.to_owned();
     for (opening, closing) in [

@@ -1,5 +1,5 @@
-//! What surrounds every router: request ids, one log line and one record a request, JSON for what no route answers,
-//! panics as 500.
+//! The layers around every router: request ids, one log line and one record for each request, JSON
+//! answers for unknown routes, and status 500 for panics.
 
 use std::any::Any;
 
@@ -17,21 +17,21 @@ use crate::error::ApiError;
 use crate::record::{Asked, Recorder};
 use crate::wrong_keys::WrongKeys;
 
-/// The state of every router.
+/// The state that every router shares.
 #[derive(Clone)]
 pub struct App {
     /// The ports.
     pub ctx: Ctx,
     /// Verifies keys.
     pub authenticator: Authenticator,
-    /// Knows what the request log may keep.
+    /// Records requests in the request log.
     pub(crate) recorder: Recorder,
-    /// Knows who has sent wrong keys.
+    /// Counts wrong keys by client address.
     pub(crate) wrong_keys: WrongKeys,
 }
 
 impl App {
-    /// The state of the routers of one process.
+    /// Returns the state for the routers of one process.
     pub fn new(ctx: Ctx, authenticator: Authenticator) -> Self {
         Self {
             ctx,
@@ -42,12 +42,13 @@ impl App {
     }
 }
 
-/// The most bytes of a JSON body: 1 MB of text in the worst escaping (`\u0000` for each byte), and some room.
+/// The largest JSON body in bytes: 1 MB of text in the worst escaping (`\u0000` for each byte), and
+/// some room.
 pub const MAX_JSON_BYTES: usize = 8 * 1024 * 1024;
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Wraps a function's routes into a complete service.
+/// Adds the fallbacks and layers that turn a function's routes into a complete service.
 pub fn finish(routes: Router, app: &App) -> Router {
     routes
         .fallback(|| async { ApiError(Error::NotFound("Route")) })
@@ -62,12 +63,14 @@ pub fn finish(routes: Router, app: &App) -> Router {
         .layer(from_fn_with_state(app.clone(), observe))
 }
 
-/// The text of a panic may quote what was sent, so it goes nowhere from here.
+/// Answers a request whose handler panicked. The text of the panic may quote the request, so it is
+/// neither answered nor logged.
 fn panicked(_: Box<dyn Any + Send>) -> Response {
     ApiError(Error::internal("a panic while answering a request")).into_response()
 }
 
-/// Gives the request an id, logs it once without anything that was sent, and records it for its organization.
+/// Gives the request an id, logs it once without any of its content, and records it for its
+/// organization.
 async fn observe(State(app): State<App>, request: Request, next: Next) -> Response {
     let asked = Asked::new(&app.ctx, &request);
     let response = asked.answer(next.run(request)).await;
@@ -78,7 +81,7 @@ async fn observe(State(app): State<App>, request: Request, next: Next) -> Respon
     } = &asked;
 
     let (status, duration_ms) = (response.status().as_u16(), micros as f64 / 1000.0);
-    // What is not supported is a matter of the caller's.
+    // A request for something unsupported is the caller's error, not a failure of the server.
     if response.status().is_server_error() && response.status() != http::StatusCode::NOT_IMPLEMENTED
     {
         error!(request.id = %id, %method, route, status, duration_ms, "{method} {route} answered {status}");

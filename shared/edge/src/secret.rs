@@ -1,36 +1,38 @@
-//! Recognizes credentials and addresses of people in text, so that they do not get into the request log.
+//! Recognizes credentials and e-mail addresses in text, to keep them out of the request log.
 //!
-//! A word of which any part looks like a credential goes as a whole: what is lost is a bit of a log, what could be left
-//! is a key.
+//! If any part of a word looks like a credential, the whole word is removed. The cost is a bit of a
+//! log, and the alternative might be a leaked key.
 
 mod known;
 
 use known::{NAMES, PREFIXES};
 
-/// What stands in the place of a credential.
+/// The replacement for a credential.
 pub(crate) const SECRET: &str = "[secret]";
-/// What stands in the place of a person's address.
+/// The replacement for an e-mail address.
 const EMAIL: &str = "[email]";
-/// As much of a text is looked at: more than is ever shown, so that nothing is cut before it is recognized.
+/// The number of bytes of a text that are examined. It is more than is ever shown, so that nothing
+/// is cut before it is recognized.
 const WINDOW: usize = 2048;
-/// Ids of this service have 22 characters, and a number behind them in chunks; what is random and longer is a credential.
+/// The length of the longest id of this service: 22 characters, and a number behind them in chunks.
+/// A longer random word counts as a credential.
 const LONGEST_ID: usize = 29;
 
-/// Whether a field of this name holds a credential.
+/// Checks whether a field of this name holds a credential.
 pub(crate) fn names_secret(name: &str) -> bool {
     let plain: String = name
         .chars()
         .filter(|c| c.is_alphanumeric())
         .collect::<String>()
         .to_lowercase();
-    // `token` counts where it is the whole or the end: `tokens` and `tokenCount` are numbers of something.
+    // `token` counts only as the whole name or its end: `tokens` and `tokenCount` are counts.
     plain.ends_with("token")
         || plain == "sig"
         || plain == "otp"
         || NAMES.iter().any(|part| plain.contains(part))
 }
 
-/// The first `most` characters of a text, without credentials and addresses of people.
+/// Returns the first `most` characters of a text, without credentials and e-mail addresses.
 pub(crate) fn cleaned(text: &str, most: usize) -> String {
     let window = &text[..text.floor_char_boundary(WINDOW)];
     let (before, pem) = match window.find("-----BEGIN") {
@@ -40,7 +42,7 @@ pub(crate) fn cleaned(text: &str, most: usize) -> String {
 
     let mut clean = without_words(before);
     if pem {
-        // What comes after the end of the key is given up with it.
+        // The text after the end of the key is dropped as well.
         clean.push_str(SECRET);
     }
 
@@ -52,7 +54,7 @@ pub(crate) fn cleaned(text: &str, most: usize) -> String {
     }
 }
 
-/// The text with its telling words replaced.
+/// Replaces the credentials and e-mail addresses in a text.
 fn without_words(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut before = Before::Nothing;
@@ -76,20 +78,20 @@ fn ends_word(c: char) -> bool {
     c.is_whitespace() || "\"'`()[]{}<>,|\\".contains(c)
 }
 
-/// What the words before one say about it.
+/// The hint that the words before a word give about it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Before {
     Nothing,
     /// The name of a credential.
     Name,
-    /// The name of a credential and a colon or an equals sign: this is the credential.
+    /// The name of a credential and a colon or an equals sign: the next word is the credential.
     Assigned,
-    /// A scheme of authentication: this may be the credential.
+    /// An authentication scheme: the next word may be the credential.
     Scheme,
 }
 
 impl Before {
-    /// The state after one more word.
+    /// Returns the state after one more word.
     fn then(self, word: &str) -> Self {
         let name = word.trim_end_matches([':', '=']);
         match (name.is_empty(), name.len() < word.len()) {
@@ -105,7 +107,7 @@ impl Before {
     }
 }
 
-/// Whether a word is, or ends with, a scheme of authentication.
+/// Checks whether a word is, or ends with, an authentication scheme.
 fn is_scheme(word: &str) -> bool {
     const SCHEMES: [&str; 5] = ["bearer", "basic", "token", "apikey", "digest"];
     let end = word.rsplit(SIGNS).next().unwrap_or_default();
@@ -133,12 +135,12 @@ fn shown(word: &str, before: Before) -> &str {
     }
 }
 
-/// What stands between the parts of a word.
+/// The signs between the parts of a word.
 const SIGNS: [char; 10] = ['&', '?', ';', '#', '=', ':', '@', '%', '/', '.'];
 
-/// Whether a word holds a credential.
+/// Checks whether a word contains a credential.
 fn is_secret(word: &str) -> bool {
-    // Most words are short, and no credential without a name is.
+    // Most words are short, and no unnamed credential is.
     if word.len() < 16 && !word.contains(['=', ':']) {
         return false;
     }
@@ -154,7 +156,7 @@ fn is_secret(word: &str) -> bool {
             .any(|part| is_bot_token(part) || is_dotted_token(part))
 }
 
-/// `scheme://user:password@host`.
+/// Checks for the form `scheme://user:password@host`.
 fn has_password(word: &str) -> bool {
     let Some((_, rest)) = word.split_once("://") else {
         return false;
@@ -165,7 +167,7 @@ fn has_password(word: &str) -> bool {
         .is_some_and(|(user, _)| !user.is_empty())
 }
 
-/// `name=value` or `name:value` where the name is that of a credential.
+/// Checks for `name=value` or `name:value` with the name of a credential.
 fn assigns_secret(part: &str) -> bool {
     let Some((name, value)) = part.split_once(['=', ':']) else {
         return false;
@@ -173,7 +175,8 @@ fn assigns_secret(part: &str) -> bool {
     !value.trim_matches([':', '=']).is_empty() && names_secret(name)
 }
 
-/// Whether a key of a well-known service begins at the start of the word or behind any sign in it.
+/// Checks whether a key of a well-known service begins at the start of the word or after any sign
+/// in it.
 fn has_known_prefix(word: &str) -> bool {
     let begins = |text: &str| {
         PREFIXES
@@ -186,7 +189,8 @@ fn has_known_prefix(word: &str) -> bool {
             .any(|(at, sign)| begins(&word[at + sign.len()..]))
 }
 
-/// Whether it is long and has letters and digits all mixed up, or many digits of hexadecimal.
+/// Checks whether a part contains a long run that either mixes letters and digits or consists of
+/// hexadecimal digits.
 fn looks_random(part: &str) -> bool {
     let run = |c: char| !(c.is_ascii_alphanumeric() || "+/_-".contains(c));
     part.split(run)
@@ -209,7 +213,7 @@ fn looks_random(part: &str) -> bool {
         })
 }
 
-/// The customary form of an id that many systems make.
+/// Checks for the usual form of a UUID, which many systems use as an id.
 fn is_uuid(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
     parts.iter().map(|part| part.len()).eq([8, 4, 4, 4, 12])
@@ -218,7 +222,7 @@ fn is_uuid(text: &str) -> bool {
             .all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
 }
 
-/// `123456789:AAH…`, as bots have.
+/// Checks for the form `123456789:AAH…` of bot tokens.
 fn is_bot_token(part: &str) -> bool {
     part.trim_start_matches(|c: char| c.is_ascii_alphabetic())
         .split_once(':')
@@ -227,7 +231,7 @@ fn is_bot_token(part: &str) -> bool {
         })
 }
 
-/// Three parts of base64 with dots between them.
+/// Checks for three parts of base64 separated by dots.
 fn is_dotted_token(part: &str) -> bool {
     let is_sign = |c: char| !c.is_ascii_alphanumeric() && !"_-".contains(c);
     let runs: Vec<&str> = part.split(is_sign).collect();

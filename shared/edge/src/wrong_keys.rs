@@ -6,15 +6,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::Timestamp;
 
-/// Wrong keys of one address in [`WINDOW_SECONDS`] that are answered as usual: a program that is set up wrong may try a
-/// few times.
+/// The wrong keys of one address within [`WINDOW_SECONDS`] that are answered as usual. A
+/// misconfigured program may try a few times.
 const MAX_IN_WINDOW: u32 = 20;
-/// How long wrong keys are counted.
+/// The length in seconds of the window in which wrong keys are counted.
 const WINDOW_SECONDS: i64 = 60;
-/// The most addresses that are known at a time, so that strangers cannot fill the memory: about a megabyte.
+/// The most addresses that are remembered at a time, so that strangers cannot fill the memory:
+/// about a megabyte.
 const MAX_KNOWN: usize = 10_000;
 
-/// The wrong keys that this process has seen lately; one in a process.
+/// The wrong keys that this process has seen recently. A process has one of these.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WrongKeys(Arc<Mutex<HashMap<IpAddr, Window>>>);
 
@@ -25,7 +26,8 @@ struct Window {
 }
 
 impl WrongKeys {
-    /// Notes a wrong key; the seconds that its client has to wait when there have been too many.
+    /// Counts a wrong key. Returns the seconds that its client has to wait if there have been too
+    /// many.
     pub(crate) fn note(&self, client: IpAddr, now: Timestamp) -> Option<u64> {
         let client = network(client);
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -53,7 +55,8 @@ impl WrongKeys {
     }
 }
 
-/// Who an address belongs to: of the second kind, a household has 2^64.
+/// Returns the network that an address belongs to: the first 64 bits of an IPv6 address, because a
+/// household has 2^64 of them.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => address.into(),

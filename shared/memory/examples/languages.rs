@@ -1,9 +1,11 @@
-//! How well statements of German and Chinese notes meet the labels of their English originals.
+//! Measures how well the statements of German and Chinese notes match the labels of their English
+//! originals.
 //!
-//! `cargo run --release -p memory --example languages FOLDER [--show]`, where the folder has `dataset.jsonl`,
-//! `dataset.de.jsonl`, `dataset.zh.jsonl` and `labels.jsonl`. A label belongs to the English sentence that shares most
-//! words with it, and so to the sentence of the same number in the translation. It is recalled when a statement covers
-//! that sentence; a statement is precise when it meets such a sentence.
+//! `cargo run --release -p memory --example languages FOLDER [--show]`, where the folder contains
+//! `dataset.jsonl`, `dataset.de.jsonl`, `dataset.zh.jsonl` and `labels.jsonl`. A label belongs to
+//! the English sentence that shares the most words with it, and so to the sentence with the same
+//! number in the translation. A label is recalled if a statement covers that sentence. A statement
+//! is precise if it overlaps such a sentence.
 #![allow(clippy::print_stdout)]
 
 use std::collections::{BTreeSet, HashSet};
@@ -38,7 +40,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// How fast notes are read, repeated until they are some megabytes.
+/// Measures how fast notes are read. They are repeated until they amount to some megabytes.
 fn speed(name: &str, rows: &[Value]) {
     let notes = rows.iter().map(text).collect::<Vec<_>>();
     let bytes = notes.iter().map(String::len).sum::<usize>();
@@ -100,7 +102,7 @@ impl Tally {
         for label in labels {
             let label = words(label);
             let shared = |index: &usize| originals[*index].intersection(&label).count();
-            // Of equals the first counts.
+            // Of several equally good sentences, the first counts.
             let Some(best) = (0..originals.len()).rev().max_by_key(shared) else {
                 continue;
             };
@@ -175,7 +177,8 @@ fn statements(text: &str) -> Vec<(usize, usize, String)> {
         .collect()
 }
 
-/// Sentences by their marks alone, so that the measure does not lean on what it measures.
+/// Returns the spans of sentences by their punctuation alone, so that the measure does not depend
+/// on the code that it measures.
 fn spans(text: &str) -> Vec<(usize, usize)> {
     let chars = text.chars().collect::<Vec<_>>();
     let mut spans = Vec::new();
@@ -208,6 +211,6 @@ fn words(text: &str) -> HashSet<String> {
     let words = lower
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty() && !SMALL.contains(word));
-    // Beginnings stand for stems.
+    // The first five letters stand for the stem.
     words.map(|word| word.chars().take(5).collect()).collect()
 }

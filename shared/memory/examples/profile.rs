@@ -1,4 +1,5 @@
-//! How long a profile takes, by the number of memories: `cargo run --release -p memory --example profile -- [sizes…]`.
+//! Measures how long a profile takes, by the number of memories: `cargo run --release -p memory
+//! --example profile -- [sizes…]`.
 
 #![expect(clippy::print_stdout, reason = "a report is this program's purpose")]
 

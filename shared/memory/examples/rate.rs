@@ -1,8 +1,10 @@
-//! How fast statements are extracted: `cargo run --release -p memory --example rate FOLDERS`.
+//! Measures how fast statements are extracted: `cargo run --release -p memory --example rate
+//! FOLDERS`.
 //!
-//! A folder may hold `conversations.json` (sessions of turns), `dataset.jsonl` and its translations as
-//! `dataset.de.jsonl`, and texts as `ru.txt`, whose paragraphs are turns of one user. Without folders, only the short
-//! chats below are read. Everything is read again and again until it is some megabytes.
+//! A folder may contain `conversations.json` (sessions of turns), `dataset.jsonl` with its
+//! translations, such as `dataset.de.jsonl`, and texts such as `ru.txt`, whose paragraphs are turns
+//! of one user. Without folders, only the short chats below are read. Each text is read repeatedly
+//! until it amounts to some megabytes.
 
 #![expect(clippy::print_stdout, reason = "a report is this program's purpose")]
 
@@ -14,10 +16,10 @@ use domain::{Timestamp, Trust};
 use memory::{Passage, Role, Source, extract};
 use serde_json::Value;
 
-/// Bytes read of every text.
+/// The number of bytes to read of each text.
 const BYTES: usize = 4 << 20;
 
-/// Turns of one user in several languages, each a sentence or two as people chat.
+/// Turns of one user in several languages, each of one or two sentences in the style of a chat.
 const CHATS: [(&str, &str); 6] = [
     (
         "English",
@@ -63,7 +65,7 @@ const CHATS: [(&str, &str); 6] = [
     ),
 ];
 
-/// Who says what in a text that is read as one source.
+/// The speakers and turns of a text that is read as one source.
 type Talk = Vec<(String, String)>;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -94,7 +96,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The files of a folder that are texts, by name.
+/// Returns the text files of a folder, by name.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     let mut files: Vec<_> = std::fs::read_dir(folder)?
         .map(|entry| Ok(entry?.path()))
@@ -107,7 +109,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     Ok(files)
 }
 
-/// Whether a file is named by a language, as `ru.txt`.
+/// Checks whether a file is named after a language, such as `ru.txt`.
 fn is_language(name: &str) -> bool {
     name.strip_suffix(".txt")
         .is_some_and(|language| language.len() == 2)
@@ -136,7 +138,7 @@ fn talks(path: &Path) -> Result<Vec<Talk>, Box<dyn Error>> {
     })
 }
 
-/// The sessions of a conversation.
+/// Returns the sessions of a conversation.
 fn sessions(sample: &Value) -> Vec<Talk> {
     let said = |turn: &Value| {
         Some((
@@ -151,7 +153,7 @@ fn sessions(sample: &Value) -> Vec<Talk> {
         .collect()
 }
 
-/// Reads the talks until they are [`BYTES`], and prints how long that took.
+/// Reads the talks until they amount to [`BYTES`], and prints how long that took.
 fn measure(name: &str, talks: &[Talk]) {
     let bytes: usize = talks.iter().flatten().map(|(_, text)| text.len()).sum();
     let rounds = BYTES / bytes.max(1) + 1;

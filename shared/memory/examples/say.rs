@@ -1,7 +1,9 @@
-//! What is learned from conversations: `cargo run -p memory --example say FILES`, or from standard input.
+//! Prints the statements of conversations: `cargo run -p memory --example say FILES`, or with
+//! standard input.
 //!
-//! A line is a turn (`u: ` the user, `a: ` the assistant, `d: ` a document, else the name of who speaks), or a case of a
-//! table: JSON with `talks`, each a day and its turns. Under every turn stand its statements with kind, topic and event.
+//! A line is a turn (`u: ` for the user, `a: ` for the assistant, `d: ` for a document, or else the
+//! name of the speaker), or a case of a table: JSON with `talks`, each a day and its turns. The
+//! statements of a conversation are printed after its turns, with kind, topic and event.
 
 #![expect(clippy::print_stdout, reason = "a report is this program's purpose")]
 
@@ -12,7 +14,7 @@ use domain::{Statement, Timestamp, Trust};
 use memory::{Passage, Role, Source, extract};
 use serde_json::Value;
 
-/// The day of turns that stand without one; a Tuesday.
+/// The day of turns that have none; a Tuesday.
 const DAY: &str = "2025-04-15";
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -40,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// One line of a table.
+/// Prints one case of a table.
 fn case(number: usize, case: &Value) -> Result<(), Box<dyn Error>> {
     println!(
         "== {number} {} new {} old {} keep {}",
@@ -60,7 +62,7 @@ fn case(number: usize, case: &Value) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// One conversation: prints each turn, then what is learned from all of them.
+/// Prints each turn of a conversation, then the statements of all of them.
 fn talk(day: &str, turns: &[&str]) -> Result<(), Box<dyn Error>> {
     let said_at = Timestamp::parse("day", day)?;
     let (mut passages, mut start) = (Vec::new(), 0);

@@ -1,8 +1,10 @@
-//! The words in which people ask for what a topic answers: "Where do I live?" has no word of "User moved to Lisbon."
+//! The words in which people ask about a topic. "Where do I live?" shares no word with "User moved
+//! to Lisbon."
 
 use domain::Topic;
 
-/// Attributes, and words of questions about them in the languages that are read. Sorted by attribute.
+/// Attributes with the words of questions about them, in the supported languages. Sorted by
+/// attribute.
 const ASKED: &[(&str, &str)] = &[
     (
         "address",
@@ -96,7 +98,7 @@ const ASKED: &[(&str, &str)] = &[
     ),
 ];
 
-/// Beginnings of attributes that go on with what they are about. Sorted.
+/// First words of attributes that continue with their object, as in "likes espresso". Sorted.
 const ASKED_BY_BEGINNING: &[(&str, &str)] = &[
     ("allergy", "allergic allergies food"),
     ("favourite", "favorite best like likes prefer"),
@@ -109,17 +111,21 @@ const ASKED_BY_BEGINNING: &[(&str, &str)] = &[
     ("uses", "use using tool"),
 ];
 
-/// The words in which a topic is asked for, its attribute's own among them; none for what is denied, which is no answer.
+/// Returns the words in which people ask about a topic, starting with its attribute.
+///
+/// Returns an empty string for a negated topic, because a denial answers no question.
 pub fn question_words(topic: &Topic) -> String {
     if topic.negated {
         return String::new();
     }
+
     let exact = ASKED.binary_search_by_key(&topic.attribute.as_str(), |(attribute, _)| attribute);
     let words = exact.ok().map(|place| ASKED[place].1).or_else(|| {
         let first = topic.attribute.split(' ').next()?;
         let found = ASKED_BY_BEGINNING.binary_search_by_key(&first, |(beginning, _)| beginning);
         found.ok().map(|place| ASKED_BY_BEGINNING[place].1)
     });
+
     format!("{} {}", topic.attribute, words.unwrap_or_default())
         .trim_end()
         .to_owned()

@@ -1,8 +1,10 @@
-//! The memories of one container, computed from what its documents state and what callers did.
+//! The memories of one container, computed from the statements of its documents and the edits of
+//! callers.
 //!
-//! A statement belongs to a topic; within a topic the statements are folded in the order in which they were said
-//! (`chain`). Nothing else decides, so the memories are the same in whatever order documents arrive, however often they
-//! are processed, and as if a deleted document had never been there.
+//! A statement belongs to a topic. The statements of a topic are folded in the order in which they
+//! were said (`chain`). Nothing else has an influence, so the memories depend neither on the order
+//! in which documents arrive nor on how often they are processed, and a deleted document leaves no
+//! trace.
 
 mod chain;
 mod derive;
@@ -24,10 +26,10 @@ pub use memory::{Forgotten, Memory, Relation, Support};
 
 use crate::words::essence;
 
-/// The most versions that are told of a memory.
+/// The most versions in the history of a memory.
 const MOST_VERSIONS: usize = 100;
 
-/// What a document states, with what is known of the document.
+/// The statements of a document, with the document's metadata.
 #[derive(Debug, Clone)]
 pub struct Told {
     /// The document as the index shows it.
@@ -36,48 +38,49 @@ pub struct Told {
     pub statements: Vec<Statement>,
 }
 
-/// The memories of a container and everything that they are computed from. A clone shares the statements.
+/// The memories of a container and everything that they are computed from. Clones share the
+/// statements.
 #[derive(Debug, Clone)]
 pub struct Ledger {
     container: ContainerId,
     told: HashMap<DocumentId, Arc<Told>>,
     topics: HashMap<TopicId, Claims>,
-    /// What callers did, by the memory they did it to.
+    /// The edits of callers, by the memory that they apply to.
     acts: HashMap<MemoryId, Acts>,
     memories: BTreeMap<MemoryId, Memory>,
-    /// Topics with a common beginning, of which one may extend another.
+    /// Topics whose statements begin alike, by that beginning. One of them may extend another.
     groups: HashMap<String, BTreeSet<TopicId>>,
-    /// Topics by whom or what they are about.
+    /// Topics by their subject.
     subjects: HashMap<String, BTreeSet<TopicId>>,
-    /// Topics that say what somebody's relatives and animals are called.
+    /// Topics that name somebody's relatives and animals.
     kin: BTreeSet<TopicId>,
-    /// The memories that were concluded from others.
+    /// The memories that were inferred from others.
     conclusions: Vec<MemoryId>,
     dirty: BTreeSet<TopicId>,
 }
 
-/// The statements of one topic and where its memories are.
+/// The statements of one topic, and its memories.
 #[derive(Debug, Clone, Default)]
 struct Claims {
     topic: Option<Topic>,
     group: Option<String>,
-    /// Which statement of which document.
+    /// The statements of documents: the document and the position among its statements.
     stated: BTreeSet<(DocumentId, usize)>,
-    /// New versions by callers, with the memory that each replaces.
+    /// Versions that callers wrote, with the memory that each replaces.
     edits: Vec<(MemoryId, Statement)>,
     memories: Vec<MemoryId>,
 }
 
-/// What callers did to one memory.
+/// The edits of callers to one memory, other than new versions.
 #[derive(Debug, Clone, Default)]
 struct Acts {
-    /// The first time it was forgotten, and why.
+    /// The time of the first forget, and its reason.
     forgotten: Option<(Timestamp, Option<String>)>,
     reviews: Vec<(Timestamp, Review)>,
 }
 
 impl Acts {
-    /// The last decision, unless it was undone.
+    /// Returns the latest decision, unless it was undone.
     fn review(&self) -> Option<Review> {
         let last = self
             .reviews
@@ -88,17 +91,17 @@ impl Acts {
     }
 }
 
-/// What a [`Ledger::settle`] changed.
+/// The changes that a [`Ledger::settle`] made.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Changed {
     /// Memories that are new or different.
     pub written: BTreeSet<MemoryId>,
-    /// Memories that are no more.
+    /// Memories that no longer exist.
     pub removed: BTreeSet<MemoryId>,
 }
 
 impl Ledger {
-    /// A container without memories.
+    /// Creates the ledger of a container without memories.
     pub fn new(container: ContainerId) -> Self {
         Self {
             container,
@@ -114,7 +117,7 @@ impl Ledger {
         }
     }
 
-    /// Takes in what a document states, in place of what it stated before.
+    /// Inserts the statements of a document, replacing those inserted for it before.
     pub fn tell(&mut self, told: Told) {
         let id = told.document.id.clone();
         self.retract(&id);
@@ -145,7 +148,7 @@ impl Ledger {
         self.told.insert(id, Arc::new(told));
     }
 
-    /// Takes back what a document states.
+    /// Removes the statements of a document. Does nothing for an unknown document.
     pub fn retract(&mut self, document: &DocumentId) {
         let Some(told) = self.told.remove(document) else {
             return;
@@ -159,7 +162,7 @@ impl Ledger {
         }
     }
 
-    /// Takes in what a caller did. Doing it again changes nothing.
+    /// Applies an edit of a caller. Applying it again changes nothing.
     pub fn act(&mut self, action: &MemoryAction) {
         match action {
             MemoryAction::Update {
@@ -196,12 +199,13 @@ impl Ledger {
             Some(known) => {
                 self.dirty.insert(known.topic.clone());
             }
-            // It may be another number of a memory that is here.
+            // The id may be that of another occurrence of a memory that exists, so every topic is
+            // recomputed.
             None => self.dirty.extend(self.topics.keys().cloned()),
         }
     }
 
-    /// Computes the memories anew where something has changed.
+    /// Recomputes the memories of all topics that have changed, and returns what is different.
     pub fn settle(&mut self) -> Changed {
         if self.dirty.is_empty() {
             return Changed::default();
@@ -237,7 +241,7 @@ impl Ledger {
         self.changed(&dirty, before)
     }
 
-    /// Takes a topic about which nothing is stated any more out of the indexes.
+    /// Removes a topic without statements from the indexes.
     fn drop_topic(&mut self, topic: &TopicId, claims: &Claims) {
         if let Some(group) = claims
             .group
@@ -258,7 +262,7 @@ impl Ledger {
         self.kin.remove(topic);
     }
 
-    /// The difference between `before` and now, of the memories that could have changed.
+    /// Compares the memories that could have changed with their state in `before`.
     fn changed(&self, dirty: &BTreeSet<TopicId>, before: BTreeMap<MemoryId, Memory>) -> Changed {
         let mut changed = Changed::default();
         for (id, old) in &before {
@@ -286,7 +290,8 @@ impl Ledger {
         changed
     }
 
-    /// What callers did, by its time: everything that [`Ledger::act`] needs to come to the same memories.
+    /// Returns all edits of callers by time: everything that [`Ledger::act`] needs to arrive at the
+    /// same memories.
     pub fn actions(&self) -> Vec<MemoryAction> {
         let mut actions: Vec<(Timestamp, &str, MemoryAction)> = Vec::new();
         for (topic, claims) in &self.topics {
@@ -325,22 +330,22 @@ impl Ledger {
             );
         }
 
-        // Stable: what happened to one memory at one time keeps its order.
+        // The sort is stable: edits of one memory at the same time keep their order.
         actions.sort_by(|(at, name, _), (other_at, other, _)| (at, name).cmp(&(other_at, other)));
         actions.into_iter().map(|(_, _, action)| action).collect()
     }
 
-    /// The memory with this id.
+    /// Returns the memory with this id.
     pub fn get(&self, id: &MemoryId) -> Option<&Memory> {
         self.memories.get(id)
     }
 
-    /// All memories, forgotten ones and old versions too, by id.
+    /// Returns all memories by id, including forgotten ones and old versions.
     pub fn memories(&self) -> impl Iterator<Item = &Memory> {
         self.memories.values()
     }
 
-    /// The newest versions of the memory's topic line, oldest of them first.
+    /// Returns the newest versions in the memory's line of its topic, the oldest of them first.
     pub fn history(&self, memory: &Memory) -> Vec<&Memory> {
         let claims = self.topics.get(&memory.topic);
         let ids = claims.into_iter().flat_map(|claims| &claims.memories);
@@ -352,17 +357,17 @@ impl Ledger {
         line.split_off(line.len().saturating_sub(MOST_VERSIONS))
     }
 
-    /// What the document with this id states, with what is known of it.
+    /// Returns the statements of the document with this id, with its metadata.
     pub fn told(&self, document: &DocumentId) -> Option<&Told> {
         self.told.get(document).map(Arc::as_ref)
     }
 
-    /// Every document that states something.
+    /// Returns every document that has statements.
     pub fn all_told(&self) -> impl Iterator<Item = &Told> {
         self.told.values().map(Arc::as_ref)
     }
 
-    /// The memories that a document supports, in the order of its text.
+    /// Returns the memories that a document supports, in the order of its text.
     pub fn of_document(&self, document: &DocumentId) -> Vec<&Memory> {
         let mut found: Vec<&Memory> = Vec::new();
         let mut seen = HashSet::new();
@@ -386,7 +391,8 @@ impl Ledger {
         found
     }
 
-    /// The ledger as it would be if nothing had been recorded after `recorded` and nothing been said after `said`.
+    /// Computes the ledger as it was at a point of system time and valid time: without anything
+    /// recorded after `recorded` and anything said after `said`.
     pub fn as_of(&self, recorded: Timestamp, said: Timestamp) -> Self {
         let mut past = Self::new(self.container.clone());
         for told in self
@@ -426,7 +432,7 @@ impl Ledger {
         past
     }
 
-    /// The documents that a memory comes from, each once, in the order of its sources.
+    /// Returns the documents that support a memory, each once, in the order of its sources.
     pub fn documents_of<'a>(&'a self, memory: &'a Memory) -> Vec<&'a SearchDocument> {
         let mut seen = HashSet::new();
         let told = memory
@@ -438,7 +444,7 @@ impl Ledger {
             .collect()
     }
 
-    /// Whether the memory's own metadata, or that of one of its documents, satisfies a filter.
+    /// Checks whether the metadata of the memory, or of one of its documents, satisfies a filter.
     pub fn admits(&self, filter: &Filter, memory: &Memory) -> bool {
         let matches = |metadata: &serde_json::Map<String, serde_json::Value>| {
             filter.matches(&Metadata::from_stored(metadata.clone()))
@@ -450,7 +456,7 @@ impl Ledger {
                 .any(|document| matches(&document.metadata))
     }
 
-    /// About how many bytes it holds.
+    /// Estimates the memory that the ledger takes, in bytes.
     pub fn bytes(&self) -> usize {
         let text = |statement: &Statement| 500 + statement.text.len();
         let told = self
@@ -466,7 +472,8 @@ impl Ledger {
     }
 }
 
-/// The topic of a statement: what it answers, or else the very thing that it says.
+/// Returns the topic of a statement: its subject and attribute, or, without those, the essence of
+/// the statement itself.
 pub fn topic_of(container: &ContainerId, statement: &Statement) -> TopicId {
     match &statement.topic {
         Some(topic) => TopicId::derived(container, &["answer", &topic.subject, &topic.attribute]),
@@ -477,7 +484,7 @@ pub fn topic_of(container: &ContainerId, statement: &Statement) -> TopicId {
     }
 }
 
-/// When a caller did something.
+/// Returns the time of an edit.
 fn time_of(action: &MemoryAction) -> Timestamp {
     match action {
         MemoryAction::Update { version, .. } => version.said_at,

@@ -1,6 +1,8 @@
-//! What the service learns: statements from text ([`extract`]), memories from statements ([`Ledger`]).
+//! The memory model: statements are extracted from text ([`extract`]), and memories are computed
+//! from statements ([`Ledger`]).
 //!
-//! Pure: no I/O, no clock, no async. The same statements and actions always give the same memories.
+//! The crate is pure: it does no I/O, reads no clock and has no async code. The same statements and
+//! edits always give the same memories.
 
 pub mod asking;
 pub mod extract;

@@ -1,10 +1,13 @@
-//! Statements from text, by a model: what it is asked ([`prompt`]), which of its proposals hold ([`validate`]), and what
-//! becomes of a document when it fails ([`outcome`]).
+//! Extraction of statements by a model: the requests to it ([`prompt`]), the check of its proposals
+//! ([`validate`]), and the result for a document, including the fallback when the model fails
+//! ([`outcome`]).
 //!
-//! A model proposes and never decides. Whoever wrote the source may have written it for the model, so nothing that it
-//! answers is taken as it is: a proposal has to cite sentences that were shown, say what those say, and gets its place,
-//! speaker, time and trust from them. The answer has no field for an id, a container or an action, so the worst that an
-//! obeyed injection can do is a statement about its own document, as little trusted as that, and gone with it.
+//! A model proposes and never decides. The author of the source may have written it for the model,
+//! so no part of an answer is taken on trust. A proposal must cite sentences that were shown and
+//! say what they say; its place, speaker, time and trust are taken from them. The answer has no
+//! field for an id, a container or an edit. An injection that the model obeys can therefore do no
+//! more than add a statement about its own document, which has the trust of that document and
+//! disappears with it.
 
 mod addressed;
 mod answer;

@@ -1,4 +1,5 @@
-//! What is known of somebody at a glance: lasting traits, what is going on, and topics.
+//! Profiles: the memories of a container, arranged for a prompt as lasting traits, current matters
+//! and buckets.
 
 mod across;
 mod budget;
@@ -14,30 +15,31 @@ use crate::ledger::{Ledger, Memory};
 
 pub use topics::Sorter;
 
-/// About how many tokens the lasting traits may have.
+/// The default budget of the lasting traits, in estimated tokens.
 const STATIC_TOKENS: usize = 1000;
-/// About how many tokens what is going on may have, and each topic.
+/// The default budget of everything else, and of each bucket, in estimated tokens.
 const DYNAMIC_TOKENS: usize = 600;
-/// More memories than a list has room for, and as many as are sorted into topics: the first request pays for each.
+/// The most memories that are sorted and put into buckets. It is more than a list has room for, and
+/// it bounds the first request, which has to place each memory.
 const MAX_SORTED: usize = 2000;
 
-/// What a profile is built for.
+/// The contents and size of the profile to build.
 #[derive(Debug, Clone, Copy)]
 pub struct Outline<'a> {
-    /// The present time: what has expired by then is left out.
+    /// The present time. Memories that have expired by then are left out.
     pub now: Timestamp,
-    /// Only memories that satisfy it.
+    /// A filter that the memories must satisfy.
     pub filter: Option<&'a Filter>,
-    /// The topics; none when they are not asked for.
+    /// The sorter of the buckets; `None` for a profile without buckets.
     pub sorter: Option<&'a Sorter>,
-    /// About how many tokens the lasting traits may have.
+    /// The budget of the lasting traits, in estimated tokens.
     pub static_tokens: usize,
-    /// About how many tokens what is going on may have, and each topic.
+    /// The budget of everything else, and of each bucket, in estimated tokens.
     pub dynamic_tokens: usize,
 }
 
 impl Outline<'_> {
-    /// An outline without topics, in the usual size.
+    /// Creates an outline of the default size, without buckets.
     pub fn new(now: Timestamp) -> Self {
         Self {
             now,
@@ -56,11 +58,11 @@ pub struct Profile {
     pub statics: Vec<String>,
     /// Everything else, newest first, each line with its day.
     pub dynamic: Vec<String>,
-    /// The lines of each topic of the sorter, newest first, each with its day.
+    /// The lines of each bucket of the sorter, newest first, each with its day.
     pub buckets: Vec<Vec<String>>,
 }
 
-/// Builds the profile of the memories of one container tag, which may have several ledgers.
+/// Builds the profile of a container tag from its ledgers, of which a tag may have several.
 pub fn profile(ledgers: &[&Ledger], outline: &Outline<'_>) -> Profile {
     let live = live(ledgers, outline);
     let (mut lasting, mut passing): (Vec<&Memory>, Vec<&Memory>) =
@@ -72,7 +74,7 @@ pub fn profile(ledgers: &[&Ledger], outline: &Outline<'_>) -> Profile {
             .then(newest(a, b))
     });
 
-    // What nobody has said comes after what somebody has.
+    // Inferences come after what was said.
     let order = |a: &&Memory, b: &&Memory| a.is_inference.cmp(&b.is_inference).then(newest(a, b));
     keep_first(&mut passing, |a, b| {
         is_standing(b).cmp(&is_standing(a)).then(order(a, b))
@@ -94,7 +96,8 @@ pub fn profile(ledgers: &[&Ledger], outline: &Outline<'_>) -> Profile {
     }
 }
 
-/// Leaves the first ones by `order`, as many as a profile could ever show, so that only these need sorting.
+/// Keeps the first memories by `order`, as many as a profile can ever show, so that only these need
+/// sorting.
 fn keep_first<'a>(
     memories: &mut Vec<&'a Memory>,
     order: impl Fn(&&'a Memory, &&'a Memory) -> Ordering,
@@ -105,7 +108,8 @@ fn keep_first<'a>(
     }
 }
 
-/// The memories that a profile may show: each sentence once, and one answer where there can be one at a time.
+/// Returns the memories that a profile may show. Across several ledgers, each sentence occurs once,
+/// and a topic with one answer at a time has one answer.
 fn live<'a>(ledgers: &[&'a Ledger], outline: &Outline<'_>) -> Vec<&'a Memory> {
     let mut found = Vec::new();
     for (place, ledger) in ledgers.iter().enumerate() {
@@ -129,7 +133,7 @@ fn is_lasting(memory: &Memory) -> bool {
     memory.is_static && !memory.is_inference && memory.trust.is_own()
 }
 
-/// Standing instructions and preferences, which belong to every profile.
+/// Checks for a standing instruction or preference of the user, which belongs to every profile.
 fn is_standing(memory: &Memory) -> bool {
     rank(memory) < 2 && !memory.is_inference && memory.trust.is_own()
 }
@@ -142,12 +146,13 @@ fn rank(memory: &Memory) -> u8 {
     }
 }
 
-/// The one that was said later comes first; equal ones come in the order of their ids.
+/// Compares by time, the latest first. Ties are broken by id.
 fn newest(a: &Memory, b: &Memory) -> Ordering {
     (Reverse(a.said_at), &a.id).cmp(&(Reverse(b.said_at), &b.id))
 }
 
-/// The sentence after the day of which it tells, or else on which it was said; what others say with where they say it.
+/// Returns the sentence with the day of its event in front, or else the day on which it was said.
+/// Words of others come with their attribution.
 fn dated(memory: &Memory) -> String {
     let time = memory
         .event
@@ -157,7 +162,7 @@ fn dated(memory: &Memory) -> String {
     format!("[{day}] {}", memory.shown())
 }
 
-/// The lines of each topic.
+/// Returns the lines of each bucket.
 fn sort(mut live: Vec<&Memory>, sorter: &Sorter, tokens: usize) -> Vec<Vec<String>> {
     keep_first(&mut live, |a, b| {
         is_standing(b).cmp(&is_standing(a)).then(newest(a, b))

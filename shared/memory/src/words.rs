@@ -1,15 +1,16 @@
-//! The words that make two statements the same.
+//! Words in the form in which statements are compared: two statements with the same words say the
+//! same.
 
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Words that change nothing about what is stated. Sorted.
+/// Words that do not change the meaning of a statement. Sorted.
 const FUNCTION_WORDS: &[&str] = &[
     "a", "am", "an", "and", "are", "as", "at", "be", "been", "being", "by", "did", "do", "does",
     "for", "from", "had", "has", "have", "in", "is", "it", "its", "of", "on", "or", "that", "the",
     "their", "there", "this", "to", "very", "was", "were", "will", "with",
 ];
 
-/// Words that turn a statement into its opposite, in the languages that are read. Sorted.
+/// Words that turn a statement into its opposite, in the supported languages. Sorted.
 const NEGATIONS: &[&str] = &[
     "cannot",
     "jamais",
@@ -35,7 +36,7 @@ const NEGATIONS: &[&str] = &[
     "没",
 ];
 
-/// The words of a text in lower case, in their order, possessive endings cut off.
+/// Returns the words of a text in their order, in lower case and without possessive endings.
 pub fn words(text: &str) -> Vec<String> {
     let lower = text.to_lowercase();
     let word = |word: &str| {
@@ -45,7 +46,7 @@ pub fn words(text: &str) -> Vec<String> {
     lower.unicode_words().map(word).collect()
 }
 
-/// Whether the text denies something.
+/// Checks whether the text contains a negation.
 pub fn is_negated(text: &str) -> bool {
     words(text).iter().any(|word| is_negation(word))
 }
@@ -54,8 +55,10 @@ fn is_negation(word: &str) -> bool {
     NEGATIONS.binary_search(&word).is_ok() || word.ends_with("n't")
 }
 
-/// What remains of a statement when the words that change nothing are left out, negations among them: equal for
-/// statements that say the same or the opposite.
+/// Returns the words that carry the meaning of a statement.
+///
+/// Function words and negations are left out, so statements that say the same, or the opposite,
+/// have the same essence. A text of nothing but such words keeps all of them.
 pub fn essence(text: &str) -> Vec<String> {
     let mut kept: Vec<String> = words(text)
         .into_iter()
@@ -68,7 +71,7 @@ pub fn essence(text: &str) -> Vec<String> {
     kept
 }
 
-/// Without the ending of an English plural or third person.
+/// Removes the ending of an English plural or third person.
 fn singular(word: &str) -> String {
     let cut = word
         .strip_suffix('s')

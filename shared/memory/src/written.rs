@@ -1,11 +1,13 @@
-//! Memories in the words of a client.
+//! Memories that clients write directly.
 
 use domain::{MemoryKind, Statement, Timestamp, Topic, Trust};
 
 use crate::extract::{Passage, Role, Source, extract};
 
-/// A memory that a client wrote. What it answers is read from it when it is one plain sentence; so a later one with the
-/// same question takes its place.
+/// Returns the statement of a memory that a client wrote.
+///
+/// The topic is extracted from the text if the text is one plain sentence. A later memory with the
+/// same topic then replaces this one.
 pub fn written(text: String, said_at: Timestamp) -> Statement {
     let (kind, topic) = read(&text, said_at);
     Statement {
@@ -42,7 +44,7 @@ fn read(text: &str, said_at: Timestamp) -> (MemoryKind, Option<Topic>) {
         trust: Trust::Client,
     });
 
-    // A sentence among others must not decide what takes the place of them all.
+    // One sentence among several must not decide which memory the whole text replaces.
     match found.as_slice() {
         [only] if only.start == 0 && only.end + 1 >= text.chars().count() => {
             (only.kind, only.topic.clone())
@@ -62,6 +64,7 @@ mod tests {
             statement.topic.map(|topic| (topic.subject, topic.value))
         };
         let berlin = Some(("user".to_owned(), "berlin".to_owned()));
+
         for (text, wanted) in [
             ("I live in Berlin.", berlin.clone()),
             ("I live in Berlin", berlin),

@@ -1,4 +1,5 @@
-//! Every attempt by itself, in every wrapping that shows it to be somebody else's.
+//! Tests each injection attempt on its own, in every wrapping that marks it as somebody else's
+//! words.
 
 use domain::{
     ContainerId, DocumentId, DocumentType, MemoryKind, Revision, SearchDocument, Statement,
@@ -14,7 +15,7 @@ fn day(number: i64) -> Timestamp {
     Timestamp::from_millis(number * 86_400_000)
 }
 
-/// What is stated by a text of the user's own, or of somebody else.
+/// Returns the statements of a text in the user's own words or in somebody else's.
 fn stated(text: &str, role: Role, trust: Trust, said: i64) -> Vec<Statement> {
     let passage = Passage {
         text,
@@ -56,7 +57,7 @@ fn told(number: u8, statements: Vec<Statement>) -> Told {
     }
 }
 
-/// The static profile, and the live memories that are the user's own.
+/// Returns the static profile and the live memories that are the user's own.
 fn known(documents: Vec<Told>) -> (Vec<String>, Vec<String>) {
     let mut ledger = Ledger::new(ContainerId::parse("cccccccccccccccccccccc").expect("an id"));
     documents.into_iter().for_each(|told| ledger.tell(told));
@@ -72,7 +73,7 @@ fn known(documents: Vec<Told>) -> (Vec<String>, Vec<String>) {
 
 #[test]
 fn no_attempt_by_itself_instructs_lasts_or_replaces() {
-    /// Puts an attempt into words that are recognizably somebody else's.
+    /// Wraps an attempt in words that are recognizably somebody else's.
     type Wrap = fn(&str) -> String;
     let wrappings: [(&str, Wrap); 9] = [
         ("mail", |text| {

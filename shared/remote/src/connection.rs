@@ -1,4 +1,4 @@
-//! One request over one connection of HTTP/1.1, and reading its answer within a limit.
+//! Sends one request over one HTTP/1.1 connection and reads the answer within a limit.
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -13,14 +13,15 @@ use url::Host;
 
 use crate::tls::Tls;
 
-/// Bounds the head of an answer; the library bounds the number of its fields at 100.
+/// The largest head of an answer in bytes. The library itself limits the number of header fields to
+/// 100.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
 
 /// A connection, plain or secure.
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-/// Secures the connection where the scheme demands it.
+/// Starts TLS on the connection if `secure` is set.
 pub(crate) async fn open(
     tcp: TcpStream,
     secure: bool,
@@ -34,13 +35,13 @@ pub(crate) async fn open(
     })
 }
 
-/// An answer whose body is still to be read. The connection ends with it.
+/// An answer whose body has not been read yet. Dropping it closes the connection.
 pub(crate) struct Answer {
     pub(crate) response: Response<Incoming>,
     _driver: JoinSet<()>,
 }
 
-/// Why a body could not be read.
+/// The reason why a body could not be read.
 pub(crate) enum BodyError {
     TooLarge,
     BrokeOff,
@@ -59,7 +60,7 @@ where
         .await?;
     let mut driver = JoinSet::new();
     driver.spawn(async move {
-        // A fault of the connection also ends the request or its body, and is reported there.
+        // A failure of the connection also ends the request or its body, and is reported there.
         let _ = connection.await;
     });
 
@@ -70,7 +71,7 @@ where
 }
 
 impl Answer {
-    /// Reads the body, at most `limit` bytes.
+    /// Reads the body of at most `limit` bytes.
     pub(crate) async fn read(mut self, limit: usize) -> Result<Bytes, BodyError> {
         let announced = self.response.body().size_hint().lower();
         if usize::try_from(announced).map_or(true, |announced| announced > limit) {

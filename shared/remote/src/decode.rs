@@ -1,4 +1,4 @@
-//! Undoes the compression of a body within limits, so that a small body cannot fill the memory.
+//! Decompresses a body within limits, so that a small body cannot fill the memory.
 
 use std::io::Read;
 
@@ -6,7 +6,7 @@ use brotli_decompressor::Decompressor;
 use bytes::Bytes;
 use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 
-/// What the fetcher offers to undo.
+/// The content codings that the fetcher accepts.
 pub(crate) const ACCEPTED: &str = "gzip, br, deflate";
 
 const BROTLI_BUFFER: usize = 16 * 1024;
@@ -24,14 +24,18 @@ pub(crate) fn decode(encoding: &str, received: Bytes, limit: usize) -> Result<By
     if received.is_empty() || matches!(encoding.as_str(), "" | "identity") {
         return Ok(received);
     }
+
     let first = received[0];
     let body = &*received;
+
     match encoding.as_str() {
         "gzip" | "x-gzip" => read(MultiGzDecoder::new(body), limit),
-        // The standard means zlib, some servers send the bare stream; a zlib header starts with the method 8.
+        // The standard means zlib, but some servers send the bare deflate stream. A zlib header
+        // starts with method 8.
         "deflate" if first & 0x0f == 8 => read(ZlibDecoder::new(body), limit),
         "deflate" => read(DeflateDecoder::new(body), limit),
-        // Only the extension for large windows starts like this. It may demand a gigabyte before the first byte.
+        // Only the extension for large windows starts like this. It may demand a gigabyte before
+        // the first byte.
         "br" if first & 0x7f == 0x11 => Err(DecodeError::Damaged),
         "br" => read(Decompressor::new(body, BROTLI_BUFFER), limit),
         _ => Err(DecodeError::NotOffered),

@@ -1,4 +1,4 @@
-//! Fetches one public web page: guard, connection, redirects, retries, limits.
+//! Fetches one public web page: address checks, connection, redirects, retries and limits.
 
 use std::time::Duration;
 
@@ -21,28 +21,29 @@ const ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 const MEDIA_TYPES: &str =
     "text/html, application/xhtml+xml, text/markdown, application/pdf, text/plain;q=0.9, */*;q=0.1";
 
-/// A page that was answered with success.
+/// A page that was answered with a success status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// The content, decompressed.
+    /// The decompressed content.
     pub bytes: Bytes,
-    /// The whole `Content-Type` as the server gave it.
+    /// The complete `Content-Type` that the server sent.
     pub media_type: Option<String>,
     /// The address that answered, after redirects.
     pub url: String,
-    /// All values of `X-Robots-Tag`, which says of any kind of file what `<meta name="robots">` says of a page.
+    /// All values of `X-Robots-Tag`, which for any kind of file means the same as `<meta
+    /// name="robots">` in a page.
     pub robots_tag: String,
 }
 
-/// Why there is no page.
+/// The reason why a page could not be fetched.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct FetchError {
-    /// What kind of failure it is.
+    /// The kind of failure.
     pub kind: FetchErrorKind,
-    /// One sentence for the person who gave the address, without content and without internal addresses.
+    /// One sentence for the person who gave the address, without content or internal addresses.
     pub message: String,
-    /// The status, where the page answered and that was the failure.
+    /// The status of the answer, if the status is the failure.
     pub status: Option<u16>,
 }
 
@@ -51,17 +52,17 @@ pub struct FetchError {
 pub enum FetchErrorKind {
     /// The address, or one that it redirects to, may not be fetched.
     Blocked,
-    /// The page did not answer, or not with success, after the retries that make sense.
+    /// The page did not answer with success, even after the retries that make sense.
     Failed,
-    /// The page has more bytes than are taken.
+    /// The page is larger than the limit.
     TooLarge,
 }
 
-/// How much a page may cost.
+/// The limits of fetching one page.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     pub(crate) total: Duration,
-    /// From looking up the name to the head of the answer.
+    /// The time from looking up the name to the head of the answer.
     pub(crate) first_byte: Duration,
     pub(crate) pause: Duration,
     pub(crate) retries: usize,
@@ -69,7 +70,8 @@ pub(crate) struct Limits {
     pub(crate) received: usize,
     pub(crate) decoded: usize,
     pub(crate) ratio: usize,
-    /// Below this size the ratio says nothing: a short page of repetitions compresses better than a bomb.
+    /// The decompressed size in bytes below which the compression ratio is not checked: a short
+    /// page of repetitions compresses better than a bomb.
     pub(crate) ratio_from: usize,
 }
 
@@ -96,7 +98,7 @@ impl Limits {
     }
 }
 
-/// Fetches public web pages. Cheap to clone.
+/// A client that fetches public web pages. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Fetcher {
     network: Network,
@@ -109,7 +111,7 @@ enum Visit {
 }
 
 struct Failure {
-    /// Whether the same request may succeed a moment later.
+    /// Set if the same request may succeed a moment later.
     passes: bool,
     error: FetchError,
 }
@@ -123,7 +125,7 @@ impl Fetcher {
         }
     }
 
-    /// Sets the pause before a failed request is repeated. It is half a second by default.
+    /// Sets the pause before a failed request is repeated. The default is half a second.
     #[must_use]
     pub fn retry_pause(mut self, pause: Duration) -> Self {
         self.limits.pause = pause;
@@ -138,8 +140,8 @@ impl Fetcher {
         }
     }
 
-    /// Fetches the page at `url` without a proxy, cookies or credentials. It follows up to 5 redirects and repeats
-    /// passing failures twice, within 30 seconds in all.
+    /// Fetches the page at `url` without a proxy, cookies or credentials. Follows up to 5 redirects
+    /// and repeats temporary failures twice, within 30 seconds in total.
     pub async fn fetch(&self, url: &str) -> Result<Page, FetchError> {
         let late = |_| Err(failed("The page did not answer in time."));
         timeout(self.limits.total, self.follow(url))
@@ -201,14 +203,13 @@ impl Fetcher {
         self.page(url, answer).await.map(Visit::Page)
     }
 
-    /// Looks the name up once, and connects to nothing but the addresses that were vetted.
+    /// Looks the name up once, and connects only to the addresses that passed the check.
     async fn request(&self, url: &Url, target: &Target) -> Result<Answer, Failure> {
         let addresses = match &target.host {
             Host::Ipv4(address) => vec![(*address).into()],
             Host::Ipv6(address) => vec![(*address).into()],
             Host::Domain(name) => self.network.resolve(name).await.unwrap_or_default(),
         };
-
         if addresses.is_empty() {
             return Err(passing("The name of the page's server was not found."));
         }
@@ -286,7 +287,7 @@ fn request(url: &Url, target: &Target) -> http::Result<Request<Empty<Bytes>>> {
         .body(Empty::new())
 }
 
-/// Returns where the page says it is now.
+/// Returns the address to which the page redirects, if it does.
 fn redirect(url: &Url, status: StatusCode, headers: &HeaderMap) -> Result<Option<Url>, Failure> {
     let (true, Some(location)) = (
         matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308),
@@ -301,8 +302,8 @@ fn redirect(url: &Url, status: StatusCode, headers: &HeaderMap) -> Result<Option
         .ok_or_else(|| blocked(Refusal::NotAnAddress).into())
 }
 
-/// All values of a header. Several encodings become a list that [`decode`] refuses: nobody compresses a page twice with
-/// good intent.
+/// Joins all values of a header. Several encodings become a list that [`decode`] refuses, because
+/// nobody compresses a page twice with good intent.
 fn joined(headers: &HeaderMap, name: &HeaderName) -> String {
     let values: Vec<_> = headers
         .get_all(name)

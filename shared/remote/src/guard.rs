@@ -1,5 +1,6 @@
-//! The guard: which addresses may be fetched. Deny by default, decided on the parsed host and on every address that
-//! its name has, so that no spelling and no resolver leads into a network of ours.
+//! Decides which addresses may be fetched. The default is to deny. The decision is made on the
+//! parsed host and on every address of its name, so that no spelling and no resolver leads into an
+//! internal network.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -7,7 +8,7 @@ use url::{Host, Url};
 
 use crate::page_url::has_usable_host;
 
-/// Why an address is not fetched, as a sentence for the person who gave it.
+/// The reason why an address is not fetched, as a sentence for the person who gave it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refusal {
     #[error("This is not a web address.")]
@@ -25,13 +26,13 @@ pub(crate) enum Refusal {
 /// A URL that passed every check that needs no resolver.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Target {
-    /// A literal address, or a name without a dot at its end. The address is not vetted yet.
+    /// A literal address, or a name without a trailing dot. The address has not been vetted yet.
     pub(crate) host: Host<String>,
     pub(crate) port: u16,
     pub(crate) secure: bool,
 }
 
-/// Addresses that may be dialed. Only [`vet`] makes one.
+/// Addresses that may be dialed. Only [`vet`] creates them.
 #[derive(Debug)]
 pub(crate) struct Vetted(Vec<SocketAddr>);
 
@@ -41,7 +42,7 @@ impl Vetted {
     }
 }
 
-/// Checks what a URL says by itself.
+/// Checks a URL without resolving its name.
 pub(crate) fn check(url: &Url) -> Result<Target, Refusal> {
     let secure = match url.scheme() {
         "http" => false,
@@ -70,8 +71,9 @@ pub(crate) fn check(url: &Url) -> Result<Target, Refusal> {
     Ok(Target { host, port, secure })
 }
 
-/// Why an address could never be fetched, as a sentence for the person who gave it; `None` when that depends on what its
-/// name leads to. Says nothing that a fetch would not say later.
+/// Returns the reason why an address can never be fetched, as a sentence for the person who gave
+/// it. Returns `None` if that depends on the addresses of its name. It reveals nothing that a fetch
+/// would not report later.
 pub fn refusal(url: &Url) -> Option<String> {
     let check = || {
         let target = check(url)?;
@@ -84,7 +86,8 @@ pub fn refusal(url: &Url) -> Option<String> {
     check().err().map(|refusal: Refusal| refusal.to_string())
 }
 
-/// Names that belong to a machine or to its network, whatever a resolver says about them.
+/// The zones whose names belong to a machine or to its network, whatever a resolver says about
+/// them.
 const PRIVATE_ZONES: [&str; 11] = [
     "corp",
     "home",
@@ -111,7 +114,8 @@ fn public_name(name: &str) -> Result<&str, Refusal> {
     Ok(name)
 }
 
-/// Lets a name pass only with all of its addresses: one private answer among public ones is an attack or a mistake.
+/// Checks all addresses of a name. One private address among public ones is an attack or a mistake,
+/// so the whole name is refused.
 pub(crate) fn vet(addresses: &[IpAddr], port: u16) -> Result<Vetted, Refusal> {
     if !addresses.iter().copied().all(is_public) {
         return Err(Refusal::NotPublic);
@@ -138,7 +142,7 @@ fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// IANA's registry of special addresses, but for what is globally reachable unicast.
+/// IANA's registry of special-purpose addresses, except for globally reachable unicast.
 const NOT_PUBLIC_V4: [(Ipv4Addr, u32); 16] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8),        // this network
     (Ipv4Addr::new(10, 0, 0, 0), 8),       // private
@@ -158,7 +162,8 @@ const NOT_PUBLIC_V4: [(Ipv4Addr, u32); 16] = [
     (Ipv4Addr::new(240, 0, 0, 0), 4),      // reserved, broadcast
 ];
 
-/// Everything else of IPv6 is special: loopback, mapped and compatible IPv4, NAT64, unique local, link-local, multicast.
+/// The only public range of IPv6. All others are special: loopback, mapped and compatible IPv4,
+/// NAT64, unique local, link-local, multicast.
 const GLOBAL_UNICAST_V6: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
 const NOT_PUBLIC_V6: [(Ipv6Addr, u32); 4] = [

@@ -1,8 +1,9 @@
-//! Outside HTTP: [`Fetcher`] reads public web pages and never reaches anything else, [`Models`] asks the operator's
-//! model endpoint.
+//! HTTP to other servers: [`Fetcher`] reads public web pages and never reaches anything else, and
+//! [`Models`] calls the operator's model endpoint.
 //!
-//! Every request gets a connection of its own, because the guard vets addresses rather than names: a pool, a proxy or
-//! a client that looks names up itself would get between the check and the dialing.
+//! Every request uses a connection of its own, because the guard vets addresses rather than names.
+//! A pool, a proxy or a client that resolves names itself would come between the check and the
+//! connection.
 
 pub mod page_url;
 

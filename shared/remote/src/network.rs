@@ -1,4 +1,4 @@
-//! The last step of a fetch: looking up a name, and dialing addresses that the guard has vetted.
+//! The last step of a fetch: resolves names, and dials addresses that the guard has vetted.
 
 use std::fmt;
 use std::io::{Error, ErrorKind, Result};
@@ -12,13 +12,13 @@ use tokio::time::timeout;
 use crate::guard::Vetted;
 use crate::tls::Tls;
 
-/// One address of several must not use up the time of the others.
+/// The longest time to dial one address, so that it cannot use up the time of the others.
 const DIAL_LIMIT: Duration = Duration::from_secs(3);
 
 type Resolve = dyn Fn(&str) -> Vec<IpAddr> + Send + Sync;
 type Dial = dyn Fn(IpAddr, u16) -> Option<SocketAddr> + Send + Sync;
 
-/// What resolves names and dials. Cheap to clone.
+/// A network that resolves names and dials addresses. Cheap to clone.
 #[derive(Clone)]
 pub struct Network {
     kind: Arc<Kind>,
@@ -34,7 +34,7 @@ enum Kind {
 }
 
 impl Network {
-    /// Returns the real one: the system's resolver, and connections without a proxy.
+    /// Returns the real network: the system's resolver, and connections without a proxy.
     pub fn public() -> Self {
         Self {
             kind: Arc::new(Kind::Public),
@@ -42,9 +42,9 @@ impl Network {
         }
     }
 
-    /// Returns a network for tests. `resolve` answers every look-up, with no address for a name that is unknown;
-    /// `dial` says which address is really dialed in place of a public one, or none to refuse the connection. The guard
-    /// runs in full before that.
+    /// Returns a network for tests. `resolve` answers every look-up, with no addresses for an
+    /// unknown name. `dial` returns the address to dial in place of a public one, or `None` to
+    /// refuse the connection. The guard checks every address in full before that.
     pub fn simulated(
         resolve: impl Fn(&str) -> Vec<IpAddr> + Send + Sync + 'static,
         dial: impl Fn(IpAddr, u16) -> Option<SocketAddr> + Send + Sync + 'static,
@@ -64,7 +64,7 @@ impl Network {
         Self { tls, ..self }
     }
 
-    /// Looks a name up, once.
+    /// Resolves a name, in one look-up.
     pub(crate) async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>> {
         match &*self.kind {
             Kind::Public => Ok(lookup_host((name, 0))

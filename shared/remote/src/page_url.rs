@@ -1,12 +1,14 @@
-//! Tells a web address from a text. Pure, so that whoever takes content in need not link an HTTP client.
+//! Distinguishes web addresses from text. It does no I/O, so crates that accept content need not
+//! link an HTTP client.
 
 use url::{Host, Url};
 
-/// What common clients and servers take as an address.
+/// The longest address that common clients and servers accept.
 const MAX_CHARACTERS: usize = 2048;
 
-/// Returns the address when the whole content of a document, but for white space around it, is one absolute http or
-/// https URL. Whether the page may be fetched is another question: the fetcher answers it.
+/// Returns the address if the content of a document, apart from surrounding white space, is exactly
+/// one absolute http or https URL. It does not decide whether the page may be fetched; the fetcher
+/// does.
 pub fn parse_page_url(text: &str) -> Option<Url> {
     let text = text.trim();
     let scheme_end = text.find("://").filter(|end| *end <= "https".len())?;
@@ -15,7 +17,7 @@ pub fn parse_page_url(text: &str) -> Option<Url> {
         return None;
     }
 
-    // A URL parser would drop tabs and line breaks and join what stands around them.
+    // A URL parser would drop tabs and line breaks and join the text around them.
     if text.chars().nth(MAX_CHARACTERS).is_some()
         || text.contains(|c: char| c.is_whitespace() || c.is_control())
     {
@@ -25,7 +27,8 @@ pub fn parse_page_url(text: &str) -> Option<Url> {
     Url::parse(text).ok().filter(has_usable_host)
 }
 
-/// The parser accepts names such as `example.com,and` that no resolver knows: those are prose.
+/// Checks whether a resolver could know the host. The URL parser also accepts names such as
+/// `example.com,and`, which are prose.
 pub(crate) fn has_usable_host(url: &Url) -> bool {
     match url.host() {
         None => false,

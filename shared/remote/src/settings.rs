@@ -1,4 +1,4 @@
-//! What the operator says about the model endpoint.
+//! The operator's settings of the model endpoint.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ pub(crate) const VISION_MODEL: &str = "RECOLLECT_VISION_MODEL";
 pub(crate) const TRANSCRIPTION_MODEL: &str = "RECOLLECT_TRANSCRIPTION_MODEL";
 pub(crate) const MEMORY_MODEL: &str = "RECOLLECT_MEMORY_MODEL";
 
-/// A text that is never shown.
+/// A string that is never shown.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -30,23 +30,24 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// An endpoint that speaks OpenAI's protocol, and the models to ask there.
+/// An endpoint that speaks OpenAI's protocol, and the models to use there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModelSettings {
-    /// The base of the endpoint, as in `https://api.openai.com/v1` or `http://127.0.0.1:11434/v1`.
+    /// The base URL of the endpoint, as in `https://api.openai.com/v1` or
+    /// `http://127.0.0.1:11434/v1`.
     pub url: Option<String>,
-    /// Sent as a bearer token. Endpoints on the own machine often need none.
+    /// The key, sent as a bearer token. Endpoints on the same machine often need none.
     pub key: Option<Secret>,
-    /// Describes images.
+    /// The model that describes images.
     pub vision_model: Option<String>,
-    /// Transcribes audio and video.
+    /// The model that transcribes audio and video.
     pub transcription_model: Option<String>,
-    /// Proposes memories. Without it only the built-in extractor finds them.
+    /// The model that proposes memories. Without it, only the built-in extractor finds them.
     pub memory_model: Option<String>,
 }
 
 impl ModelSettings {
-    /// Reads the settings from variables of the environment; an empty one counts as absent.
+    /// Reads the settings from environment variables. An empty variable counts as absent.
     pub fn from_environment(lookup: impl Fn(&str) -> Option<String>) -> Self {
         let value = |name| {
             lookup(name)

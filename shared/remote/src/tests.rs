@@ -1,4 +1,4 @@
-//! The whole client against servers on loopback that claim to live on public addresses.
+//! Tests of the whole client, against loopback servers that claim to have public addresses.
 
 mod blocked;
 mod chat;

@@ -1,4 +1,5 @@
-//! TLS by rustls with ring and the certificate authorities of the system, read when the first secure connection is made.
+//! TLS by rustls with ring and the system's certificate authorities, which are read for the first
+//! secure connection.
 
 use std::io::{Error, ErrorKind, Result};
 use std::net::IpAddr;
@@ -12,12 +13,12 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use url::Host;
 
-/// The trust of one client. Cheap to clone.
+/// The certificate authorities that one client trusts. Cheap to clone.
 #[derive(Clone, Default)]
 pub(crate) struct Tls(Arc<OnceCell<TlsConnector>>);
 
 impl Tls {
-    /// Trusts nothing but `roots`.
+    /// Returns a configuration that trusts only `roots`.
     #[cfg(test)]
     pub(crate) fn trusting(roots: RootCertStore) -> Self {
         Self(Arc::new(OnceCell::new_with(Some(
@@ -25,7 +26,7 @@ impl Tls {
         ))))
     }
 
-    /// Secures a connection; the other side must prove that it is `host`.
+    /// Starts TLS on a connection. The other side has to prove that it is `host`.
     pub(crate) async fn secure(
         &self,
         host: &Host<String>,
@@ -42,12 +43,12 @@ impl Tls {
                 .await
                 .map_err(Error::other)?
         });
-
         connector.await?.connect(name, stream).await
     }
 }
 
-/// Authorities that this version of rustls cannot read are left out, as browsers do.
+/// Returns the certificate authorities of the system. Those that this version of rustls cannot read
+/// are left out, as browsers do.
 fn system_roots() -> Result<RootCertStore> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);

@@ -1,7 +1,9 @@
-//! Latency, memory and build rate on synthetic chunks: `cargo run --release -p retrieval --example latency -- [sizes…]`.
+//! Measures latency, memory and build rate on synthetic chunks: `cargo run --release -p retrieval
+//! --example latency -- [sizes…]`.
 //!
-//! Words are drawn from the embedder's vocabulary by Zipf's law, a few topical words per document; a question takes
-//! words of one chunk and some of its own. Single thread, wall time.
+//! Words are drawn from the embedder's vocabulary by Zipf's law, with a few topical words per
+//! document. A question takes words of one chunk and some of its own. Times are wall time of a
+//! single thread.
 
 #![expect(clippy::print_stdout, reason = "a report is this program's purpose")]
 
@@ -18,7 +20,7 @@ const CHUNKS_PER_DOCUMENT: usize = 10;
 const WORDS_PER_CHUNK: usize = 60;
 const QUESTIONS: usize = 300;
 
-/// Repeatable numbers (xorshift).
+/// A generator of reproducible numbers (xorshift).
 struct Numbers(u64);
 
 impl Numbers {
@@ -33,7 +35,7 @@ impl Numbers {
         (self.unit() * bound as f64) as usize % bound
     }
 
-    /// A rank with probability about 1 / (rank + 3).
+    /// Returns a rank with a probability of about 1 / (rank + 3).
     fn zipf(&mut self, bound: usize) -> usize {
         let high = (bound as f64 + 3.0).ln();
         let low = 3f64.ln();
@@ -53,7 +55,7 @@ fn chunk(numbers: &mut Numbers, words: &[&str], topic: &[usize]) -> String {
         let word = if numbers.below(4) == 0 {
             words[topic[numbers.below(topic.len())]].to_owned()
         } else if numbers.below(40) == 0 {
-            format!("ORD-{}", numbers.below(1_000_000)) // the long tail of names and numbers
+            format!("ORD-{}", numbers.below(1_000_000)) // The long tail of names and numbers.
         } else {
             words[numbers.zipf(words.len())].to_owned()
         };
@@ -86,7 +88,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// What a write costs while a reader holds a snapshot of a tail of a thousand chunks.
+/// Measures a write while a reader holds a snapshot of a tail of a thousand chunks.
 fn tail() {
     let (mut numbers, words) = (Numbers(7), words());
     let mut index = ContainerIndex::new();
@@ -118,7 +120,8 @@ fn tail() {
     );
 }
 
-/// A builder with `size` chunks, questions about some of them, and the time that embedding took.
+/// Returns a builder with `size` chunks, questions about some of them, and the time that embedding
+/// took.
 fn documents(size: usize) -> (SegmentBuilder, Vec<String>, Duration) {
     let (mut numbers, words) = (Numbers(42), words());
     let mut builder = SegmentBuilder::new();

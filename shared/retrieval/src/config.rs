@@ -1,9 +1,10 @@
-//! Every number that ranking depends on, in one place.
+//! The parameters of ranking, all in one place.
 
-/// Parameters of [`crate::search`].
+/// The parameters of [`crate::search`].
 ///
-/// Measured by `examples/locomo` on the development half of LoCoMo (5 conversations, 760 questions of categories 1 to 4
-/// with evidence; a session is a document, a chunk is 5 turns without overlap, date and speakers are headings):
+/// They were measured by `examples/locomo` on the development half of LoCoMo: 5 conversations, and
+/// 760 questions of categories 1 to 4 with evidence. A session is a document, a chunk is 5 turns
+/// without overlap, and date and speakers are headings.
 ///
 /// | setting | turn R@10 | tokens of 10 chunks | session R@10 | sessions in 10 chunks |
 /// |---|---|---|---|---|
@@ -13,43 +14,48 @@
 /// | no context, words only | .840 | 1,789 | .936 | .918 |
 /// | no context, vectors only | .663 | 1,625 | .838 | .801 |
 ///
-/// Chosen from a wide plateau (.86 to .876), not the peak: settings tuned on either half lie within .01 of the defaults
-/// on the other half. With chunks of this size k1 and b hardly matter (b .4: .864). Windows of 3, 4, 6
-/// and 8 turns gave .845, .852, .882 and .897 with 1,120, 1,470, 2,150 and 2,770 tokens. Overlap did not help: with
-/// 5 turns .870 (one shared turn) and .853 (two) at the same tokens, and fewer sessions among the ten chunks.
+/// The defaults were chosen from a wide plateau (.86 to .876) instead of its peak: settings tuned
+/// on either half lie within .01 of the defaults on the other half. With chunks of this size, k1
+/// and b have little effect (b .4: .864). Windows of 3, 4, 6 and 8 turns gave .845, .852, .882 and
+/// .897 with 1,120, 1,470, 2,150 and 2,770 tokens. Overlap did not help: with 5 turns it gave .870
+/// (one shared turn) and .853 (two) with the same number of tokens, and fewer sessions among the
+/// ten chunks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Config {
-    /// BM25: how fast repetitions of a term saturate.
+    /// BM25: the saturation of repeated terms.
     pub k1: f32,
-    /// BM25: how much a chunk's length counts.
+    /// BM25: the influence of a chunk's length.
     pub b: f32,
-    /// Share of BM25, divided by the best BM25 of the query, in a chunk's own score; the cosine has the rest.
+    /// The share of BM25 in a chunk's own score; the cosine has the rest. BM25 is first divided by
+    /// the best BM25 of the query.
     pub lexical_weight: f32,
-    /// Weight of the neighbours' own scores.
+    /// The weight of the neighbours' own scores.
     pub neighbour_weight: f32,
-    /// How many chunks before and after are neighbours.
+    /// The number of chunks before and after that are neighbours.
     pub neighbour_reach: u32,
-    /// Weight of the document's score: the mean of its best chunks' own scores.
+    /// The weight of the document's score, which is the mean of its best chunks' own scores.
     pub document_weight: f32,
-    /// How many of a document's best chunks make up its score.
+    /// The number of a document's best chunks that make up its score.
     pub document_best: usize,
-    /// Weight of a document's BM25, taken as one long text by the best contribution of each term.
+    /// The weight of a document's BM25 as one long text, computed from the best contribution of
+    /// each term.
     pub coverage_weight: f32,
-    /// Added to the own score of a chunk that holds a whole identifier of the query.
+    /// The bonus on the own score of a chunk with a whole identifier of the query.
     pub identifier_bonus: f32,
-    /// Chunks taken over from the lexical ranking for the full score.
+    /// The number of chunks from the lexical ranking that are scored in full.
     pub lexical_candidates: usize,
-    /// Chunks taken over from the vector ranking.
+    /// The number of chunks from the vector ranking that are scored in full.
     pub vector_candidates: usize,
-    /// Best documents of which every chunk is scored in full.
+    /// The number of best documents of which every chunk is scored in full.
     pub expanded_documents: usize,
-    /// Documents of more chunks are not scored whole: only around their candidates.
+    /// The most chunks of a document that is scored whole. Larger documents are scored around their
+    /// candidates only.
     pub expanded_chunks: u32,
-    /// Parts with at least this many chunks are scanned by sign bits first.
+    /// The number of chunks from which a part is first scanned by sign bits.
     pub prefilter_from: usize,
-    /// Rows that the sign bits leave for the exact cosine.
+    /// The number of rows that the sign bits leave for the exact cosine.
     pub prefilter_keep: usize,
-    /// How scores become a similarity.
+    /// The calibration of scores to a similarity.
     pub calibration: Calibration,
 }
 
@@ -76,24 +82,27 @@ impl Default for Config {
     }
 }
 
-/// A logistic function of what is known of a query's best hits, and how the other hits relate to them.
+/// A logistic function of the features of a query's best hits, and the relation of the other hits
+/// to the best.
 ///
-/// Fitted by `examples/locomo … fit`; share of queries with a hit of at least 0.6 under the defaults: LoCoMo questions
-/// in their own conversation .958, the same with one to five chunks as the whole container .942, questions about a few
-/// short notes .917; without an answer in the container: gibberish 0, unrelated questions .017, questions about other
-/// notes .011, questions of other conversations .31 (.56 when their names are replaced by this conversation's: small
-/// talk about the same subjects, which term overlap and cosine cannot tell apart).
+/// It was fitted by `examples/locomo … fit`. The share of queries with a hit of at least 0.6 under
+/// the defaults is .958 for LoCoMo questions in their own conversation, .942 for the same with one
+/// to five chunks as the whole container, and .917 for questions about a few short notes. Without
+/// an answer in the container it is 0 for gibberish, .017 for unrelated questions, .011 for
+/// questions about other notes and .31 for questions of other conversations. The last rises to .56
+/// when their names are replaced by this conversation's, because term overlap and cosine cannot
+/// tell small talk about the same subjects apart.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Calibration {
-    /// Constant term.
+    /// The constant term.
     pub bias: f32,
-    /// Per unit of [`crate::Features::tight`]: how much of the query one chunk holds.
+    /// The weight of [`crate::Features::tight`], the share of the query in one chunk.
     pub coverage: f32,
-    /// Per unit of the best cosine.
+    /// The weight of the best cosine.
     pub cosine: f32,
-    /// Probability at which a query counts as answered; it becomes a similarity of 0.6.
+    /// The probability from which a query counts as answered. It is mapped to a similarity of 0.6.
     pub accept: f32,
-    /// A hit with this share of the best score still has 0.6 when the query counts as answered.
+    /// The share of the best score from which a hit still has 0.6, if the query counts as answered.
     pub floor: f32,
 }
 

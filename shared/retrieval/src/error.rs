@@ -1,15 +1,15 @@
-//! What can go wrong: only stored bytes can be wrong, every query is answerable.
+//! The errors of the engine. Only stored bytes can cause them; a query by itself never fails.
 
-/// Why a segment could not be read or written.
+/// The reason why a segment could not be read or written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The bytes are not a segment, are cut off, or fail a checksum; the text names the part.
+    /// The bytes are not a segment, are truncated, or fail a checksum. The text names the part.
     #[error("segment is corrupt: {0}")]
     Corrupt(&'static str),
-    /// The segment was written by a newer program.
+    /// The segment was written by a newer version of the program.
     #[error("segment format {0} is not known to this version")]
     Version(u32),
-    /// The set of documents does not fit one segment (4 GiB per section, 2^31 chunks).
+    /// The documents do not fit into one segment (4 GiB per section, 2^31 chunks).
     #[error("too much for one segment: {0}")]
     TooLarge(&'static str),
 }

@@ -1,8 +1,9 @@
-//! The inner loops, compiled for AVX2 too and chosen at run time (`pulp`); other targets use their baseline.
+//! The inner loops. They are also compiled for AVX2, which is chosen at run time (`pulp`); other
+//! targets use their baseline.
 
 use crate::vector::{DIMENSIONS, Vector};
 
-/// Bytes of one row of sign bits.
+/// The number of bytes in a row of sign bits.
 pub(crate) const SIGN_BYTES: usize = DIMENSIONS / 8;
 
 #[inline(always)]
@@ -14,7 +15,8 @@ fn dot(a: &[i8; DIMENSIONS], b: &[i8; DIMENSIONS]) -> i32 {
     sum
 }
 
-/// Writes the cosine of `query` with each row of `rows` to `out`; `inverse_norms` belongs to the rows.
+/// Writes the cosine of `query` with each row of `rows` to `out`. `inverse_norms` are those of the
+/// rows.
 pub(crate) fn cosines(query: &Vector, rows: &[i8], inverse_norms: &[f32], out: &mut [f32]) {
     let scale = query.inverse_norm();
     let (rows, _) = rows.as_chunks::<DIMENSIONS>();
@@ -25,7 +27,8 @@ pub(crate) fn cosines(query: &Vector, rows: &[i8], inverse_norms: &[f32], out: &
     });
 }
 
-/// Writes the number of differing signs between `query` and each row of `rows` to `out`, at most 255.
+/// Writes the number of different signs between `query` and each row of `rows` to `out`, at most
+/// 255.
 pub(crate) fn sign_distances(query: &Vector, rows: &[u8], out: &mut [u8]) {
     let words = |bytes: &[u8; SIGN_BYTES]| -> [u64; 4] {
         let (words, _) = bytes.as_chunks::<8>();

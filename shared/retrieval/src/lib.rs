@@ -1,10 +1,13 @@
-//! The recall engine: text analysis, the built-in embedding, lexical and vector index segments, fusion.
+//! The search engine: text analysis, the built-in embedding, lexical and vector index segments, and
+//! fusion of both rankings.
 //!
-//! Pure: no I/O, no clock, no async. A caller turns documents into [`Document`]s with chunk vectors, keeps them in a
-//! [`ContainerIndex`] (immutable [`Segment`]s plus a small mutable tail) and asks [`search`].
+//! The crate is pure: it does no I/O, reads no clock and has no async code. A caller turns
+//! documents into [`Document`]s with chunk vectors, keeps them in a [`ContainerIndex`] (immutable
+//! [`Segment`]s and a small mutable tail) and calls [`search`].
 //!
-//! Ranking never depends on how documents are laid out: statistics count living chunks over all parts of a request,
-//! ties are broken by document id and position, so a compaction changes no answer.
+//! Ranking never depends on how documents are laid out. Statistics count the live chunks of all
+//! parts of a request, and ties are broken by document id and position, so a compaction does not
+//! change any result.
 
 pub mod analysis;
 mod config;

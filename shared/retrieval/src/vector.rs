@@ -1,14 +1,16 @@
 //! Quantized text vectors.
 
-/// Dimensions of a [`Vector`].
+/// The number of dimensions of a [`Vector`].
 pub const DIMENSIONS: usize = 256;
 
-/// A direction in 256 dimensions as int8: the unit vector scaled so that its largest component is ±127.
+/// A direction in 256 dimensions as int8: the unit vector, scaled so that its largest component is
+/// ±127.
 ///
-/// The cosine of two vectors is `dot(a, b) / (norm(a) * norm(b))` with norms taken of the integers, so the scale of a
-/// vector carries no meaning and need not be stored. Scaling by the largest component instead of by 127 keeps about
-/// two bits more of each component (components of a unit vector are near 1/16). The zero vector (empty or unknown
-/// text) has cosine 0 with everything.
+/// The cosine of two vectors is `dot(a, b) / (norm(a) * norm(b))`, with norms of the integers, so
+/// the scale of a vector has no meaning and does not have to be stored. Scaling by the largest
+/// component instead of by 127 keeps about two bits more of each component, because components of a
+/// unit vector are near 1/16. The zero vector (of an empty or unknown text) has cosine 0 with every
+/// vector.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Vector(pub [i8; DIMENSIONS]);
 
@@ -25,11 +27,14 @@ impl Default for Vector {
 }
 
 impl Vector {
-    /// The vector of a text without meaning.
+    /// The vector of a text without known words.
     pub const ZERO: Self = Self([0; DIMENSIONS]);
 
-    /// Quantizes `values`. Shorter input is padded with zeros; longer input (a model of more dimensions) is folded
-    /// to 256 by a count sketch, which keeps cosines in expectation. Values that are not finite count as zero.
+    /// Quantizes `values`.
+    ///
+    /// Shorter input is padded with zeros. Longer input (from a model with more dimensions) is
+    /// folded to 256 dimensions by a count sketch, which preserves the expected cosines. Values
+    /// that are not finite count as zero.
     #[must_use]
     pub fn from_f32(values: &[f32]) -> Self {
         let mut folded = [0f32; DIMENSIONS];
@@ -54,7 +59,7 @@ impl Vector {
         Self(folded.map(|v| (v / largest * 127.0).round() as i8))
     }
 
-    /// The integer dot product.
+    /// Returns the integer dot product.
     #[must_use]
     pub fn dot(&self, other: &Self) -> i32 {
         self.0
@@ -64,7 +69,7 @@ impl Vector {
             .sum()
     }
 
-    /// 1 / Euclidean norm of the integers; 0 for the zero vector.
+    /// Returns 1 / Euclidean norm of the integers; 0 for the zero vector.
     #[must_use]
     pub fn inverse_norm(&self) -> f32 {
         let square = self.dot(self);
@@ -75,13 +80,13 @@ impl Vector {
         }
     }
 
-    /// Cosine similarity, -1..=1; 0 when either vector is zero.
+    /// Returns the cosine similarity, -1..=1; 0 if either vector is zero.
     #[must_use]
     pub fn cosine(&self, other: &Self) -> f32 {
         self.dot(other) as f32 * self.inverse_norm() * other.inverse_norm()
     }
 
-    /// One bit per dimension: set where the component is positive.
+    /// Returns one bit per dimension, set if the component is positive.
     pub(crate) fn signs(&self) -> [u8; DIMENSIONS / 8] {
         let mut bits = [0u8; DIMENSIONS / 8];
         for (index, &value) in self.0.iter().enumerate() {

@@ -1,10 +1,11 @@
-//! The built-in embedder: word pieces as the model was trained with, and vectors that mean something.
+//! Tests of the built-in embedder: the same word pieces as in the model's training, and meaningful
+//! vectors.
 
 use retrieval::{Embedder, StaticEmbedder, Vector};
 
 #[test]
 fn word_pieces_equal_those_of_the_reference_tokenizer() {
-    let path = std::env::var_os("WORDPIECE_GOLDEN"); // a larger file of the same shape may be checked by hand
+    let path = std::env::var_os("WORDPIECE_GOLDEN"); // A larger file of the same shape may be checked by hand.
     let golden = match path {
         Some(path) => std::fs::read_to_string(path).expect("what the test wrote is valid"),
         None => include_str!("data/wordpiece.json").to_owned(),

@@ -1,4 +1,5 @@
-//! The same documents rank the same however they are laid out, and writes act at once.
+//! Tests that the layout of documents does not change their ranking, and that writes take effect at
+//! once.
 
 use std::sync::Arc;
 
@@ -73,7 +74,7 @@ fn document(id: u8, texts: &[String]) -> Document {
     }
 }
 
-/// Segments beside a tail, as a store would keep them.
+/// Segments with a tail, as a store keeps them.
 #[derive(Default)]
 struct Layered {
     segments: Vec<Arc<Segment>>,
@@ -262,6 +263,7 @@ fn an_empty_index_answers_nothing() {
         .hits
         .is_empty()
     );
+
     let file = index.seal_tail().expect("what the test wrote is valid");
     let mut index = ContainerIndex::new();
     index.push_segment(Arc::new(

@@ -1,12 +1,12 @@
-//! A word that stands in one document alone finds it, whatever its letters are.
+//! Tests that a word which occurs in one document only finds it, whatever its letters are.
 
 use std::collections::BTreeMap;
 
 use retrieval::{ChunkInput, ContainerIndex, Document, Embedder, Query, StaticEmbedder, search};
 
-/// How many words, each in a document of its own.
+/// The number of words, each in a document of its own.
 const WORDS: usize = 2_000;
-/// The similarity from which a search shows a hit where the request does not say.
+/// The default threshold of a search request.
 const DEFAULT_THRESHOLD: f32 = 0.6;
 
 const ONSETS: [&str; 20] = [
@@ -18,7 +18,8 @@ const ENDS: [&str; 16] = [
     "", "n", "s", "r", "l", "ng", "sh", "x", "ing", "ed", "ly", "tion", "er", "s", "ness", "heit",
 ];
 
-/// The word with this number, of two or three syllables and an ending that stemmers may cut; the syllables and the whole.
+/// Returns the word with this number, of two or three syllables and an ending that stemmers may
+/// cut: the syllables, and the whole word.
 fn word(number: usize) -> (String, String) {
     let mut state = (number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0xD1B5_4A32_D192_ED03;
     let mut pick = |from: &[&'static str]| {
@@ -37,7 +38,7 @@ fn word(number: usize) -> (String, String) {
     (stem, whole)
 }
 
-/// Sentences that such words stand in, of several lengths and languages.
+/// Returns a sentence with the word; sentences vary in length and language.
 fn sentence(number: usize, word: &str) -> String {
     match number % 5 {
         0 => format!("The {word} was delivered to the warehouse on Tuesday."),
@@ -55,7 +56,7 @@ fn sentence(number: usize, word: &str) -> String {
 
 #[test]
 fn a_rare_word_finds_its_document_at_the_default_threshold() {
-    // Each with syllables of its own: forms of one word would find each other.
+    // Each word has its own syllables, because forms of one word would find each other.
     let words: BTreeMap<String, String> = (0..WORDS).map(word).collect();
     let words: Vec<String> = words.into_values().collect();
     let mut index = ContainerIndex::new();

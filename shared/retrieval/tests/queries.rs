@@ -1,4 +1,4 @@
-//! What a person asks, in their language, of a handful of documents.
+//! Tests of questions that people ask about a handful of documents, in their own language.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -117,6 +117,7 @@ fn accents_and_case_do_not_matter() {
         "Übergrößen im Café",
         "ＦＵＬＬ width",
     ]);
+
     for (question, expected) in [
         ("cancion pinguino", 0),
         ("ubergrossen CAFE", 1),
@@ -149,6 +150,7 @@ fn an_exact_identifier_comes_first() {
         "fn compute_total_price() is slow",
         "compute the total price",
     ]);
+
     for (question, expected) in [
         ("ORD-2024-00017", 1),
         ("what happened to ord-2024-00017?", 1),
@@ -340,6 +342,7 @@ fn odd_input_never_panics() {
         "ก็ ั",
         "a\u{301}\u{301}",
     ]);
+
     for question in [
         "",
         " ",

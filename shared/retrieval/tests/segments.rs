@@ -1,4 +1,4 @@
-//! A segment gives back what was put in, and never anything else.
+//! Tests that a segment returns exactly what was put into it.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The child's side: walls first, then one document.
+//! The child process: confines itself, then reads one document.
 
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
@@ -8,17 +8,17 @@ use content::{Extracted, Failure, Source};
 use crate::Header;
 use crate::walls::confine;
 
-/// The longest header that is believed.
+/// The longest header that is accepted.
 const MAX_HEADER_BYTES: u32 = 64 * 1024;
-/// The stack of the thread that parses: enough for the deepest recursion that real files need.
+/// The stack of the parser thread, large enough for the deepest recursion that real files need.
 const STACK_BYTES: usize = 64 * 1024 * 1024;
 
-/// Extracts the one document that stands on standard input, and writes the JSON result to standard output. Before it reads
-/// anything, it gives up whatever else it could do ([`confine`]).
+/// Extracts the document on standard input, and writes the JSON result to standard output.
 ///
-/// To be called by a binary's `main` before anything else, when its first argument is
-/// [`CHILD_ARGUMENT`](crate::CHILD_ARGUMENT). Returns a failure only if the parent did not speak the protocol
-/// or has gone.
+/// Before it reads anything, it gives up all other capabilities ([`confine`]). A binary's `main`
+/// must call it before anything else, if its first argument is
+/// [`CHILD_ARGUMENT`](crate::CHILD_ARGUMENT). It returns a failure only if the parent did not
+/// follow the protocol or is gone.
 pub fn child_main() -> ExitCode {
     match serve() {
         Ok(()) => ExitCode::SUCCESS,
@@ -34,7 +34,7 @@ fn serve() -> io::Result<()> {
         return Ok(serde_json::to_writer(io::stdout().lock(), &walls)?);
     }
 
-    // Growing while it is read would take twice the memory.
+    // A buffer that grows while it is read would take twice the memory.
     let mut bytes = Vec::with_capacity(header.size);
     input.read_to_end(&mut bytes)?;
     let worker = std::thread::Builder::new()

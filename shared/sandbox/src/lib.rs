@@ -1,9 +1,11 @@
-//! Runs `content::extract` where a crash, a leak or a bomb in a parser cannot take the server down:
-//! in a child process of the same executable, with limits on memory, processor time and wall time.
+//! Runs `content::extract` in a child process of the same executable, with limits on memory,
+//! processor time and wall time, so that a crash, a leak or a bomb in a parser cannot take the
+//! server down.
 //!
-//! The parent writes a header and the bytes to the child's standard input and reads one JSON result from its
-//! standard output. The child sees no environment variables, so no credentials, and dies with the call. It runs at a low
-//! priority, and where the kernel offers it, it can neither open a file nor a connection nor start a program.
+//! The parent writes a header and the bytes to the child's standard input, and reads one JSON
+//! result from its standard output. The child has no environment variables, and therefore no
+//! credentials, and it ends with the call. It runs at a low priority. Where the kernel supports it,
+//! the child cannot open files or connections, or start programs.
 
 mod child;
 mod parent;
@@ -20,24 +22,26 @@ use content::Failure;
 /// The first argument that makes an executable call [`child_main`].
 pub const CHILD_ARGUMENT: &str = "extract-child";
 
-/// Why there is no text.
+/// The reason why no text was extracted.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
-    /// The document cannot be read: the same bytes fail the same way again.
+    /// The document cannot be read. The same bytes fail in the same way again.
     #[error(transparent)]
     Content(#[from] Failure),
-    /// The sandbox itself failed, for example because no process could be started: worth another try.
+    /// The sandbox itself failed, for example because no process could be started. A retry may
+    /// succeed.
     #[error("the extraction sandbox is unavailable")]
     Unavailable(#[source] io::Error),
 }
 
-/// What the parent tells the child about the bytes that follow, after its length as four bytes, big endian.
+/// The header that the parent sends before the bytes of the document. Its length comes first, as
+/// four bytes in big-endian order.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 struct Header {
     name: Option<String>,
     declared: Option<String>,
-    /// How many bytes follow.
+    /// The number of bytes that follow.
     size: usize,
-    /// Whether the child is to tell its walls instead of reading a document.
+    /// True if the child must report its walls instead of reading a document.
     asks_for_walls: bool,
 }

@@ -1,4 +1,5 @@
-//! The server's side: starts a child for each document that needs a parser, and reads what became of it.
+//! The server's side: starts a child process for each document that needs a parser, and reads its
+//! result.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -13,37 +14,42 @@ use tokio::time::timeout;
 
 use crate::{CHILD_ARGUMENT, Header, SandboxError, Walls};
 
-/// How long a document may take, start of the process included.
+/// The longest time that a document may take, including the start of the process.
 pub const WALL_TIME: Duration = Duration::from_secs(60);
-/// The most that is read from a child: the largest text, as JSON with every character escaped, and more.
+/// The most bytes of a result: room for the largest text as JSON with every character escaped, and
+/// more.
 const MAX_RESULT_BYTES: u64 = 3 * content::MAX_TEXT_BYTES as u64;
 
-/// How much of the last words of a child is read: enough for the message of a failed allocation.
+/// The most bytes that are read of a child's standard error: enough for the message of a failed
+/// allocation.
 const MAX_LAST_WORDS: u64 = 16 * 1024;
-/// Signals by which the system ends a child that exceeds its limits.
+/// The signals by which the system ends a child that exceeds its limits.
 const SIGKILL: i32 = 9;
 const SIGXCPU: i32 = 24;
-/// One thread, one heap: each further one reserves address space that the limit counts.
+/// The environment of a child: one thread and one heap, because each further one reserves address
+/// space that counts towards the limit.
 const CHILD_ENVIRONMENT: [(&str, &str); 2] =
     [("RAYON_NUM_THREADS", "1"), ("MALLOC_ARENA_MAX", "1")];
 
-/// What starts a program at a lower priority, where it is installed: requests and small documents come before parsers.
+/// Programs that start another one at a lower priority, where they are installed. Requests and
+/// small documents take precedence over parsers.
 const NICE: [&str; 2] = ["/usr/bin/nice", "/bin/nice"];
-/// How much lower: a tenth of the processor while others need it.
+/// The decrease in priority: it leaves a tenth of the processor while others need it.
 const NICENESS: &str = "10";
 
-/// Extracts documents, where necessary in a child process.
+/// Extracts documents, in a child process where necessary.
 #[derive(Debug, Clone)]
 pub struct Sandbox {
     /// The executable to start; `None` extracts everything in this process.
     executable: Option<PathBuf>,
-    /// What lowers the priority of a child.
+    /// The program that lowers the priority of a child.
     nice: Option<&'static Path>,
     wall_time: Duration,
 }
 
 impl Sandbox {
-    /// A sandbox without walls, for tests: everything runs in the calling process.
+    /// Creates a sandbox without a child process, for tests: everything runs in the calling
+    /// process.
     pub fn in_process() -> Self {
         Self {
             executable: None,
@@ -52,8 +58,8 @@ impl Sandbox {
         }
     }
 
-    /// A sandbox that starts `executable` with [`CHILD_ARGUMENT`], usually the running one
-    /// (`std::env::current_exe`).
+    /// Creates a sandbox that starts `executable` with [`CHILD_ARGUMENT`]. It is usually the
+    /// running one (`std::env::current_exe`).
     pub fn child(executable: PathBuf) -> Self {
         let nice = NICE.map(Path::new).into_iter().find(|path| path.exists());
         Self {
@@ -63,15 +69,16 @@ impl Sandbox {
         }
     }
 
-    /// The same sandbox with another limit on the wall time of one document.
+    /// Changes the limit on the wall time of one document.
     pub fn with_wall_time(self, wall_time: Duration) -> Self {
         Self { wall_time, ..self }
     }
 
-    /// Starts a child that reads nothing, and returns which walls the kernel offers; `None` if no child is used.
+    /// Starts a child that reads nothing, and returns the walls that the kernel supports; `None` if
+    /// no child is used.
     ///
     /// # Errors
-    /// When no child can be started or understood.
+    /// An error if no child can be started, or if its answer cannot be read.
     pub async fn walls(&self) -> io::Result<Option<Walls>> {
         let Some(executable) = &self.executable else {
             return Ok(None);
@@ -94,12 +101,15 @@ impl Sandbox {
         Ok(Some(serde_json::from_slice(&answer?)?))
     }
 
-    /// Extracts one document: plain text, markdown, code and data in this process, where no parser is involved, the rest
-    /// in a child. Dropping the future kills the child.
+    /// Extracts one document.
+    ///
+    /// Plain text, Markdown, code and data are read in this process, because they need no parser.
+    /// Everything else is read in a child. Dropping the future kills the child.
     ///
     /// # Errors
-    /// [`SandboxError::Content`] for a document that cannot be read; `content_limit` if it took more memory or time
-    /// than allowed. [`SandboxError::Unavailable`] if no child could be started or talked to.
+    /// [`SandboxError::Content`] for a document that cannot be read, with `content_limit` if it
+    /// took more memory or time than allowed. [`SandboxError::Unavailable`] if no child could be
+    /// started, or if the communication with it failed.
     pub async fn extract(
         &self,
         bytes: &[u8],
@@ -140,7 +150,7 @@ impl Sandbox {
         match timeout(self.wall_time, talk(&mut child, &header, bytes)).await {
             Ok(answer) => answer,
             Err(_) => {
-                // Reaps it as well; it may be gone already.
+                // This also reaps the child. It may be gone already, so an error is ignored.
                 let _ = child.kill().await;
                 Err(too_long(self.wall_time).into())
             }
@@ -170,8 +180,8 @@ impl Sandbox {
     }
 }
 
-/// Extracts in this process, on a thread that may block. Returns `None` for a format that needs a parser, unless
-/// `parsers_too`.
+/// Extracts in this process, on a thread that may block. Returns `None` for a format that needs a
+/// parser, unless `parsers_too` is set.
 async fn extract_here(
     bytes: &[u8],
     name: Option<&str>,
@@ -197,7 +207,7 @@ async fn extract_here(
         }
     });
 
-    // Only a runtime that shuts down cancels it: the extraction itself catches panics.
+    // The task fails only if the runtime shuts down, because the extraction itself catches panics.
     Ok(extraction
         .await
         .map_err(|error| SandboxError::Unavailable(io::Error::other(error)))??)
@@ -231,7 +241,7 @@ async fn receive(pipe: Option<impl AsyncRead + Unpin>, limit: u64) -> io::Result
     let mut kept = Vec::new();
     if let Some(mut pipe) = pipe {
         (&mut pipe).take(limit).read_to_end(&mut kept).await?;
-        // A full pipe would stop the child.
+        // A full pipe would block the child.
         tokio::io::copy(&mut pipe, &mut tokio::io::sink()).await?;
     }
     Ok(kept)
@@ -249,13 +259,13 @@ async fn send(input: Option<ChildStdin>, header: &Header, bytes: &[u8]) -> io::R
     input.shutdown().await
 }
 
-/// Says what the end of a child means.
+/// Translates the end of a child into an error.
 fn end_of(status: ExitStatus, written: io::Result<()>, last_words: &str) -> SandboxError {
     match (status.signal(), written) {
         (Some(SIGXCPU | SIGKILL), _) => {
             limit("Reading the document took more time or memory than is allowed.").into()
         }
-        // The runtime aborts after both, with these words.
+        // In both of these cases, the runtime prints these words and aborts.
         (Some(_), _) if last_words.contains("memory allocation of") => {
             limit("Reading the document took more memory than is allowed.").into()
         }
@@ -266,7 +276,7 @@ fn end_of(status: ExitStatus, written: io::Result<()>, last_words: &str) -> Sand
             let message = "The file could not be read: its structure crashed the reader.";
             Failure::new(FailureCode::Corrupt, message).into()
         }
-        // It ended by itself without an answer: not the document's fault.
+        // The child exited by itself without an answer, which is not the fault of the document.
         (None, Err(error)) => SandboxError::Unavailable(error),
         (None, Ok(())) => {
             SandboxError::Unavailable(io::Error::other(format!("the child ended with {status}")))

@@ -1,31 +1,35 @@
-//! What a child gives up before it reads a document, and can never get back.
+//! The walls of a child: capabilities that it gives up for good before it reads a document.
 
 use std::fmt;
 use std::io;
 
 use rlimit::Resource;
 
-/// What a child may allocate, in bytes, the stack of its parser included: with the pages of the program itself it stays
-/// below 512 MiB resident. Parsers of hostile files took 2 to 6 GiB.
+/// The most memory that a child may allocate, in bytes, including the stack of its parser. Together
+/// with the pages of the program itself, it stays below 512 MiB resident. Parsers of hostile files
+/// took 2 to 6 GiB.
 const MEMORY_BYTES: u64 = 480 * 1024 * 1024;
-/// The address space of a child, in bytes, for systems that do not count what is allocated.
+/// The address space of a child, in bytes, for systems that do not count allocations.
 const ADDRESS_SPACE_BYTES: u64 = 1024 * 1024 * 1024;
-/// The processor time of a child, in seconds. More threads than one cannot stretch it.
+/// The processor time of a child, in seconds. Several threads share it.
 const CPU_SECONDS: u64 = 60;
-/// Standard input, output and error: with these open, a child can open nothing more, neither a file nor a socket.
+/// The number of open files: standard input, output and error. While these are open, a child can
+/// open nothing else, neither a file nor a socket.
 const OPEN_FILES: u64 = 3;
 
-/// Which of the walls that depend on the kernel stand around a child. Limits on memory, time and open files always do.
+/// The walls around a child that depend on the kernel. Limits on memory, time and open files are
+/// always in force.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Walls {
-    /// Landlock: no file, no network, whatever the user of the process may do.
+    /// Landlock: no file and no network, whatever the user of the process is allowed to do.
     pub landlock: bool,
-    /// Seccomp: no system call but those that a computation needs, so no program is started and nothing is opened.
+    /// Seccomp: only the system calls that a computation needs, so that no program can be started
+    /// and nothing can be opened.
     pub seccomp: bool,
 }
 
 impl Walls {
-    /// Whether the kernel offers all of them.
+    /// Checks whether all walls are in force.
     pub fn are_complete(self) -> bool {
         self.landlock && self.seccomp
     }
@@ -45,13 +49,15 @@ impl fmt::Display for Walls {
     }
 }
 
-/// Confines this process for good: a document is all that it can reach, and a result all that it can write. To be called
-/// before a second thread runs.
+/// Confines this process for good: it can only read its document and write its result. It must be
+/// called before a second thread runs.
 ///
 /// # Errors
-/// When a limit cannot be set. A kernel that lacks a wall is no error: what is in force is returned.
+/// An error if a limit cannot be set. A wall that the kernel lacks is not an error: the return
+/// value says which ones are in force.
 pub fn confine() -> io::Result<Walls> {
-    // Where memory runs short, the system ends a child and not the server. It is a favour, so it may fail.
+    // If memory runs out, the system then ends the child and not the server. This is only an
+    // improvement, so an error is ignored.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
     let landlock = kernel::close_files();
     limit(&[
@@ -69,10 +75,10 @@ pub fn confine() -> io::Result<Walls> {
     })
 }
 
-/// Sets limits that the process cannot lift again.
+/// Sets limits that the process cannot raise again.
 fn limit(limits: &[(Resource, u64)]) -> io::Result<()> {
     for (resource, limit) in limits {
-        // A lower limit of the surroundings stays.
+        // A lower limit of the environment stays.
         let (_, hard) = resource.get()?;
         let limit = (*limit).min(hard);
         resource.set(limit, limit)?;
@@ -80,7 +86,7 @@ fn limit(limits: &[(Resource, u64)]) -> io::Result<()> {
     Ok(())
 }
 
-// The numbers of system calls are 64 bits wide where the filter knows the processor.
+// On all processors that the filter supports, system call numbers are 64 bits wide.
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod kernel {
     use std::collections::BTreeMap;
@@ -91,7 +97,8 @@ mod kernel {
         SeccompFilter, SeccompRule, apply_filter,
     };
 
-    /// What a computation needs that reads and writes open pipes, allocates, and runs threads.
+    /// The system calls of a computation that reads and writes open pipes, allocates memory and
+    /// runs threads.
     const CALLS: &[i64] = &[
         libc::SYS_brk,
         libc::SYS_clock_gettime,
@@ -127,7 +134,7 @@ mod kernel {
         libc::SYS_writev,
     ];
 
-    /// Forbids every file and every connection; whether the kernel does so.
+    /// Forbids every file and every connection. Returns whether the kernel enforces it.
     pub(super) fn close_files() -> bool {
         // The crate leaves out the parts of this version that an older kernel lacks.
         const VERSION: ABI = ABI::V6;
@@ -140,7 +147,7 @@ mod kernel {
         ruleset.is_ok_and(|status| status.ruleset != RulesetStatus::NotEnforced)
     }
 
-    /// Forbids every other system call; whether the kernel does so.
+    /// Forbids every other system call. Returns whether the kernel enforces it.
     pub(super) fn filter_calls() -> bool {
         program().is_ok_and(|program| apply_filter(&program).is_ok())
     }
@@ -148,17 +155,18 @@ mod kernel {
     fn program() -> Result<BpfProgram, BackendError> {
         let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
             CALLS.iter().map(|call| (*call, Vec::new())).collect();
-        // A thread, but no process.
+        // Threads are allowed, but processes are not.
         let thread = libc::CLONE_THREAD as u64;
         rules.insert(
             libc::SYS_clone,
             vec![argument(0, SeccompCmpOp::MaskedEq(thread), thread)?],
         );
-        // Signals and limits of this process only.
+        // Signals and limits are allowed for this process only.
         let own = u64::from(std::process::id());
         rules.insert(libc::SYS_tgkill, vec![argument(0, SeccompCmpOp::Eq, own)?]);
         rules.insert(libc::SYS_prlimit64, vec![argument(0, SeccompCmpOp::Eq, 0)?]);
-        // As on a kernel without the call: the C library then takes an older one, such as `clone` for `clone3`.
+        // The error is that of a kernel without the call, so that the C library falls back to an
+        // older call, such as `clone` for `clone3`.
         let refused = SeccompAction::Errno(libc::ENOSYS as u32);
         let machine = std::env::consts::ARCH.try_into()?;
 

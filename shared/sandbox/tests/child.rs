@@ -1,5 +1,5 @@
-//! The sandbox with real child processes: this executable starts itself. Started under another name (a link) it
-//! plays a child to which something happened.
+//! Tests of the sandbox with real child processes: this executable starts itself. Started under
+//! another name (a link), it plays a child to which something happened.
 
 #[path = "../../content/tests/make/mod.rs"]
 mod make;
@@ -32,7 +32,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The child, in one of its fates.
+/// Plays the child in one of its fates.
 fn play(fate: &str) -> ExitCode {
     match fate {
         "crash" => std::process::abort(),
@@ -70,7 +70,7 @@ fn play(fate: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Answers as a child does that has read a document.
+/// Answers like a child that has read a document.
 fn tell(text: String) {
     let (title, properties) = (None, Default::default());
     let answer: Result<_, content::Failure> = Ok(Extracted {
@@ -82,14 +82,14 @@ fn tell(text: String) {
     let _ = serde_json::to_writer(std::io::stdout(), &answer);
 }
 
-/// What the open descriptors of this process lead to.
+/// Returns the targets of the open descriptors of this process.
 fn descriptors() -> Vec<String> {
     let open = std::fs::read_dir("/proc/self/fd").expect("the folder of descriptors");
     let targets = open.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
     targets.map(|target| target.display().to_string()).collect()
 }
 
-/// Tries whatever a hijacked parser would try, and returns what succeeded.
+/// Tries everything that a hijacked parser would try, and returns what succeeded.
 fn escape() -> String {
     let executable = own_executable_by_argument();
     let folder = executable.parent().expect("it is in a folder").to_owned();
@@ -125,6 +125,7 @@ fn escape() -> String {
             std::process::Command::new("/bin/true").spawn().is_ok(),
         ),
     ];
+
     attempts
         .into_iter()
         .filter(|(_, worked)| *worked)
@@ -133,7 +134,7 @@ fn escape() -> String {
         .join(", ")
 }
 
-/// The path under which this child was started, a link in a folder with a secret.
+/// Returns the path under which this child was started, a link in a folder with a secret.
 fn own_executable_by_argument() -> PathBuf {
     std::env::args().next().expect("it has a name").into()
 }
@@ -143,7 +144,7 @@ fn parent_environment() -> String {
 }
 
 trait OrRefused {
-    /// Whether a connection was made, or tried and refused by the other side.
+    /// Checks whether a connection was made, or was tried and refused by the other side.
     fn is_ok_or_refused(&self) -> bool;
 }
 
@@ -156,7 +157,7 @@ impl<T> OrRefused for std::io::Result<T> {
     }
 }
 
-/// Recurses until the stack is used up.
+/// Recurses until the stack overflows.
 #[expect(unconditional_recursion, reason = "the stack is to overflow")]
 fn depth(level: u64) -> u64 {
     let room = std::hint::black_box([level; 64]);
@@ -292,16 +293,18 @@ async fn a_child_has_no_file_of_its_parent_open() {
     let before = descriptors();
     let _file = std::fs::File::create(folder.path().join("database")).expect("a file is made");
     let _socket = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    // Whoever started this process may have left it something without a mark to close it.
+    // The parent of this process may have left it descriptors that are not closed on exec.
     let own: Vec<String> = descriptors()
         .into_iter()
         .filter(|target| !before.contains(target))
         .collect();
+
     assert!(own.len() >= 2, "{own:?}");
     let seen = sandbox
         .extract(&fixture("two-pages.pdf"), None, None)
         .await
         .expect("it answers");
+
     assert!(seen.text.contains("pipe:"), "{}", seen.text);
     let leaked = own
         .iter()
@@ -331,6 +334,7 @@ async fn tables_are_read_in_a_child_within_its_memory() {
     let nowhere = Sandbox::child("/nonexistent".into())
         .extract(b"a,b\n1,2", Some("a.csv"), None)
         .await;
+
     assert!(
         matches!(nowhere, Err(SandboxError::Unavailable(_))),
         "{nowhere:?}"
@@ -340,11 +344,13 @@ async fn tables_are_read_in_a_child_within_its_memory() {
         .extract(b"a,b\n1,2", Some("a.csv"), None)
         .await
         .expect("it is read");
+
     assert_eq!(table.text, "# a\n\n| a | b |\n| --- | --- |\n| 1 | 2 |");
     let commas = sandbox
         .extract(&vec![b','; 29 << 20], Some("a.csv"), None)
         .await;
     let said = "The table has a row of more than 16384 cells; send fewer columns.";
+
     assert!(
         matches!(&commas, Err(SandboxError::Content(failure)) if failure.message == said),
         "{commas:?}"
@@ -365,6 +371,7 @@ async fn a_large_document_fits_through_the_pipes() {
 
 async fn office_files_and_mail_are_read_in_a_child() {
     let mail = b"From: a@b.example\nMIME-Version: 1.0\nSubject: Hi\n\nBody".to_vec();
+
     for (name, bytes) in [
         ("a.docx", make::docx(&make::docx_body())),
         (
@@ -404,6 +411,7 @@ async fn a_bomb_ends_with_a_limit_and_the_next_document_is_read() {
         "Content-Type: message/rfc822\n\n".repeat(300_000)
     );
     let sandbox = Sandbox::child(own_executable());
+
     for (name, bomb) in [
         ("nested.pdf", make::pdf_page(&nested, font, &[])),
         ("spaces.odt", make::open_document("text", spaces, "")),

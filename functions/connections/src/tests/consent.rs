@@ -1,4 +1,4 @@
-//! The way through OAuth.
+//! Tests of the OAuth flow.
 
 use domain::connection::{ConnectionStatus, ErrorKind, Grant, Tokens};
 use domain::ports::{ConnectorError, ConsentError};
@@ -48,7 +48,7 @@ async fn a_user_sees_who_asks_gives_permission_and_comes_to_the_picker() {
     assert!(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"));
     assert_eq!(page.headers["referrer-policy"], "no-referrer");
     assert_eq!(page.headers["cache-control"], "no-store");
-    // Nothing is asked of the provider before the user goes on, and nobody can be sent past the page.
+    // The provider is not asked before the user continues, and nobody can be sent past the page.
     assert!(world.drive.script().asked.is_empty());
     assert_eq!(
         browser
@@ -97,7 +97,7 @@ async fn a_whole_drive_is_synced_at_once_and_the_browser_goes_where_the_caller_s
     assert_eq!(connection.status, ConnectionStatus::Active);
     assert!(connection.next_run_at.is_some() && connection.requested.is_some());
 
-    // Without an address there is a page, or an object for programs.
+    // Without a redirect address, people get a page and programs get an object.
     let (id, link) = world
         .connect(json!({"metadata": {"syncScope": "full"}}))
         .await;
@@ -253,6 +253,7 @@ async fn what_went_wrong_stands_on_the_connection_and_is_told_to_the_browser() {
             503,
         ),
     ];
+
     for (rest, failure, kind, status) in cases {
         for redirect in [None, Some("http://localhost:5000/callback")] {
             let (id, link) = world.connect(json!({"redirectUrl": redirect})).await;
@@ -287,7 +288,7 @@ async fn what_went_wrong_stands_on_the_connection_and_is_told_to_the_browser() {
                 "{}",
                 problem.message
             );
-            // The same link leads to the end after all.
+            // The same link still works after a failure.
             assert_eq!(browser.consent(&world, &link).await.status, 303);
             assert_eq!(world.stored(&id).await.problem, None);
         }
@@ -306,22 +307,28 @@ async fn connections_of_an_account_share_its_permission() {
         .await;
     let second = world.active(json!({"containerTag": "b"})).await;
     let grant = grant_of(&world, &second).await;
+
     assert_eq!(grant.id, before.id);
     assert_eq!(grant.connections.len(), 2);
-    // The new tokens count, the old ones are gone, and nothing was revoked: that would end both.
+
+    // The new tokens have replaced the old ones, and nothing was revoked: revoking one set would
+
+    // end both.
     assert_eq!(
         tokens_of(&world, &grant.secret).await.as_deref(),
         Some("refresh-mara-2")
     );
     assert_eq!(tokens_of(&world, &before.secret).await, None);
     assert!(world.drive.script().revoked.is_empty());
-    // Whoever had lost the permission goes on as well.
+
+    // A connection that had lost the permission continues as well.
     let revived = world.stored(&first).await;
     assert_eq!(
         (revived.status, revived.problem),
         (ConnectionStatus::Active, None)
     );
-    // Another account has its own.
+
+    // Another account has a permission of its own.
     world.drive.script().answers.push(Ok("other"));
     let third = world.active(json!({"containerTag": "c"})).await;
     assert_ne!(grant_of(&world, &third).await.id, grant.id);
@@ -353,7 +360,8 @@ async fn a_connection_is_given_permission_again_by_the_same_account_only() {
     world.drive.script().answers.push(Ok("other"));
     let refused = browser.consent(&world, link).await;
     assert_eq!(refused.status, 409, "{}", refused.text);
-    // Another organization may have its permission from the same account and the service's app.
+    // Nothing was revoked: another organization may have a permission from the same account and the
+    // service's app.
     assert!(world.drive.script().revoked.is_empty());
     assert_eq!(world.stored(&id).await.status, ConnectionStatus::Expired);
     assert_eq!(browser.consent(&world, link).await.status, 200);
@@ -363,7 +371,7 @@ async fn a_connection_is_given_permission_again_by_the_same_account_only() {
         (ConnectionStatus::Active, "mara".into())
     );
 
-    // Before anything is selected, the user may still change their mind about the account.
+    // Before anything is selected, the user may still choose another account.
     let (id, mut browser) = world.connected(json!({"containerTag": "b"})).await;
     let answer = world
         .call(
@@ -428,12 +436,14 @@ async fn an_app_of_the_organizations_own_speaks_for_itself() {
     let (id, link) = world.connect(json!({})).await;
     let mut browser = Browser::default();
     let answer = browser.get(&world, &link).await;
+
     assert_eq!(answer.status, 303);
     assert!(
         answer.location().contains("client_id=client-of-acme"),
         "{}",
         answer.location()
     );
+
     let state = answer.location().split("state=").nth(1).unwrap().to_owned();
     assert_eq!(
         browser.come_back(&world, &state, "code=code").await.status,
@@ -443,7 +453,8 @@ async fn an_app_of_the_organizations_own_speaks_for_itself() {
         grant_of(&world, &id).await.app.client_id(),
         "client-of-acme"
     );
-    // Its secret is gone: whoever wants to connect is told what to do.
+
+    // The app's secret is gone, so whoever wants to connect is told how to fix that.
     world
         .ctx
         .vault
@@ -451,6 +462,7 @@ async fn an_app_of_the_organizations_own_speaks_for_itself() {
         .await
         .unwrap();
     let refused = world.call("POST", super::world::DRIVE, json!({})).await;
+
     assert_eq!(refused.status, 400);
     assert!(refused.text.contains("set it"), "{}", refused.text);
 }

@@ -1,4 +1,4 @@
-//! The hosted picker.
+//! Tests of the hosted picker.
 
 use domain::connection::ConnectionStatus;
 use serde_json::{Value, json};
@@ -96,7 +96,7 @@ async fn a_user_looks_around_selects_and_goes_back_to_the_caller() {
     );
     assert_eq!(before["connection"]["documentLimit"], 70);
     assert_eq!(before["connection"]["email"], "mara<i>@example.com");
-    // Nothing of the provider's permission reaches the page.
+    // Nothing of the provider's tokens reaches the page.
     assert!(!format!("{before}{}{}", first.text, second.text).contains("access-"));
 
     assert_eq!(
@@ -165,7 +165,7 @@ async fn a_picker_is_opened_once_within_five_minutes_and_lasts_half_an_hour() {
         .await
         .json();
     assert_eq!(now["items"][0]["name"], "Projects");
-    // The same again is no change, and leaving without one says so.
+    // Selecting the same again is no change, and the answer to an end without changes says so.
     page.call(
         "PUT",
         "/picker/api/selection",
@@ -217,6 +217,7 @@ async fn only_the_pickers_own_page_may_ask() {
     let others = Page::open(&world, other).await.csrf;
     let body = json!({"items": []});
     let csrf = page.csrf.as_str();
+
     for (what, headers) in [
         ("no token", vec![("origin", BASE)]),
         (
@@ -249,6 +250,7 @@ async fn only_the_pickers_own_page_may_ask() {
             "{what}"
         );
     }
+
     let answer = Browser::default()
         .send(
             &world,
@@ -258,8 +260,10 @@ async fn only_the_pickers_own_page_may_ask() {
             body,
         )
         .await;
+
     assert_eq!(answer.status, 401);
-    // A key is no session.
+
+    // An API key is not a session.
     assert_eq!(
         world
             .call("GET", "/picker/api/items", Value::Null)
@@ -275,6 +279,7 @@ async fn what_cannot_be_selected_is_refused() {
     let (id, browser) = world.connected(json!({})).await;
     let mut page = Page::open(&world, browser).await;
     let item = |id: String| json!({"id": id, "name": "n", "folder": false});
+
     for items in [
         json!((0..501).map(|n| item(n.to_string())).collect::<Vec<_>>()),
         json!([item(String::new())]),
@@ -287,6 +292,7 @@ async fn what_cannot_be_selected_is_refused() {
             .await;
         assert_eq!(answer.status, 400, "{}", answer.text);
     }
+
     assert_eq!(
         world.stored(&id).await.status,
         ConnectionStatus::AwaitingSelection
@@ -303,6 +309,7 @@ async fn what_cannot_be_selected_is_refused() {
             .status,
         400
     );
+
     world
         .call("DELETE", &format!("/v3/connections/{id}"), Value::Null)
         .await;
@@ -341,7 +348,7 @@ async fn the_pages_files_are_there_and_name_no_other_site() {
             !elsewhere.contains("http://") && !elsewhere.contains("https://"),
             "{path}"
         );
-        // What the policy forbids would not work.
+        // Whatever the content security policy forbids would not work.
         for part in ["innerHTML", " style=\"", "<script>", "onclick=", "eval("] {
             assert!(!answer.text.contains(part), "{path}: {part}");
         }

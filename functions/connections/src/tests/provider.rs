@@ -1,4 +1,4 @@
-//! A drive that says what a test wants it to say.
+//! A connector whose answers a test can script.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -11,33 +11,33 @@ use domain::ports::{
 };
 use domain::{ConnectionId, Ctx, GrantId, Metadata, Secret, Tenant, Timestamp};
 
-/// What the drive says, and what it was told.
+/// The scripted answers of the drive, and a record of the requests to it.
 #[derive(Default)]
 pub(super) struct Script {
-    /// What the next codes are good for; an account that gives permission when nothing is said.
+    /// The outcomes of the next codes. Without an entry, the account gives permission.
     pub(super) answers: Vec<Result<&'static str, ConsentError>>,
-    /// What was asked, by state.
+    /// The requests for consent, by state.
     pub(super) asked: HashMap<String, Consent>,
-    /// Refresh tokens that were revoked.
+    /// The refresh tokens that were revoked.
     pub(super) revoked: Vec<String>,
-    /// What requests to the drive fail with, once.
+    /// The failure of the next request to the drive.
     pub(super) failure: Option<ConnectorError>,
-    /// Permissions that were given so far.
+    /// The number of permissions given so far.
     given: u32,
     /// The secrets of the apps that asked for new tokens.
     pub(super) refreshed_by: Vec<String>,
-    /// A permission that somebody joins while new tokens are made for it.
+    /// A connection that joins this permission while its tokens are renewed.
     pub(super) joined: Option<(Ctx, Tenant, GrantId, ConnectionId)>,
 }
 
-/// The drive. Cheap to clone.
+/// The scripted drive. Cheap to clone.
 #[derive(Clone, Default)]
 pub(super) struct Drive(pub(super) Arc<Mutex<Script>>);
 
 /// The operator's client id.
 pub(super) const CLIENT: &str = "client-of-operator";
 
-/// What lies in the drive: id, parent, name, folder.
+/// The items of the drive: id, parent, name, and whether it is a folder.
 const TREE: [(&str, Option<&str>, &str, bool); 5] = [
     ("f1", None, "Projects", true),
     ("d1", None, "Plan <b>2026</b>", false),
@@ -134,7 +134,7 @@ impl Connector for Drive {
 
     async fn stat(&self, access: &Access, id: &str) -> ConnectorResult<Option<Item>> {
         self.allowed(access)?;
-        // Another name of an item.
+        // `root` is an alias of this item.
         let id = if id == "root" { "f1" } else { id };
         Ok(TREE.into_iter().find(|entry| entry.0 == id).map(item))
     }
@@ -143,7 +143,7 @@ impl Connector for Drive {
         unused()
     }
 
-    /// Two items a page; the page is where it begins.
+    /// Returns two items a page. The page token is the position of the first.
     async fn browse(
         &self,
         access: &Access,
@@ -223,7 +223,7 @@ impl OAuth for Drive {
         now: Timestamp,
     ) -> Result<Permission, ConsentError> {
         let mut script = self.script();
-        // What was derived from the browser's secret has to come out the same.
+        // Values that were derived from the browser's secret have to be the same again.
         let asked = script.asked.get(&consent.state).expect("a question");
         assert_eq!(
             (&asked.nonce, &asked.redirect_uri),

@@ -1,4 +1,4 @@
-//! What stands in records: items, runs, notifications, the request log.
+//! Tests of records: items, runs, notifications, the request log.
 
 use domain::connection::{
     Channel, ConnectionStatus, FeedState, Node, NodeState, Queue, QueueEntry, Run, RunState,
@@ -231,10 +231,12 @@ async fn connections_whose_user_never_came_make_room() {
     let (first, link) = world.connect(json!({})).await;
     world.time.advance_seconds(23 * 3600);
     let (second, _) = world.connect(json!({})).await;
+
     assert_eq!(
         world.stored(&first).await.status,
         ConnectionStatus::PendingOauth
     );
+
     world.time.advance_seconds(2 * 3600);
     world.connect(json!({})).await;
     assert!(!world.has(&first).await);
@@ -278,10 +280,12 @@ async fn no_link_of_a_browser_gets_into_the_request_log() {
     .await
     .unwrap();
     let log = format!("{:?}", logged.requests);
+
     assert!(
         log.contains("hosted-picker") && logged.requests.len() >= 4,
         "{log}"
     );
+
     for link in [&made["authLink"], &picker.json()["url"]] {
         let ticket = link
             .as_str()

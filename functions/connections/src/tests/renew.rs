@@ -1,4 +1,4 @@
-//! New tokens for those that end.
+//! Tests of the renewal of expired tokens.
 
 use domain::ports::Access;
 use domain::settings::Provider;
@@ -10,7 +10,7 @@ use serde_json::json;
 use super::consent::grant_of;
 use super::world::{Browser, World};
 
-/// Sets the organization's own app, whose secret the vault has under `name`.
+/// Sets the organization's own app, whose secret is in the vault under `name`.
 async fn set_app(world: &World, name: &str, secret: &str, enabled: bool) {
     world
         .ctx
@@ -65,7 +65,7 @@ async fn a_permission_outlives_the_secret_of_the_organizations_app() {
         .unwrap();
     assert_eq!(world.drive.script().refreshed_by, ["second"]);
 
-    // The secret of another app is none of it.
+    // The secret of another app does not count.
     change_settings(&world.ctx, &world.tenant, |settings| {
         settings
             .apps
@@ -144,7 +144,7 @@ async fn a_token_that_the_provider_refuses_is_made_anew() {
         token(&access(ctx, drive, tenant, &connection).await.unwrap()),
         "access-renewed-1"
     );
-    // Not the old one again while somebody else is at it.
+    // The old token is not returned while somebody else renews it.
     let mut grant = grant_of(&world, &id).await;
     grant.refreshing_until = Some(ctx.clock.now().plus_seconds(20));
     grant.rev += 1;

@@ -1,4 +1,4 @@
-//! What callers with keys do.
+//! Tests of the routes for callers with API keys.
 
 use domain::ConnectionId;
 use domain::connection::{ConnectionStatus, Trigger};
@@ -88,6 +88,7 @@ async fn what_is_not_supported_says_what_is() {
             assert_eq!(answer.headers["x-should-retry"], "false");
         }
     }
+
     let (status, _) = error(&world.call("GET", DRIVE, Value::Null).await);
     assert_eq!(status, 404);
 }
@@ -102,6 +103,7 @@ async fn connections_are_listed_and_found() {
         .active(json!({"containerTags": ["b"], "documentLimit": 5}))
         .await;
     let (third, _) = world.connect(json!({"containerTag": "a"})).await;
+
     for (body, wanted) in [
         (Value::Null, vec![&first, &second, &third]),
         (json!({"containerTags": ["a"]}), vec![&first, &third]),
@@ -123,10 +125,12 @@ async fn connections_are_listed_and_found() {
             .collect();
         assert_eq!(ids, wanted, "{body}");
     }
+
     let one = world
         .call("GET", &format!("/v3/connections/{first}"), Value::Null)
         .await
         .json();
+
     assert_eq!(one["metadata"], json!({"team": "north"}));
     assert_eq!(
         (&one["containerTags"], &one["documentLimit"]),
@@ -136,6 +140,7 @@ async fn connections_are_listed_and_found() {
         (&one["provider"], &one["status"]),
         (&json!("cloud-drive"), &json!("pending_oauth"))
     );
+
     for (tags, wanted) in [
         (json!(["a"]), Some(&third)),
         (json!(["b"]), Some(&second)),
@@ -150,10 +155,12 @@ async fn connections_are_listed_and_found() {
             None => assert_eq!(answer.status, 404),
         }
     }
+
     let answer = world
         .call("POST", &format!("{DRIVE}/connection"), json!({}))
         .await;
     assert_eq!(answer.status, 400);
+
     let changed = world
         .call(
             "PATCH",
@@ -161,7 +168,9 @@ async fn connections_are_listed_and_found() {
             json!({"documentLimit": 9}),
         )
         .await;
+
     assert_eq!(changed.json()["documentLimit"], 9);
+
     for bad in [json!({}), json!({"documentLimit": 0})] {
         assert_eq!(
             world
@@ -171,6 +180,7 @@ async fn connections_are_listed_and_found() {
             400
         );
     }
+
     assert_eq!(
         world
             .call("POST", &format!("{DRIVE}/documents"), json!({}))
@@ -193,11 +203,13 @@ async fn keys_reach_no_further_than_their_tags() {
         .call_as(&own, "POST", "/v3/connections/list", Value::Null)
         .await
         .json();
+
     assert_eq!(
         (shown[0]["id"].as_str(), &shown[1]),
         (Some(id), &Value::Null)
     );
     assert_eq!(shown[0]["containerTags"], json!(["home"]));
+
     for (method, path, body, status) in [
         (
             "POST",
@@ -273,10 +285,12 @@ async fn keys_reach_no_further_than_their_tags() {
             "{method} {path}"
         );
     }
+
     let reader = world.key_with(KeyKind::Full, Permission::Read, None).await;
     let scoped = world
         .key_with(KeyKind::Scoped, Permission::Write, Some(&["home"]))
         .await;
+
     for key in [&reader, &scoped] {
         assert_eq!(
             world.call_as(key, "POST", DRIVE, json!({})).await.status,
@@ -291,6 +305,7 @@ async fn keys_reach_no_further_than_their_tags() {
             403
         );
     }
+
     assert_eq!(
         world
             .call_as(
@@ -336,7 +351,8 @@ async fn deleting_is_answered_at_once_and_again() {
             .next_run_at
             .is_some_and(|next| next <= world.ctx.clock.now())
     );
-    // While it goes, what is left of its documents may be asked to go as well, and that stays.
+    // While a connection is being deleted, a caller may still ask for the deletion of its remaining
+    // documents, and that cannot be undone.
     let later = world.active(json!({"containerTag": "d"})).await;
     for (query, with_documents) in [("", false), ("?deleteDocuments=true", true), ("", true)] {
         world
@@ -417,6 +433,7 @@ async fn an_import_says_what_runs_and_what_does_not() {
     let world = World::new().await;
     let path = format!("{DRIVE}/import");
     assert_eq!(world.call("POST", &path, Value::Null).await.status, 404);
+
     let active = world.active(json!({"containerTag": "a"})).await;
     world.connected(json!({"containerTag": "b"})).await;
     world
@@ -425,27 +442,34 @@ async fn an_import_says_what_runs_and_what_does_not() {
         })
         .await;
     let answer = world.call("POST", &path, Value::Null).await;
+
     assert_eq!(answer.status, 202);
+
     let message = "Importing cloud-drive: 1 connection asked to sync. Skipped 1 connection: nothing is selected yet.";
     assert_eq!(
         answer.json(),
         json!({"message": message, "provider": "cloud-drive"})
     );
+
     let stored = world.stored(&active).await;
     assert_eq!(stored.requested, Some(Trigger::Manual));
-    // Asked for twice it runs once.
+
+    // A run that is requested twice runs once.
     world
         .call("POST", &path, json!({"containerTags": ["a"]}))
         .await;
     assert_eq!(world.stored(&active).await.rev, stored.rev);
+
     let key = format!("Bearer {}", world.key);
     let one = format!("/v3/connections/{active}/import");
     let headers = [("authorization", key.as_str()), ("accept", "text/plain")];
     let text = world.send("POST", &one, &headers, Value::Null).await;
+
     assert_eq!(
         (text.status.as_u16(), text.text.as_str()),
         (202, "Importing cloud-drive: 1 connection asked to sync.")
     );
+
     for (status, runs) in [
         (ConnectionStatus::Suspended, true),
         (ConnectionStatus::Expired, false),

@@ -1,4 +1,4 @@
-//! The routes over embedded services, a browser, and a clock that a test turns.
+//! The routes over embedded services, with a browser and a clock that the test controls.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -185,7 +185,7 @@ impl World {
         self.call_as(&self.key, method, path, body).await
     }
 
-    /// Makes a connection: its id and its link.
+    /// Creates a connection, and returns its id and its link.
     pub(super) async fn connect(&self, body: Value) -> (String, String) {
         let answer = self.call("POST", DRIVE, body).await;
         assert_eq!(answer.status, 200, "{}", answer.text);
@@ -206,7 +206,7 @@ impl World {
             .unwrap()
     }
 
-    /// Whether a connection's record is still there.
+    /// Checks whether a connection's record still exists.
     pub(super) async fn has(&self, id: &str) -> bool {
         let id = ConnectionId::parse(id).unwrap();
         self.ctx
@@ -217,7 +217,7 @@ impl World {
             .is_some()
     }
 
-    /// Changes a connection's record as the engine does.
+    /// Changes a connection's record as a synchronization run does.
     pub(super) async fn change(&self, id: &str, change: impl Fn(&mut Connection) + Send + Sync) {
         let id = ConnectionId::parse(id).unwrap();
         let change = |connection: &mut Connection| {
@@ -229,7 +229,7 @@ impl World {
             .unwrap();
     }
 
-    /// A connection whose user has given permission, in a browser of its own.
+    /// Creates a connection whose user has given permission, and returns it with its browser.
     pub(super) async fn connected(&self, body: Value) -> (String, Browser) {
         let (id, link) = self.connect(body).await;
         let mut browser = Browser::default();
@@ -238,7 +238,7 @@ impl World {
         (id, browser)
     }
 
-    /// As [`World::connected`], with something selected.
+    /// Creates a connection as [`World::connected`] does, and selects something.
     pub(super) async fn active(&self, body: Value) -> String {
         let (id, _) = self.connected(body).await;
         let resources = serde_json::json!({"resources": [{"id": "f1"}]});
@@ -308,7 +308,7 @@ impl Browser {
         .await
     }
 
-    /// Opens a link and goes on to the provider; the state that it was sent there with.
+    /// Opens a link and continues to the provider. Returns the state that the provider received.
     pub(super) async fn go_to_provider(&mut self, world: &World, link: &str) -> String {
         let page = self.get(world, link).await;
         assert_eq!(page.status, 200, "{}", page.text);
@@ -328,13 +328,13 @@ impl Browser {
         location.split("state=").nth(1).unwrap().to_owned()
     }
 
-    /// Comes back from the provider.
+    /// Returns from the provider.
     pub(super) async fn come_back(&mut self, world: &World, state: &str, rest: &str) -> Answer {
         let path = format!("/v3/connections/auth/callback/cloud-drive?state={state}&{rest}");
         self.get(world, &path).await
     }
 
-    /// The whole way.
+    /// Runs the whole OAuth flow.
     pub(super) async fn consent(&mut self, world: &World, link: &str) -> Answer {
         let state = self.go_to_provider(world, link).await;
         self.come_back(world, &state, "code=code&scope=x").await

@@ -1,4 +1,4 @@
-//! `recollect aws-endpoints`.
+//! `recollect aws-endpoints`: serves the embedded AWS services on a port.
 
 use std::net::SocketAddr;
 

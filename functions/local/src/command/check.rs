@@ -1,4 +1,4 @@
-//! `recollect check`.
+//! `recollect check`: checks a data folder, and repairs it on request.
 
 use std::process::ExitCode;
 
@@ -10,9 +10,9 @@ use crate::check::{Checked, check};
 use crate::cli::Check;
 use crate::system::System;
 
-/// Something is wrong with what is stored.
+/// The exit code if something stored is defective.
 const FOUND: u8 = 1;
-/// The folder could not be checked.
+/// The exit code if the folder could not be checked.
 const NOT_CHECKED: u8 = 2;
 
 #[expect(clippy::print_stderr, reason = "why there is no answer")]
@@ -30,7 +30,7 @@ pub(super) async fn run(options: Check) -> ExitCode {
     }
 }
 
-/// Checks the folder and says what was found; whether nothing was.
+/// Checks the folder and prints the findings. Returns whether there were none.
 #[expect(clippy::print_stdout, reason = "the answer of a command")]
 async fn look(options: &Check) -> Result<bool> {
     log_to_stderr(&options.log)?;
@@ -38,26 +38,32 @@ async fn look(options: &Check) -> Result<bool> {
     if !folder.is_dir() {
         bail!("there is no such folder; name one with --data");
     }
+
     let faults = embedded::check_databases(folder)?;
     for (file, fault) in &faults {
         println!("{file}: {fault}; restore it from a backup");
     }
+
     if !faults.is_empty() {
         println!("The databases are damaged, so nothing else was checked and nothing was changed.");
         return Ok(false);
     }
+
     let system = System::open(folder, options.data.power_cut.durability, None).await?;
     let style = ProgressStyle::with_template("{msg} [{bar:24}] {pos}/{len} documents")?;
     let bar =
         ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr()).with_style(style);
     let bar = bar.with_message("Checking");
+
     let checked = check(&system.ctx, options.repair, &bar).await;
     bar.finish_and_clear();
     let checked = checked.context("read the data folder")?;
+
     for finding in &checked.findings {
         println!("{finding}");
     }
     summarize(&checked, options.repair);
+
     Ok(checked.findings.is_empty())
 }
 
@@ -70,18 +76,22 @@ fn summarize(checked: &Checked, repair: bool) {
         blobs,
         findings,
     } = checked;
+
     let found = findings.len();
     println!(
         "Checked {documents} documents and {blobs} blobs in {containers} containers of {organizations} organizations: \
          {found} findings."
     );
+
     if found == 0 {
         return;
     }
+
     if !repair {
         println!("Repair what can be:  recollect check --repair");
         return;
     }
+
     let repaired = findings
         .iter()
         .filter(|finding| finding.repair.is_some())

@@ -1,4 +1,4 @@
-//! `recollect demo`: the whole job in one command.
+//! `recollect demo`: shows the whole process in one command.
 
 mod drive;
 
@@ -27,11 +27,11 @@ const SERVING: Serving = Serving {
     body_bytes: BODY_BYTES,
     local_key: true,
 };
-/// Longer than this and something is wrong.
+/// The time after which something must be wrong.
 const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// A bundled file: its name and its bytes.
+/// The bundled files, by name.
 const FILES: [(&str, &[u8]); 3] = [
     (
         "rental-terms.pdf",
@@ -101,7 +101,7 @@ pub(super) async fn demo(options: Demo, program: &str) -> Result<()> {
     Ok(())
 }
 
-/// Deletes the temporary folder, also when the demo fails.
+/// Deletes the temporary folder, even if the demo fails.
 struct Cleanup(Option<PathBuf>);
 
 impl Drop for Cleanup {
@@ -166,7 +166,7 @@ fn id(answer: &Value) -> Result<String> {
         .context("an answer without an id")
 }
 
-/// Shows how far each document is until all are done.
+/// Shows the progress of each document until all are done.
 #[expect(clippy::print_stdout, reason = "a demo is there to be read")]
 async fn watch(routes: &Router, documents: &[(&str, String)]) -> Result<()> {
     let style =

@@ -1,4 +1,4 @@
-//! `recollect keys`.
+//! `recollect keys`: manages the API keys of an organization.
 
 use std::sync::Arc;
 
@@ -64,6 +64,7 @@ async fn list(store: &KeyStore) -> Result<()> {
         println!("{id:<12} {state:<9} {kind:<8} {access:<6} {created:<25} {expires:<25} {name}");
     };
     line(header, "NAME");
+
     let now = ctx.clock.now();
     for key in list_keys(&ctx, &tenant).await? {
         let state = match key.expires_at {
@@ -85,6 +86,7 @@ async fn list(store: &KeyStore) -> Result<()> {
         let expires = key
             .expires_at
             .map_or_else(|| "never".to_owned(), |end| end.to_string());
+
         line(
             [
                 key.id.as_str(),

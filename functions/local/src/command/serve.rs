@@ -1,4 +1,4 @@
-//! `recollect serve`.
+//! `recollect serve`: serves the API on one machine.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -37,7 +37,7 @@ pub(super) async fn serve(options: Serve, program: &str) -> Result<()> {
     };
 
     let service = service(&system, &outside, serving)?;
-    // Whoever reads the address may end the server at once.
+    // A program that reads the printed address may stop the server immediately.
     let interrupted = interrupted()?;
     greet(listener.local_addr()?, &options, program);
     listen(listener, service, limits, interrupted).await;
@@ -46,12 +46,13 @@ pub(super) async fn serve(options: Serve, program: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether the key `local` may work at all: not where others connect, and not where a proxy is announced.
+/// Checks whether the key `local` may work at all. It may not if other machines can connect, or if
+/// a proxy is announced.
 fn has_local_key(options: &Serve) -> bool {
     is_loopback(options.bind) && options.public_url.as_deref().is_none_or(is_own_address)
 }
 
-/// The address at which this machine reaches the server.
+/// Returns the address at which this machine reaches the server.
 fn own_address(listener: &TcpListener, port: u16) -> String {
     let address = listener
         .local_addr()

@@ -1,4 +1,4 @@
-//! `recollect export` and `recollect import`.
+//! `recollect export` and `recollect import`: write a container to a file, and read it back.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};
@@ -55,10 +55,11 @@ pub(super) async fn export(options: Export) -> Result<ExitCode> {
     Ok(ExitCode::from(INCOMPLETE))
 }
 
-/// The exit code of an export without the documents that cannot be read.
+/// The exit code of an export that lacks documents, because they cannot be read.
 const INCOMPLETE: u8 = 3;
 
-/// A file that appears under its name when it is whole, so that none that is broken off is taken for an export.
+/// A file that gets its name only when it is complete, so that a partial file is not taken for an
+/// export.
 struct Target {
     file: Option<(PathBuf, PathBuf)>,
 }
@@ -187,7 +188,7 @@ async fn open(owner: &Owner) -> Result<(System, Tenant)> {
     Ok((system, tenant))
 }
 
-/// A bar on standard error, hidden where that is no terminal.
+/// Returns a progress bar on standard error, hidden if that is not a terminal.
 fn bar(template: &str) -> Result<ProgressBar> {
     let style = ProgressStyle::with_template(template)?.progress_chars("=> ");
     Ok(ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr()).with_style(style))

@@ -1,4 +1,4 @@
-//! `recollect work`.
+//! `recollect work`: handles all queued work, and exits.
 
 use anyhow::Result;
 

@@ -1,4 +1,4 @@
-//! From what other services hold to what is stored here.
+//! Converts the records of other services to those of this service.
 
 use std::collections::BTreeMap;
 
@@ -15,9 +15,9 @@ use serde_json::{Map, Value};
 /// A memory of another service.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Note {
-    /// Of which service.
+    /// The name of the service.
     pub(super) service: &'static str,
-    /// Its id there.
+    /// The id of the memory in that service.
     pub(super) id: Option<String>,
     pub(super) text: String,
     pub(super) said_at: Option<Timestamp>,
@@ -27,8 +27,8 @@ pub(super) struct Note {
 }
 
 impl Note {
-    /// The document that states it and nothing else, as if a client had written it as a memory. Its customId is made of
-    /// the id it had, so that it is known when it comes again.
+    /// Returns a document that states only this memory, as if a client had written it as a memory.
+    /// Its customId is derived from the original id, so that a repeated import recognizes it.
     pub(super) fn document(self, container: &ContainerId, now: Timestamp) -> Result<DocumentCopy> {
         let characters = self.text.chars().count();
         if characters > MAX_MEMORY_CHARS {
@@ -71,7 +71,7 @@ impl Note {
     }
 
     fn custom_id(&self, container: &ContainerId) -> String {
-        // Without an id, what it says and when is what tells it from others.
+        // Without an id, the text and the time identify the memory.
         let when = self.said_at.map(|at| at.to_string()).unwrap_or_default();
         let digest = || TopicId::derived(container, &[&self.text, &when]).to_string();
         format!(
@@ -92,7 +92,7 @@ impl Note {
     }
 }
 
-/// What search serves of a memory that somebody wrote: no chunks, one statement.
+/// Returns the served state of a written memory: one statement, and no chunks.
 fn served(text: String, statement: Statement) -> ServedCopy {
     ServedCopy {
         is_current: true,
@@ -113,7 +113,7 @@ fn served(text: String, statement: Statement) -> ServedCopy {
     }
 }
 
-/// A text field that is there and not blank.
+/// Returns a text field, unless it is absent or blank.
 pub(super) fn text(object: &Map<String, Value>, name: &str) -> Option<String> {
     object
         .get(name)?
@@ -122,7 +122,8 @@ pub(super) fn text(object: &Map<String, Value>, name: &str) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// The first of these fields that holds a time. One without an offset is taken as UTC.
+/// Returns the time in the first of these fields that has one. A time without an offset counts as
+/// UTC.
 pub(super) fn time(object: &Map<String, Value>, names: &[&str]) -> Result<Option<Timestamp>> {
     let Some((name, text)) = names
         .iter()
@@ -131,14 +132,14 @@ pub(super) fn time(object: &Map<String, Value>, names: &[&str]) -> Result<Option
         return Ok(None);
     };
     let time = Timestamp::parse(name, &text).or_else(|error| {
-        // As Python writes a time that has no zone, perhaps with a space in the middle.
+        // Python writes a time without a zone like this, sometimes with a space in the middle.
         Timestamp::parse(name, &format!("{}Z", text.replacen(' ', "T", 1))).map_err(|_| error)
     });
     time.map(Some).context("a time cannot be read")
 }
 
-/// Metadata by the rules of this service: keys get an underscore for what they may not hold, what is nested becomes its
-/// JSON, and nothing is lost but nulls.
+/// Converts metadata to the rules of this service. Characters that keys may not contain become
+/// underscores, nested values become JSON text, and only nulls are dropped.
 pub(super) fn metadata(source: Option<&Value>) -> Map<String, Value> {
     let fields = source.and_then(Value::as_object).into_iter().flatten();
     fields
@@ -147,7 +148,7 @@ pub(super) fn metadata(source: Option<&Value>) -> Map<String, Value> {
         .collect()
 }
 
-/// Adds fields of a record to metadata that has none of these names.
+/// Copies fields of a record into the metadata, unless it has such a name already.
 pub(super) fn add_fields(
     metadata: &mut Map<String, Value>,
     record: &Map<String, Value>,

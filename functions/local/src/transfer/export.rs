@@ -1,4 +1,4 @@
-//! Writing a container down.
+//! Exports a container.
 
 use std::io::Write;
 
@@ -11,29 +11,30 @@ use indicatif::ProgressBar;
 
 use super::lines::{Action, End, Header, Line, MemoryLine, VERSION};
 
-/// How many documents are read at the same time. The largest have 50 MB.
+/// The number of documents that are read at the same time. The largest have 50 MB.
 const PARALLEL: usize = 4;
-/// How many tags are named when another one was asked for.
+/// The most tags that the error about an unknown tag names.
 const TAGS_SHOWN: usize = 10;
 
-/// What an export holds.
+/// The contents of an export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exported {
-    /// Documents.
+    /// The number of documents.
     pub documents: usize,
-    /// What callers did to memories.
+    /// The number of callers' edits of memories.
     pub actions: usize,
-    /// Memories, forgotten ones and old versions too.
+    /// The number of memories, including forgotten ones and old versions.
     pub memories: usize,
-    /// Documents that are left out, because what is stored of them cannot be read.
+    /// The documents that are left out because their stored data cannot be read.
     pub damaged: Vec<DocumentId>,
 }
 
-/// Writes everything of a container tag to `out`, in an order that depends on nothing but what is stored. Documents that
-/// change meanwhile are written as they are when their turn comes. Those that cannot be read are left out and named.
+/// Writes everything of a container tag to `out`, in an order that depends only on the stored data.
+/// Documents that change meanwhile are written in their state at the time of writing. Documents
+/// that cannot be read are left out and named.
 ///
 /// # Errors
-/// When there is no such tag, or something cannot be read or written.
+/// Fails if there is no such tag, or if something cannot be read or written.
 pub async fn export(
     ctx: &Ctx,
     tenant: &Tenant,

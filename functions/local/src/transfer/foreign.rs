@@ -1,4 +1,4 @@
-//! Files of other services: which they are, and what becomes of them.
+//! Imports the files of other services.
 
 use anyhow::{Context, Result, bail};
 use domain::usecase::{DocumentCopy, NewDocument, create_container, import_documents, submit};
@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 use super::import::{Format, ImportOptions, Report};
 use super::{mem0, zep};
 
-/// How many documents are written at a time.
+/// The number of documents that are written at a time.
 const BATCH: usize = 100;
-/// Fields that hold lists of records.
+/// The fields that contain lists of records.
 const LISTS: [&str; 9] = [
     "results",
     "memories",
@@ -27,19 +27,19 @@ const ACCEPTED: &str = "accepted are: an export of recollect; memories of mem0, 
     {\"id\", \"memory\", \"created_at\", …}; of Zep sessions or threads {\"session_id\", \"messages\": […]} and facts \
     or edges {\"uuid\", \"fact\", \"valid_at\", …}; each as JSON, or as one object a line";
 
-/// Records of other services, each with its place in the file, from 1.
+/// Records of other services, each with its position in the file, from 1.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Records {
-    /// Memories of mem0.
+    /// The memories of mem0.
     pub(super) memories: Vec<(usize, Map<String, Value>)>,
-    /// Sessions and threads of Zep.
+    /// The sessions and threads of Zep.
     pub(super) sessions: Vec<(usize, Map<String, Value>)>,
-    /// Facts of Zep.
+    /// The facts of Zep.
     pub(super) facts: Vec<(usize, Map<String, Value>)>,
 }
 
 impl Records {
-    /// Reads a file, as one JSON value or one a line.
+    /// Reads a file, as one JSON value or one on each line.
     pub(super) fn read(whole: &str, format: Format) -> Result<Self> {
         let mut records = Self::default();
         match serde_json::from_str(whole) {
@@ -118,7 +118,7 @@ impl Records {
                 .flatten()
             {
                 match item {
-                    // Facts of Zep's version 2 come as bare sentences too.
+                    // Version 2 of Zep also has facts as bare sentences.
                     Value::String(fact) if *name == "facts" => {
                         self.add(serde_json::json!({"fact": fact, "created_at": object.get("created_at")}))?;
                     }
@@ -142,7 +142,8 @@ fn name_of(value: &Value) -> &'static str {
     }
 }
 
-/// Imports a file of another service. It is read and checked as a whole before anything is written.
+/// Imports a file of another service. The whole file is read and checked before anything is
+/// written.
 pub(super) async fn import_foreign(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -164,7 +165,7 @@ pub(super) async fn import_foreign(
         None => create_container(ctx, tenant, &tag, id, ctx.clock.now()).await?,
     };
 
-    // Bytes were counted while the file was read.
+    // The bar has counted bytes while the file was read.
     bar.reset();
     bar.set_length((documents.len() + conversations.len()) as u64);
     for batch in documents.chunks(BATCH) {
@@ -185,7 +186,7 @@ pub(super) async fn import_foreign(
     Ok(report)
 }
 
-/// Where the file goes to: memories of several users only where somebody said so.
+/// Returns the container tag for the file. Memories of several users need an explicit tag.
 fn tag(records: &Records, options: &ImportOptions) -> Result<ContainerTag> {
     if let Some(tag) = &options.tag {
         return Ok(tag.clone());
@@ -205,7 +206,7 @@ fn tag(records: &Records, options: &ImportOptions) -> Result<ContainerTag> {
     Ok(ContainerTag::default_tag())
 }
 
-/// The sessions as conversations, each with its place in the file.
+/// Converts the sessions to conversations, each with its position in the file.
 fn conversations(
     records: &Records,
     tag: &ContainerTag,
@@ -223,7 +224,7 @@ fn conversations(
     Ok(conversations)
 }
 
-/// Sends a conversation to be processed; `false` when it says nothing that is not there.
+/// Submits a conversation for processing. Returns `false` if it contains nothing new.
 async fn submit_anew(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -238,7 +239,7 @@ async fn submit_anew(
     Ok(before != revision(ctx, tenant, id.as_ref()).await?)
 }
 
-/// The memories as documents.
+/// Converts the memories to documents.
 fn documents(
     ctx: &Ctx,
     records: &Records,

@@ -1,4 +1,4 @@
-//! Reading a file back, or one of another service.
+//! Imports an export, or a file of another service.
 
 use std::io::BufRead;
 
@@ -11,13 +11,13 @@ use super::foreign::import_foreign;
 use super::lines::{HEADER, Kind};
 use super::restore::restore;
 
-/// Whose file it is.
+/// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Format {
-    /// Whatever its content says.
+    /// Determined by the content.
     #[default]
     Auto,
-    /// What [`super::export`] has written.
+    /// An export by [`super::export`].
     Recollect,
     /// Memories of mem0.
     Mem0,
@@ -25,27 +25,27 @@ pub enum Format {
     Zep,
 }
 
-/// How a file is to be imported.
+/// The options of an import.
 #[derive(Debug, Clone, Default)]
 pub struct ImportOptions {
-    /// The container tag; else the one that was exported, or the default one.
+    /// The container tag. Without it, the exported or the default one is used.
     pub tag: Option<ContainerTag>,
-    /// Whose file it is.
+    /// The format of the file.
     pub format: Format,
-    /// Whether the organization takes over the settings in the file.
+    /// Replaces the settings of the organization with those in the file.
     pub settings: bool,
 }
 
-/// What an import did.
+/// The results of an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// Where to.
+    /// The target container tag.
     pub tag: ContainerTag,
-    /// The documents.
+    /// The imported documents.
     pub documents: Imported,
-    /// What callers did to memories and was not known yet.
+    /// The number of new edits of memories.
     pub actions: usize,
-    /// Whether the settings of the organization were taken over.
+    /// Set if the settings of the organization were replaced.
     pub settings: bool,
 }
 
@@ -60,12 +60,12 @@ impl Report {
     }
 }
 
-/// Imports a file. What is there already is left as it is, so doing it again changes nothing, and goes on where an
-/// import was broken off.
+/// Imports a file. Existing objects stay as they are, so a repetition changes nothing, and
+/// continues an import that was interrupted.
 ///
 /// # Errors
-/// For a file that is of no known format; for a line that cannot be imported, which is named: what stands before it is
-/// imported then.
+/// Fails if the file has no known format. Fails if a line cannot be imported, and names it; the
+/// lines before it have been imported.
 pub async fn import(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -109,7 +109,7 @@ pub(super) struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    /// The next line that is not blank.
+    /// Returns the next line that is not blank.
     pub(super) fn next(&mut self) -> Result<Option<String>> {
         loop {
             let mut line = String::new();
@@ -122,7 +122,7 @@ impl Lines<'_> {
                 return Ok(None);
             }
             self.bar.inc(read as u64);
-            // Some editors put a mark before the first character.
+            // Some editors write a byte order mark before the first character.
             let line = line.trim_start_matches('\u{feff}').trim_end();
             if !line.is_empty() {
                 return Ok(Some(line.to_owned()));

@@ -13,10 +13,10 @@ use serde_json::{Map, Value};
 
 /// The `type` of the first line.
 pub(super) const HEADER: &str = "recollect-export";
-/// The present version of the format.
+/// The current version of the format.
 pub(super) const VERSION: u32 = 1;
 
-/// A line as it is written.
+/// A line for writing.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub(super) enum Line<'a> {
@@ -38,7 +38,7 @@ pub(super) struct Header {
     pub(super) exported_at: Timestamp,
 }
 
-/// What a caller did to a memory.
+/// A caller's edit of a memory.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Action {
@@ -46,7 +46,7 @@ pub(super) struct Action {
     pub(super) action: MemoryAction,
 }
 
-/// The last line, by which a whole file is known.
+/// The last line. A file without it is incomplete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct End {
     pub(super) documents: usize,
@@ -110,7 +110,8 @@ struct Source<'a> {
 }
 
 impl<'a> MemoryLine<'a> {
-    /// The memory as it is recorded: one whose time is over is forgotten by `forgetAfter` alone.
+    /// Returns the memory as it is recorded. A memory that has expired is marked as forgotten only
+    /// by `forgetAfter`.
     pub(super) fn new(memory: &'a Memory) -> Self {
         let forgotten = memory.forgotten.as_ref();
         let reason = forgotten.map_or(memory.forget_reason.as_ref(), |forgotten| {

@@ -1,4 +1,4 @@
-//! Memories of mem0, as its `get_all` answers them.
+//! Memories of mem0, as returned by its `get_all`.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::convert::{Note, add_fields, metadata, text, time};
 
-/// Whose memory it is, and what it is about.
+/// The fields for the owner and the subject of a memory.
 const FIELDS: [&str; 6] = [
     "user_id",
     "agent_id",
@@ -17,14 +17,17 @@ const FIELDS: [&str; 6] = [
     "categories",
 ];
 
-/// The memory of a record; `None` when it is blank. It was said when it was made, and `expiration_date` ends it.
+/// Returns the memory of a record, or `None` if it is blank. Its creation counts as the time of the
+/// statement, and `expiration_date` ends it.
 pub(super) fn note(record: &Map<String, Value>) -> Result<Option<Note>> {
     let Some(memory) = text(record, "memory") else {
         return Ok(None);
     };
+
     let mut metadata = metadata(record.get("metadata"));
     add_fields(&mut metadata, record, &FIELDS);
     let forget_after = time(record, &["expiration_date"])?;
+
     Ok(Some(Note {
         service: "mem0",
         id: text(record, "id"),
@@ -36,7 +39,7 @@ pub(super) fn note(record: &Map<String, Value>) -> Result<Option<Note>> {
     }))
 }
 
-/// The users whose memories these are.
+/// Returns the users to whom the memories belong.
 pub(super) fn users(records: &[(usize, Map<String, Value>)]) -> BTreeSet<String> {
     records
         .iter()

@@ -1,4 +1,4 @@
-//! Reading an export back.
+//! Imports an export.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use super::import::{ImportOptions, Lines, Report};
 use super::lines::{Action, End, HEADER, Header, Kind, VERSION};
 
-/// How many documents, or bytes of lines, are read before they are written.
+/// The number of documents, or of bytes of lines, that are read before they are written.
 const BATCH: usize = 100;
 const BATCH_BYTES: usize = 32 * 1024 * 1024;
 
@@ -44,7 +44,7 @@ pub(super) async fn restore(
     };
 
     let read = import.read(&mut lines).await;
-    // What stands before a broken line is imported.
+    // The lines before a broken one are imported.
     import.write().await?;
     read?;
     if !import.is_whole {
@@ -82,7 +82,7 @@ struct Restore<'a> {
     options: &'a ImportOptions,
     report: Report,
     container: Option<Container>,
-    /// Read and not written.
+    /// Read, but not written yet.
     documents: Vec<DocumentCopy>,
     bytes: usize,
     actions: Vec<MemoryAction>,
@@ -114,6 +114,7 @@ impl Restore<'_> {
         if self.is_whole {
             bail!("this stands after the end of the export");
         }
+
         let kind: Kind = serde_json::from_str(line).context("this is not a line of an export")?;
         match kind.r#type.as_str() {
             "container" => {
@@ -140,7 +141,7 @@ impl Restore<'_> {
                 let _: End = parse(line)?;
                 self.is_whole = true;
             }
-            // Memories are computed from documents and actions.
+            // Memories are computed from documents and edits.
             "settings" | "memory" => {}
             other => bail!("there is no line of the type {other:?} in an export"),
         }
@@ -172,7 +173,7 @@ impl Restore<'_> {
         Ok(())
     }
 
-    /// Writes what was read.
+    /// Writes everything that has been read.
     async fn write(&mut self) -> Result<()> {
         self.bytes = 0;
         let Some(container) = &self.container else {
@@ -194,7 +195,7 @@ impl Restore<'_> {
     }
 }
 
-/// Does those actions that were not done before; how many.
+/// Applies the edits that have not been applied before. Returns their number.
 async fn act_anew(
     ctx: &Ctx,
     tenant: &Tenant,

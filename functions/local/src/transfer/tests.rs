@@ -1,4 +1,4 @@
-//! Which files of other services are read, and how.
+//! Tests of reading the files of other services.
 
 use domain::{ContainerTag, Timestamp};
 use serde_json::{Map, Value, json};
@@ -109,10 +109,12 @@ fn messages_of_both_versions_become_turns() {
         ),
         (json!({"role": "user", "content": "  "}), None),
     ];
+
     for (message, expected) in cases {
         let expected = expected.map(|(role, name, at)| (role.to_owned(), name.to_owned(), at));
         assert_eq!(turn(message.clone()), expected, "{message}");
     }
+
     let nameless = object(json!({"messages": [{"role": "user", "content": "x"}]}));
     assert!(zep::conversation(&ContainerTag::default_tag(), &nameless).is_err());
 }

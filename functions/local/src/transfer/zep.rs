@@ -1,4 +1,4 @@
-//! Threads, sessions and facts of Zep, as its interfaces of version 2 and 3 answer them.
+//! Threads, sessions and facts of Zep, as returned by versions 2 and 3 of its API.
 
 use anyhow::{Result, bail};
 use domain::conversation::Turn;
@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 
 use super::convert::{Note, add_fields, metadata, text, time};
 
-/// The kinds of speakers by Zep's names.
+/// The kinds of speakers in Zep's terms.
 const ROLES: [&str; 6] = ["user", "assistant", "system", "tool", "function", "norole"];
 
-/// The memory of a fact or an edge; `None` when it is blank. It holds from `valid_at` to `invalid_at`, or until Zep
-/// found out that it does not.
+/// Returns the memory of a fact or an edge, or `None` if it is blank. It is valid from `valid_at`
+/// to `invalid_at`, or until Zep found it to be wrong.
 pub(super) fn note(record: &Map<String, Value>) -> Result<Option<Note>> {
     let Some(fact) = text(record, "fact") else {
         return Ok(None);
@@ -33,7 +33,7 @@ pub(super) fn note(record: &Map<String, Value>) -> Result<Option<Note>> {
     }))
 }
 
-/// The conversation of a session or thread; `None` when nothing is said in it.
+/// Returns the conversation of a session or thread, or `None` if it has no text.
 pub(super) fn conversation(
     tag: &ContainerTag,
     session: &Map<String, Value>,
@@ -75,12 +75,13 @@ pub(super) fn conversation(
     }))
 }
 
-/// What a message says; `None` when it is blank. Version 2 has the kind of speaker in `role_type` and a name in `role`,
-/// version 3 the kind in `role` and the name in `name`.
+/// Returns the turn of a message, or `None` if it is blank. Version 2 has the kind of speaker in
+/// `role_type` and a name in `role`. Version 3 has the kind in `role` and the name in `name`.
 fn turn(message: &Map<String, Value>) -> Result<Option<Turn>> {
     let Some(content) = text(message, "content") else {
         return Ok(None);
     };
+
     let (kind, role) = (text(message, "role_type"), text(message, "role"));
     let is_kind = |text: &String| ROLES.contains(&text.to_lowercase().as_str());
     let own_name = role.clone().filter(|role| !is_kind(role));
@@ -88,11 +89,13 @@ fn turn(message: &Map<String, Value>) -> Result<Option<Turn>> {
         .or(role)
         .filter(is_kind)
         .map(|kind| kind.to_lowercase());
+
     let role = match kind.as_deref() {
         Some(kind @ ("assistant" | "system" | "tool")) => kind,
         Some("function") => "tool",
         _ => "user",
     };
+
     Ok(Some(Turn {
         role: role.to_owned(),
         name: text(message, "name").or(own_name),

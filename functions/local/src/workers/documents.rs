@@ -1,9 +1,11 @@
-//! Processes documents so that an organization with many or slow ones does not hold up the others.
+//! Processes documents so that an organization with many or slow documents does not delay the
+//! others.
 //!
-//! The queue serves organizations in turns, so the message of a quiet one is always among the next. What it needs is
-//! somebody who takes it: messages are taken one at a time, each gets one of a few places, and [`Places`] leaves room
-//! beside whoever has most. A message for which its organization has no place left is sent again and comes a little
-//! later; meanwhile the next one is looked at.
+//! The queue serves organizations in turn, so the message of a quiet one is always among the next.
+//! It only has to be taken: messages are taken one at a time, each gets one of a few places, and
+//! [`Places`] leaves room beside the organization that has the most. A message whose organization
+//! may have no further place is sent again and arrives a little later. Meanwhile the next message
+//! is handled.
 
 use std::sync::Arc;
 use std::thread::available_parallelism;
@@ -21,23 +23,25 @@ use tracing::warn;
 use super::{BACK_OFF, Source, WAIT, handle};
 use crate::places::{Place, Places};
 
-/// The fewest places: room for a flood of two, another of one, and somebody else.
+/// The fewest places: two for an organization that floods the queue, one for another such
+/// organization, and one for anybody else.
 const MIN_PLACES: usize = 4;
-/// How long a message waits in hand for a place: longer than a usual document takes, so that a flood of those is never
-/// sent again.
+/// The time for which a received message waits for a place. It is longer than a usual document
+/// takes, so that a flood of usual documents is never sent again.
 const PATIENCE: Duration = Duration::from_millis(250);
-/// When a message comes again that waited in vain. With the wait before it, some ten are on their way at a time, however
-/// many are queued.
+/// The seconds after which a message is delivered again if it has found no place. Together with the
+/// wait before it, some ten messages are in transit at a time, however many are queued.
 const AGAIN_SECONDS: u32 = 2;
 
-/// How many documents are processed at a time. One organization gets half of them, a core for each; a parser's time is
-/// limited by the wall clock, so it must not share its core with many others.
+/// Returns the number of documents that are processed at a time. One organization gets half of
+/// them, one for each core. The time of a parser is limited by the wall clock, so it must not share
+/// its core with many others.
 fn places() -> usize {
     let cores = available_parallelism().map_or(1, |cores| cores.get());
     MIN_PLACES.max(2 * cores)
 }
 
-/// The threads that process documents.
+/// Returns the threads that process documents.
 pub(super) fn threads() -> Result<Runtime> {
     let threads = Builder::new_multi_thread()
         .worker_threads(places())
@@ -47,7 +51,8 @@ pub(super) fn threads() -> Result<Runtime> {
     Ok(threads?)
 }
 
-/// Works off the queue of documents until it is stopped, and then ends what it has begun.
+/// Handles the queue of documents until it is stopped, and then finishes the documents that it has
+/// started.
 pub(super) async fn poll(
     source: Source,
     jobs: Arc<dyn Jobs>,
@@ -56,12 +61,14 @@ pub(super) async fn poll(
 ) {
     let places = Places::new(places());
     let mut running = JoinSet::new();
+
     while !*stopped.borrow() {
         let received = tokio::select! {
             received = async { places.one_is_free().await; source.receiver.receive(WAIT).await } => received,
             _ = stopped.changed() => break,
         };
         while running.try_join_next().is_some() {}
+
         match received {
             Ok(messages) => {
                 for message in messages {
@@ -86,14 +93,15 @@ pub(super) async fn poll(
             }
         }
     }
+
     while running.join_next().await.is_some() {}
 }
 
-/// Whether a message can be worked on.
+/// The outcome of looking for a place for a message.
 enum Seat {
-    /// It can, in this place; what is no message of ours needs none.
+    /// The message can be handled, in this place. A message that cannot be parsed needs none.
     Taken(Option<Place>),
-    /// Its organization has no place left.
+    /// Its organization may have no further place.
     NoneFor(Box<Envelope>),
 }
 
@@ -108,14 +116,15 @@ async fn seat(places: &Arc<Places>, message: &Message) -> Seat {
     }
 }
 
-/// Processes one document and leaves its place.
+/// Processes one document and frees its place.
 async fn process(source: &Source, message: Message, place: Option<Place>) {
     handle(source, &[message]).await;
     drop(place);
 }
 
-/// Puts a message at the end of its organization's line. Sent before it is deleted, it comes twice at worst, which its
-/// handler bears; and what is sent anew was never received, so waiting does not count as failing.
+/// Moves a message to the end of its organization's line. It is sent before it is deleted, so at
+/// worst it arrives twice, which its handler tolerates. A new message has never been received, so
+/// waiting does not count as a failure.
 async fn send_again(source: &Source, jobs: &dyn Jobs, envelope: &Envelope, message: &Message) {
     let moved: PortResult<()> = async {
         jobs.send_later(envelope, AGAIN_SECONDS).await?;

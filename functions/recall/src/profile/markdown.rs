@@ -1,4 +1,4 @@
-//! A profile as markdown, to be put into a prompt as it is.
+//! Renders a profile as Markdown that can go into a prompt unchanged.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::ProfileResponse;
 
-/// Whether the caller would rather have markdown than JSON.
+/// Checks whether the caller prefers Markdown to JSON.
 pub(super) fn is_preferred(headers: &HeaderMap) -> bool {
     let sent = headers
         .get_all(ACCEPT)
@@ -24,10 +24,11 @@ pub(super) fn is_preferred(headers: &HeaderMap) -> bool {
             .find(|(media, _)| media == name)
             .map_or(0.0, |(_, quality)| *quality)
     };
+
     quality("text/markdown") > quality("application/json")
 }
 
-/// A media range and its quality.
+/// Parses a media range and its quality.
 fn range(text: &str) -> (String, f32) {
     let mut parts = text.split(';').map(|part| part.trim().to_ascii_lowercase());
     let media = parts.next().unwrap_or_default();
@@ -37,7 +38,7 @@ fn range(text: &str) -> (String, f32) {
     (media, quality)
 }
 
-/// The answer as a document of lists; parts without lines are left out.
+/// Returns the answer as a document of lists. Parts without lines are left out.
 pub(super) fn response(answer: &ProfileResponse) -> Response {
     (
         [(CONTENT_TYPE, "text/markdown; charset=utf-8")],
@@ -86,10 +87,10 @@ fn section(out: &mut String, title: &str, lines: &[String]) {
     if lines.is_empty() {
         return;
     }
-    // Writing into a string does not fail.
+    // Writing to a string cannot fail.
     write!(out, "\n## {title}\n\n").ok();
     for line in lines {
-        // What goes on in a new line stays in its item.
+        // Indentation keeps further lines of a text within its list item.
         let line = line.trim().lines().collect::<Vec<_>>().join("\n  ");
         writeln!(out, "- {line}").ok();
     }

@@ -1,4 +1,4 @@
-//! The structure of a text: sections under headings, made of units that are not torn.
+//! The structure of a text: sections under headings, made of units that are kept whole.
 
 use std::ops::Range;
 
@@ -7,8 +7,9 @@ use crate::format::Format;
 use crate::markdown::{atx_heading, split_front_matter, strip_indent};
 use crate::sentences::{pieces, sentences};
 
-/// More sections than this, shorter than this on average, are a list that is written in headings: a chunk for each
-/// would be too much of too little.
+/// The number of sections above which short ones are joined. Many sections with less than
+/// `TINY_SECTION_BYTES` on average are a list that is written in headings, for which a chunk each
+/// would be too much.
 const MANY_SECTIONS: usize = 256;
 const TINY_SECTION_BYTES: usize = 64;
 
@@ -19,7 +20,8 @@ pub(super) struct Section {
     pub(super) units: Vec<Unit>,
 }
 
-/// Begins a section with what announces it. What announces an outer one and has nothing else below it comes along.
+/// Begins a section with the units that announce it. The announcement of an outer section without
+/// other content is moved to it.
 pub(super) fn announce(sections: &mut Vec<Section>, headings: Vec<String>, head: Vec<Unit>) {
     let is_bare = |section: &Section| section.units.iter().all(|unit| unit.end == End::Heading);
     let mut units = match sections.last_mut() {
@@ -44,9 +46,9 @@ enum Kind {
     Heading(u8),
     /// Running text or a list.
     Paragraph,
-    /// Stays whole while it fits.
+    /// A table, which stays whole while it fits.
     Table,
-    /// Stays whole while it fits.
+    /// Code, which stays whole while it fits.
     Code,
 }
 
@@ -58,7 +60,7 @@ pub(super) fn sections(text: &str, format: Format, target: usize) -> Vec<Section
         units: Vec::new(),
     }];
 
-    // Whether the last section holds headings only: then deeper headings join it.
+    // While the last section has only headings, deeper headings join it.
     let mut is_bare = false;
     for block in blocks(text, format != Format::Text) {
         if let Kind::Heading(level) = block.kind {
@@ -92,7 +94,8 @@ pub(super) fn sections(text: &str, format: Format, target: usize) -> Vec<Section
     sections
 }
 
-/// Joins neighbours up to the target size. What they have in common of their paths remains.
+/// Joins adjacent sections up to the target size. They keep the part of their paths that they
+/// share.
 fn joined(sections: Vec<Section>, target: usize) -> Vec<Section> {
     let size = |section: &Section| section.units.iter().map(|unit| unit.chars).sum::<usize>();
     let mut joined: Vec<Section> = Vec::new();
@@ -159,7 +162,8 @@ fn end_with(units: &mut [Unit], end: End) {
     }
 }
 
-/// A sentence as a unit. One that is longer than a chunk is a list or a log: it is cut at its lines.
+/// Returns a sentence as a unit. One that is longer than a chunk is a list or a log, and is cut at
+/// its lines.
 fn running(text: &str, sentence: Range<usize>, target: usize) -> Vec<Unit> {
     match text[sentence.clone()].chars().nth(target) {
         None => vec![Unit::of(text, sentence, End::Sentence)],
@@ -167,7 +171,7 @@ fn running(text: &str, sentence: Range<usize>, target: usize) -> Vec<Unit> {
     }
 }
 
-/// Lines as units, and those longer than the target in pieces. A blank line ends a block.
+/// Returns lines as units, and those longer than the target in pieces. A blank line ends a block.
 pub(super) fn lines(text: &str, bytes: Range<usize>, target: usize) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::new();
     let mut at = bytes.start;
@@ -226,7 +230,7 @@ fn heading_text(block: &str) -> String {
     title.chars().take(MAX_HEADING_CHARS).collect()
 }
 
-/// Reads a text line by line.
+/// A reader that processes a text line by line.
 struct Reader<'a> {
     text: &'a str,
     blocks: Vec<Block>,
@@ -283,6 +287,7 @@ impl Reader<'_> {
 
     fn markdown_line(&mut self, line: &str, at: usize) {
         let end = at + line.len();
+
         if let Some(open) = self.fence {
             let closes = fence_of(line).is_some_and(|(mark, length, rest)| {
                 mark == open.0 && length >= open.1 && rest.is_empty()
@@ -311,7 +316,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A line of a table or a paragraph.
+    /// Reads a line of a table or a paragraph.
     fn running_line(&mut self, line: &str, at: usize) {
         let kind = if line.trim_start().starts_with('|') {
             Kind::Table

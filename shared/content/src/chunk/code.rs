@@ -1,16 +1,16 @@
-//! The structure of source code and of data that is written by indentation, whatever the language: definitions with
-//! what belongs to them, found by indentation, closing lines and leading comments.
+//! The structure of source code, and of data whose structure is its indentation, in any language.
+//! Definitions and their content are found by indentation, closing lines and leading comments.
 
 use std::ops::Range;
 
 use super::blocks::{Section, announce, lines as line_units};
 use super::pack::{End, MAX_HEADING_CHARS, Unit};
 
-/// Definitions nested deeper than this are cut as lines.
+/// The depth from which nested definitions are cut as lines.
 const MAX_DEPTH: usize = 16;
-/// The most lines that a signature spans.
+/// The most lines of a signature.
 const MAX_SIGNATURE_LINES: usize = 24;
-/// How wide a tab is, in blanks.
+/// The width of a tab in columns.
 const TAB_WIDTH: usize = 4;
 
 /// Words that begin a branch, a loop or a statement.
@@ -19,7 +19,7 @@ const FLOW_WORDS: [&str; 16] = [
     "case", "select", "return", "using", "let",
 ];
 
-/// What the text is made of.
+/// The kind of text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
     /// Source code.
@@ -28,8 +28,9 @@ pub(super) enum Style {
     Data,
 }
 
-/// Returns the sections of a text: one for what stands at the top, one for each definition that is too large to stay
-/// whole (a chunk and a half) and has parts, under the signatures of those around it.
+/// Returns the sections of a text. There is one for the lines at the top, and one for each
+/// definition that has parts and is too large to stay whole (a chunk and a half), under the
+/// signatures of the enclosing definitions.
 pub(super) fn sections(text: &str, style: Style, target: usize) -> Vec<Section> {
     let lines = read_lines(text, style);
     let mut outline = Outline {
@@ -49,15 +50,15 @@ struct Line {
     bytes: Range<usize>,
     indent: usize,
     role: Role,
-    /// Whether a blank line stands before it.
+    /// True if a blank line precedes it.
     after_blank: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
-    /// A comment, decorator or attribute: belongs to what follows.
+    /// A comment, decorator or attribute, which belongs to the lines after it.
     Lead,
-    /// A bracket or word that closes or continues what came before.
+    /// A bracket or word that closes or continues the lines before it.
     Tail,
     /// Anything else.
     Body,
@@ -95,8 +96,8 @@ fn read_lines(text: &str, style: Style) -> Vec<Line> {
     lines
 }
 
-/// Returns how deep a line stands. In data, the items of a list are below a key at the same column, and what follows the
-/// header of a TOML table is below it.
+/// Returns the depth of a line. In data, the items of a list are below a key in the same column,
+/// and the lines after the header of a TOML table are below it.
 fn indent(line: &str, style: Style) -> usize {
     let words = line.trim_start();
     let columns = line[..line.len() - words.len()]
@@ -170,6 +171,7 @@ impl Outline<'_> {
                 self.push(&item);
                 continue;
             };
+
             let mut inner = path.to_vec();
             inner.extend(self.signature(&head));
             let head = line_units(self.text, self.bytes(&head), self.target);
@@ -178,6 +180,7 @@ impl Outline<'_> {
             if body.end < item.end {
                 self.push(&(body.end..item.end));
             }
+
             self.sections.push(Section {
                 headings: path.to_vec(),
                 units: Vec::new(),
@@ -185,7 +188,7 @@ impl Outline<'_> {
         }
     }
 
-    /// Adds an item to the section that is being written, whole if it fits.
+    /// Adds an item to the current section, whole if it fits.
     fn push(&mut self, item: &Range<usize>) {
         let end = if self.ends_block(item) {
             End::Block
@@ -210,7 +213,7 @@ impl Outline<'_> {
         self.lines[lines.start].bytes.start..self.lines[lines.end - 1].bytes.end
     }
 
-    /// Whether a definition or a paragraph of statements ends with an item.
+    /// Checks whether a definition or a paragraph of statements ends with an item.
     fn ends_block(&self, item: &Range<usize>) -> bool {
         item.len() > 1
             || self
@@ -219,11 +222,12 @@ impl Outline<'_> {
                 .is_none_or(|next| next.after_blank || next.role == Role::Tail)
     }
 
-    /// Groups lines: what stands at the depth of the first line begins an item, with the comments right above it.
+    /// Groups lines into items. A line at the depth of the first line begins an item, together with
+    /// the comments directly above it.
     fn items(&self, lines: Range<usize>) -> Vec<Range<usize>> {
         let mut items: Vec<Range<usize>> = Vec::new();
         let mut base = self.lines.get(lines.start).map_or(0, |line| line.indent);
-        // Whether the item holds nothing but comments so far.
+        // Set while the item has nothing but comments.
         let mut is_lead = false;
         for at in lines {
             let line = &self.lines[at];
@@ -237,7 +241,7 @@ impl Outline<'_> {
             if begins || is_first || line.indent <= base {
                 is_lead = line.role == Role::Lead;
             }
-            // The first header of a table may come after entries that belong to none.
+            // Entries that belong to no table may precede the first header.
             if self.style == Style::Data {
                 base = base.min(line.indent);
             }
@@ -246,7 +250,7 @@ impl Outline<'_> {
         items
     }
 
-    /// Splits an item into what announces it and what is in it.
+    /// Splits an item into its head and its body.
     fn parts(&self, item: &Range<usize>) -> Option<(Range<usize>, Range<usize>)> {
         let start = self.signature_start(item);
         let base = self.lines[start].indent;
@@ -276,14 +280,14 @@ impl Outline<'_> {
         (body.len() > 1).then_some((item.start..end, body))
     }
 
-    /// Returns the first line of an item that is no comment.
+    /// Returns the first line of an item that is not a comment.
     fn signature_start(&self, item: &Range<usize>) -> usize {
         item.clone()
             .find(|at| self.lines[*at].role != Role::Lead)
             .unwrap_or(item.start)
     }
 
-    /// Returns what announces a definition, on one line. A branch or a loop defines nothing.
+    /// Returns the signature of a definition on one line. A branch or a loop defines nothing.
     fn signature(&self, head: &Range<usize>) -> Option<String> {
         let bytes = self.bytes(&(self.signature_start(head)..head.end));
         let words = self.text[bytes]

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::blocks::{Section, announce, lines};
 use super::pack::{End, MAX_HEADING_CHARS, Unit};
 
-/// Values nested deeper than this are cut as lines.
+/// The depth from which nested values are cut as lines.
 const MAX_DEPTH: usize = 16;
 
 /// Returns the sections of a text of one or more JSON values.
@@ -36,12 +36,14 @@ impl Cutter<'_> {
                 self.push(vec![unit]);
                 continue;
             }
+
             let Some((open, close)) =
                 inside(self.text, member.clone()).filter(|_| depth < MAX_DEPTH)
             else {
                 self.push(lines(self.text, member, self.target));
                 continue;
             };
+
             let mut inner = path.to_vec();
             inner.extend(key(&self.text[member.start..open]));
             let head = lines(self.text, member.start..open, self.target);
@@ -61,7 +63,7 @@ impl Cutter<'_> {
         }
     }
 
-    /// Gives a closing bracket to the chunk before it, where there is room.
+    /// Adds a closing bracket to the chunk before it, if there is room.
     fn close(&mut self, tail: Range<usize>) {
         let last = self
             .sections
@@ -82,7 +84,8 @@ impl Cutter<'_> {
     }
 }
 
-/// Splits `range` after each comma that is in no bracket, and the whole text after each line that is in none.
+/// Splits `range` after each comma outside of brackets; at depth 0, after each line end outside of
+/// brackets.
 fn members(text: &str, range: Range<usize>, depth: usize) -> Vec<Range<usize>> {
     let mark = if depth == 0 { b'\n' } else { b',' };
     let mut members = Vec::new();
@@ -102,7 +105,7 @@ fn members(text: &str, range: Range<usize>, depth: usize) -> Vec<Range<usize>> {
     members
 }
 
-/// Returns what is inside the outermost brackets of a member.
+/// Returns the range inside the outermost brackets of a member.
 fn inside(text: &str, member: Range<usize>) -> Option<(usize, usize)> {
     let mut scanner = Scanner::default();
     let mut open = None;
@@ -120,7 +123,7 @@ fn inside(text: &str, member: Range<usize>) -> Option<(usize, usize)> {
     None
 }
 
-/// Returns the key that a member begins with.
+/// Returns the key at the start of a member.
 fn key(head: &str) -> Option<String> {
     let key = head
         .trim()
@@ -136,7 +139,7 @@ fn key(head: &str) -> Option<String> {
     (!key.is_empty()).then_some(key)
 }
 
-/// Follows brackets and strings.
+/// A scanner that tracks brackets and strings.
 #[derive(Default)]
 struct Scanner {
     level: usize,
@@ -145,7 +148,7 @@ struct Scanner {
 }
 
 impl Scanner {
-    /// Takes a byte and returns whether it is outside strings.
+    /// Takes a byte, and returns whether it is outside of strings.
     fn step(&mut self, byte: u8) -> bool {
         if self.in_string {
             let is_end = byte == b'"' && !self.is_escaped;

@@ -1,32 +1,32 @@
-//! Packs the units of a section into chunks.
+//! Packing of the units of a section into chunks.
 
 use std::ops::Range;
 
 use super::ChunkOptions;
 use super::sync::segments;
 
-/// A piece of text that is not torn.
+/// A piece of text that is kept whole.
 #[derive(Debug, Clone)]
 pub(crate) struct Unit {
     pub(crate) bytes: Range<usize>,
     /// Its length in characters.
     pub(crate) chars: usize,
-    /// What ends with it.
+    /// The kind of structure that ends with it.
     pub(crate) end: End,
-    /// The header of the table whose later rows it holds.
+    /// The header of the table, if this is one of its later rows.
     pub(crate) header: Option<Range<usize>>,
 }
 
-/// How well a chunk may end after a unit, from well to never.
+/// The suitability of a unit as the end of a chunk, from best to never.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum End {
     /// A paragraph, a table, a definition.
     Block,
     /// An item of a list, a row, a line.
     Item,
-    /// A sentence: the next chunk may repeat it.
+    /// A sentence, which the next chunk may repeat.
     Sentence,
-    /// A heading does not stand alone.
+    /// A heading, which does not stand alone.
     Heading,
 }
 
@@ -42,15 +42,15 @@ impl Unit {
     }
 }
 
-/// The place of a chunk in bytes, untrimmed.
+/// The span of a chunk in bytes, untrimmed.
 pub(crate) struct Span {
     pub(crate) bytes: Range<usize>,
     pub(crate) headings: Vec<String>,
-    /// The turns of a conversation that it holds.
+    /// The turns of a conversation in the chunk.
     pub(crate) turns: Option<Range<usize>>,
 }
 
-/// The longest heading kept in a path, in characters.
+/// The longest heading that is kept in a path, in characters.
 pub(crate) const MAX_HEADING_CHARS: usize = 200;
 
 /// Packs `units`, which are in order and none longer than twice the target, into spans.
@@ -63,12 +63,12 @@ pub(crate) fn pack(
 ) {
     let target = options.target();
     let ruler = Ruler::new(text, units);
-    // The first unit of the chunk before.
+    // The first unit of the previous chunk.
     let mut before = 0;
 
-    // Shorter segments would make small chunks, longer ones let a change reach further.
+    // Shorter segments would make small chunks. Longer ones would let a change reach further.
     for segment in segments(text, &ruler, target * 3 / 4) {
-        // The first unit that no span holds yet.
+        // The first unit that is not in a span yet.
         let mut fresh = segment.start;
         while fresh < segment.end {
             let first = overlap_start(&ruler, before, fresh, options);
@@ -85,7 +85,8 @@ pub(crate) fn pack(
     }
 }
 
-/// The headings above a chunk. One that begins inside a table knows what its columns mean.
+/// Returns the headings above a chunk. A chunk that begins inside a table also gets the table's
+/// header.
 fn path(text: &str, headings: &[String], first: &Unit) -> Vec<String> {
     let row = first
         .header
@@ -95,8 +96,8 @@ fn path(text: &str, headings: &[String], first: &Unit) -> Vec<String> {
     headings.iter().cloned().chain(header).collect()
 }
 
-/// Returns where the chunk from `first` ends best: the rest of the segment is cut into chunks of about the same size,
-/// after whole blocks rather than inside.
+/// Returns the best end of the chunk from `first`. The rest of the segment is cut into chunks of
+/// about the same size, preferably after whole blocks.
 fn best_end(ruler: &Ruler, first: usize, rest: Range<usize>, target: usize) -> usize {
     let length = ruler.length(rest.start, rest.end - 1);
     let count = (length + target / 2) / target;
@@ -127,7 +128,7 @@ fn best_end(ruler: &Ruler, first: usize, rest: Range<usize>, target: usize) -> u
     best.map_or(rest.start + 1, |(_, end)| end)
 }
 
-/// Measures runs of units, with the blank lines between them.
+/// A ruler that measures runs of units, with the blank lines between them.
 pub(super) struct Ruler<'a> {
     pub(super) units: &'a [Unit],
     /// The number of characters before each unit, counted from the first.
@@ -148,14 +149,14 @@ impl<'a> Ruler<'a> {
         Self { units, before }
     }
 
-    /// The characters from the start of one unit to the end of another.
+    /// Returns the number of characters from the start of one unit to the end of another.
     pub(super) fn length(&self, first: usize, last: usize) -> usize {
         self.before[last] + self.units[last].chars - self.before[first]
     }
 }
 
-/// Returns the unit that a chunk starts with: a sentence or two before `fresh`, if a paragraph was cut there and they
-/// are small enough and not the whole chunk `before`.
+/// Returns the unit with which a chunk starts: a sentence or two before `fresh`, if a paragraph was
+/// cut there, and if they are short enough and do not repeat the whole chunk `before`.
 fn overlap_start(ruler: &Ruler, before: usize, fresh: usize, options: &ChunkOptions) -> usize {
     let target = options.target();
     let mut start = fresh;

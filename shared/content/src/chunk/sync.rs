@@ -1,31 +1,37 @@
-//! Where chunks begin anew, whatever came before.
+//! Synchronization points: places at which chunks begin independently of the text before.
 //!
-//! A change near the start of a text must not move every later cut: the vectors of unchanged chunks are used again. So a
-//! section is first cut into segments at places that depend only on the text around them, and each segment is packed by
-//! itself. Such a place is the end of a unit that ends best, and then has the least hash, of all within reach on either
-//! side: segments are at least that long, mostly twice, and a change goes no further than into its neighbours.
+//! A change near the start of a text must not move every later cut, because the vectors of
+//! unchanged chunks are used again. A section is therefore first cut into segments at places that
+//! depend only on the text around them, and each segment is packed by itself. Such a place is the
+//! end of the unit that is the best one to end a chunk, and then has the smallest hash, of all
+//! within reach on either side. Segments are at least that long, mostly twice as long, and a change
+//! reaches no further than into the adjacent segments.
 
 use std::ops::Range;
 
 use super::pack::{End, Ruler};
 
-/// Cuts the units of a section into segments, each at least `reach` characters long if the section is.
+/// Cuts the units of a section into segments. Each is at least `reach` characters long, if the
+/// section is.
 pub(super) fn segments(text: &str, ruler: &Ruler, reach: usize) -> Vec<Range<usize>> {
     let units = ruler.units;
     if units.is_empty() {
         return Vec::new();
     }
+
     let mut segments = Vec::new();
     let mut start = 0;
     for end in least(text, ruler, reach) {
         segments.push(start..end + 1);
         start = end + 1;
     }
+
     segments.push(start..units.len());
     segments
 }
 
-/// Returns the units that are the least within `reach` characters on either side and from either end.
+/// Returns the units with the smallest key within `reach` characters on either side and from either
+/// end.
 fn least(text: &str, ruler: &Ruler, reach: usize) -> Vec<usize> {
     let all = ruler.units.len() - 1;
     let total = ruler.length(0, all);
@@ -37,7 +43,7 @@ fn least(text: &str, ruler: &Ruler, reach: usize) -> Vec<usize> {
         )
     };
 
-    // Units with growing keys: each is the least since the one below it.
+    // A stack of units with ascending keys: each has the smallest key since the one below it.
     let mut stack: Vec<(usize, (End, u64))> = Vec::new();
     let mut found = Vec::new();
     let mut close = |stack: &mut Vec<(usize, (End, u64))>, (unit, _): (usize, _), next: usize| {
@@ -63,7 +69,8 @@ fn least(text: &str, ruler: &Ruler, reach: usize) -> Vec<usize> {
     found
 }
 
-/// FNV-1a: the same in every version, because a changed hash would move every cut.
+/// Computes FNV-1a. It must be the same in every version, because a changed hash would move every
+/// cut.
 fn hash(text: &str) -> u64 {
     let mixed = text
         .trim()

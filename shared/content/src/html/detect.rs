@@ -1,11 +1,11 @@
-//! Telling HTML from text that merely has a `<` in it.
+//! Detection of HTML, as opposed to text that only contains a `<`.
 
 use crate::markdown::atx_heading;
 
-/// How far a page may declare its encoding, by the HTML standard.
+/// The number of bytes within which a page must declare its encoding, by the HTML standard.
 const CHARSET_BYTES: usize = 1024;
 
-/// Block elements: without one of them, closed, a text with tags in it stays text.
+/// Block elements. A text with tags stays text unless it contains one of them, closed.
 const BLOCKS: &[&str] = &[
     "p",
     "div",
@@ -34,13 +34,14 @@ const BLOCKS: &[&str] = &[
     "details",
 ];
 
-/// Elements a fragment may start with besides the blocks.
+/// Elements other than blocks with which a fragment may start.
 const STARTERS: &[&str] = &[
     "a", "b", "strong", "i", "em", "u", "span", "font", "img", "br", "hr", "small", "style",
     "script", "meta", "title", "link",
 ];
 
-/// Whether the text is a whole HTML document: it starts with its doctype or one of its outer elements.
+/// Checks whether the text is a whole HTML document: it starts with the doctype or one of the outer
+/// elements.
 pub(crate) fn is_html_document(text: &str) -> bool {
     let start = skip_prolog(text);
     if starts_with_ignoring_case(start, "<!doctype html") {
@@ -53,8 +54,8 @@ pub(crate) fn is_html_document(text: &str) -> bool {
     })
 }
 
-/// Whether the text is a fragment of HTML: tags at both ends and a closed block element between.
-/// Templates of programming languages and markdown with a little HTML are none.
+/// Checks whether the text is a fragment of HTML: tags at both ends, and a closed block element
+/// between them. Templates of programming languages, and Markdown with a little HTML, are not.
 pub(crate) fn is_html_fragment(text: &str) -> bool {
     let start = skip_prolog(text).trim_end();
     let Some(name) = tag_name(start).map(str::to_ascii_lowercase) else {
@@ -68,10 +69,10 @@ pub(crate) fn is_html_fragment(text: &str) -> bool {
         && !has_markdown(start)
 }
 
-/// Returns the encoding that the head of a page names.
+/// Returns the encoding that the head of a page declares.
 pub(crate) fn charset_in_head(bytes: &[u8]) -> Option<&str> {
     let head = &bytes[..bytes.len().min(CHARSET_BYTES)];
-    // The labels are ASCII: whatever comes after the first other byte is content.
+    // The labels are ASCII, so the first other byte belongs to the content.
     let head = head.utf8_chunks().next()?.valid();
     let lower = head.to_ascii_lowercase();
     let declaration = lower.find("<meta").or_else(|| lower.find("<?xml"))?;
@@ -88,7 +89,7 @@ pub(crate) fn charset_in_head(bytes: &[u8]) -> Option<&str> {
     Some(&value[..end]).filter(|label| !label.is_empty())
 }
 
-/// Skips blanks, a byte order mark, comments and an XML declaration.
+/// Skips white space, a byte order mark, comments and an XML declaration.
 fn skip_prolog(text: &str) -> &str {
     let mut rest = text;
     loop {
@@ -113,7 +114,7 @@ fn starts_with_ignoring_case(text: &str, prefix: &str) -> bool {
         .is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }
 
-/// Returns the name of the tag that the text starts with.
+/// Returns the name of the tag with which the text starts.
 fn tag_name(text: &str) -> Option<&str> {
     let rest = text.strip_prefix('<')?;
     let end = rest.find(|letter: char| !letter.is_ascii_alphanumeric())?;
@@ -133,7 +134,7 @@ fn closes_a_block(text: &str) -> bool {
     })
 }
 
-/// Whether the text is source code that makes HTML: JSX, PHP, ERB, Vue.
+/// Checks whether the text is source code that generates HTML: JSX, PHP, ERB, Vue.
 fn is_template(text: &str) -> bool {
     ["className=", "={", "<?php", "<%", "v-if=", "v-for=", "=> {"]
         .iter()

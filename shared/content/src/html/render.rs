@@ -1,4 +1,4 @@
-//! A tree of elements to markdown.
+//! Conversion of a tree of elements to Markdown.
 
 use dom_query::NodeRef;
 
@@ -6,16 +6,16 @@ use super::table;
 use super::visible::{is_around, is_unseen};
 use super::writer::Writer;
 
-/// How much of a page is kept.
+/// The parts of a page that are kept.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// All that a reader sees: fragments, where nothing around the content is expected.
+    /// All that a reader sees, for fragments, where no navigation is expected around the content.
     Everything,
-    /// Without navigation, page header and footer, asides, banners.
+    /// The content without navigation, page header and footer, asides and banners.
     Content,
 }
 
-/// Elements that stand on lines of their own.
+/// Elements on lines of their own.
 const BLOCKS: &[&str] = &[
     "html",
     "body",
@@ -63,7 +63,7 @@ const BLOCKS: &[&str] = &[
     "ul",
 ];
 
-/// Returns what is inside `node` as markdown.
+/// Returns the content of `node` as Markdown.
 pub(super) fn render(node: &NodeRef, mode: Mode) -> String {
     let mut renderer = Renderer {
         mode,
@@ -73,7 +73,7 @@ pub(super) fn render(node: &NodeRef, mode: Mode) -> String {
     renderer.writer.finish()
 }
 
-/// Returns what is inside `node` as markdown on one line.
+/// Returns the content of `node` as Markdown on one line.
 pub(super) fn render_line(node: &NodeRef, mode: Mode) -> String {
     let mut renderer = Renderer {
         mode,
@@ -107,7 +107,7 @@ impl Renderer {
         }
 
         let Some(name) = node.node_name() else {
-            // The document itself; comments have no children.
+            // This is the document itself. Comments have no children.
             return self.children(node);
         };
 
@@ -133,7 +133,7 @@ impl Renderer {
                 None => self.plain_block(node),
             },
             "hr" => self.writer.verbatim("---"),
-            // Outside a list.
+            // This item is outside of a list.
             "li" => self.item(node, "- "),
             "dt" => {
                 self.writer.block();
@@ -212,7 +212,7 @@ impl Renderer {
         self.writer.line();
     }
 
-    /// Renders the children so that the first paragraph stands on the line of the list mark.
+    /// Renders the children so that the first paragraph is on the line of the list mark.
     fn children_without_gap(&mut self, node: &NodeRef) {
         let mut rest = node
             .children_it(false)
@@ -269,7 +269,7 @@ impl Renderer {
                     "[",
                     &format!("]({})", href.trim().replace([' ', '\n'], "%20")),
                 ),
-                // The sign beside a heading that links to the heading.
+                // This is the sign beside a heading that links to the heading itself.
                 None if matches!(node.text().trim(), "§" | "¶" | "#" | "🔗") => {}
                 None => self.children(node),
             },
@@ -278,7 +278,7 @@ impl Renderer {
         }
     }
 
-    /// Renders the children between two marks, unless they are nothing or more than a line.
+    /// Renders the children between two marks, unless they are empty or contain a block.
     fn wrapped(&mut self, node: &NodeRef, open: &str, close: &str) {
         if node.descendants_it().any(|inner| {
             inner
@@ -317,7 +317,7 @@ impl Renderer {
         }
     }
 
-    /// Keeps what an image says, and where it is if that is not the image itself.
+    /// Keeps the description of an image, and its address unless that is the image itself.
     fn image(&mut self, node: &NodeRef) {
         let Some(text) = node.attr("alt").filter(|text| !text.trim().is_empty()) else {
             return;
@@ -351,7 +351,7 @@ fn longest_run(text: &str, letter: char) -> usize {
         .unwrap_or_default()
 }
 
-/// Returns the language that the usual highlighters put into the class of a code block.
+/// Returns the language that the common highlighters put into the class of a code block.
 fn language_of(node: &NodeRef) -> Option<String> {
     let code = node.first_element_child();
     let classes = [node.class(), code.and_then(|code| code.class())]
@@ -375,7 +375,7 @@ fn language_of(node: &NodeRef) -> Option<String> {
     })
 }
 
-/// Whether a link leads somewhere.
+/// Checks whether a link leads to another page.
 fn is_worth_keeping(href: &str) -> bool {
     let href = href.trim();
     let is_script = href

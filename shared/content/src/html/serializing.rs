@@ -1,13 +1,17 @@
-//! The cost of writing a page as HTML: the readability heuristic writes the part that it chooses.
+//! The cost of serializing a page as HTML, which the readability heuristic does with the part it
+//! selects.
 
 use dom_query::NodeRef;
 
-/// The most bytes that are searched while a page is written: less than half a second.
+/// The most bytes that are searched while a page is serialized, which takes less than half a
+/// second.
 const MAX_SEARCHED: u64 = 4 << 30;
 
-/// Returns `true` for a page that is written within [`MAX_SEARCHED`]. The serializer searches the rest of a text again
-/// after each character that it may have to escape (`&`, and the first byte of U+0080 to U+00BF), so the time of a text
-/// full of them grows with the square of its length.
+/// Checks whether serializing a page searches at most [`MAX_SEARCHED`] bytes.
+///
+/// The serializer searches the rest of a text again after each character that it may have to escape
+/// (`&`, and the first byte of U+0080 to U+00BF), so the time for a text full of them grows with
+/// the square of its length.
 pub(super) fn is_quickly_written(root: &NodeRef) -> bool {
     let texts = root.descendants_it().map(|node| {
         if node.is_text() {
@@ -22,7 +26,7 @@ pub(super) fn is_quickly_written(root: &NodeRef) -> bool {
     texts.sum::<u64>() <= MAX_SEARCHED
 }
 
-/// The bytes that the serializer searches in a text.
+/// Returns the number of bytes that the serializer searches in a text.
 fn searched(text: &str) -> u64 {
     let stops = text
         .bytes()

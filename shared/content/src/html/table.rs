@@ -1,19 +1,20 @@
-//! Tables of a web page to markdown tables.
+//! Conversion of the tables of a web page to Markdown tables.
 
 use dom_query::NodeRef;
 
 use super::render::{Mode, render_line};
 
-/// The widest table: wider ones are layout or a bomb.
+/// The most columns of a table. Wider tables are layout or a bomb.
 const MAX_COLUMNS: usize = 100;
-/// Elements that show a table to be the layout of a page.
+/// Elements that show that a table is the layout of a page.
 const LAYOUT: &[&str] = &[
     "table", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "form", "article", "section",
 ];
 
-/// Returns a data table as markdown; `None` for a table that only lays out the page.
+/// Returns a data table as Markdown; `None` for a table that is only layout.
 pub(super) fn render(table: &NodeRef, mode: Mode) -> Option<String> {
-    // Before any cell is rendered: tables within tables would be rendered twice on every level.
+    // This comes before any cell is rendered, because nested tables would be rendered twice on
+    // every level.
     let is_layout = |node: NodeRef| {
         node.node_name()
             .is_some_and(|name| LAYOUT.contains(&&*name))
@@ -21,6 +22,7 @@ pub(super) fn render(table: &NodeRef, mode: Mode) -> Option<String> {
     if table.descendants_it().any(is_layout) {
         return None;
     }
+
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut caption = String::new();
     for node in table.descendants_it() {
@@ -30,15 +32,18 @@ pub(super) fn render(table: &NodeRef, mode: Mode) -> Option<String> {
             _ => {}
         }
     }
+
     rows.retain(|row| row.iter().any(|cell| !cell.is_empty()));
     let width = rows.iter().map(Vec::len).max().unwrap_or_default();
     if !(2..=MAX_COLUMNS).contains(&width) {
         return None;
     }
+
     let mut out = String::new();
     if !caption.is_empty() {
         out = format!("{caption}\n\n");
     }
+
     for (index, row) in rows.iter_mut().enumerate() {
         row.resize(width, String::new());
         out.push_str(&format!("| {} |\n", row.join(" | ")));
@@ -56,7 +61,7 @@ fn cells(row: &NodeRef, mode: Mode) -> Vec<String> {
             continue;
         }
         cells.push(render_line(&cell, mode).replace('|', "\\|"));
-        // A cell over several columns keeps the following ones in their place.
+        // A cell that spans several columns leaves the following ones in their place.
         let span: usize = cell
             .attr("colspan")
             .and_then(|span| span.parse().ok())

@@ -1,7 +1,8 @@
-//! Finds the tags of a page where the tokenizer of the HTML standard finds them, and how many attributes they have.
+//! Finds the tags of a page at the same places as the tokenizer of the HTML standard, and counts
+//! their attributes.
 //!
-//! That tokenizer compares each attribute of a tag with all before it, so the time for n attributes grows with n². Here a
-//! tag is read once, and what it has too many of is never shown to the tokenizer.
+//! That tokenizer compares each attribute of a tag with all before it, so the time for n attributes
+//! grows with n². This module reads a tag once, and the tokenizer never sees the excess attributes.
 
 use std::ops::Range;
 
@@ -22,34 +23,35 @@ const MAY_HOLD_RAW_TEXT: &[&str] = &[
     "plaintext",
 ];
 
-/// What stands at a `<`.
+/// The markup at a `<`.
 pub(super) enum Markup {
     /// A start tag or an end tag.
     Tag(Tag),
-    /// The start of a character section, which only drawings and formulas have; elsewhere it is a comment.
+    /// The start of a character section, which exists only in SVG and MathML; elsewhere it is a
+    /// comment.
     Section,
-    /// A comment, a declaration or a mere character, which ends here.
+    /// A comment, a declaration or a mere character, with the position of its end.
     Other(usize),
 }
 
-/// A tag and what is kept of it.
+/// A tag, and the part of it that is kept.
 pub(super) struct Tag {
     pub(super) name: Range<usize>,
-    /// Where the part that is kept ends.
+    /// The end of the part that is kept.
     pub(super) kept: usize,
-    /// What has to follow that part to end the tag.
+    /// The text that must follow that part to end the tag.
     pub(super) ending: &'static str,
-    /// Where the tag ends on the page.
+    /// The end of the tag on the page.
     pub(super) end: usize,
 }
 
 impl Tag {
-    /// Whether attributes are left out.
+    /// Checks whether attributes are left out.
     pub(super) fn is_cut(&self) -> bool {
         self.kept < self.end
     }
 
-    /// Whether the tokenizer may read text instead of tags after it.
+    /// Checks whether the tokenizer may read text instead of tags after it.
     pub(super) fn may_hold_raw_text(&self, html: &str) -> bool {
         let name = &html[self.name.clone()];
         MAY_HOLD_RAW_TEXT
@@ -58,7 +60,7 @@ impl Tag {
     }
 }
 
-/// Returns what stands at the `<` at `start`.
+/// Returns the markup at the `<` at `start`.
 pub(super) fn markup(html: &str, start: usize) -> Markup {
     let rest = &html[start..];
     let name = if rest.starts_with("</") { 2 } else { 1 };
@@ -85,14 +87,14 @@ pub(super) fn markup(html: &str, start: usize) -> Markup {
     Markup::Other(start + 1)
 }
 
-/// Returns where the next `close` after `start` ends, or else the text.
+/// Returns the end of the next `close` after `start`, or else the end of the text.
 pub(super) fn end_of(html: &str, start: usize, close: &str) -> usize {
     html[start..]
         .find(close)
         .map_or(html.len(), |at| start + at + close.len())
 }
 
-/// Returns where the next end tag of an element begins that holds raw text.
+/// Returns the start of the next end tag of an element that holds raw text.
 pub(super) fn end_tag_of(html: &str, start: usize, name: &str) -> Option<usize> {
     let mut ends = html[start..].match_indices("</").map(|(at, _)| start + at);
     ends.find(|at| {
@@ -161,7 +163,7 @@ fn tag(html: &str, start: usize) -> Tag {
         }
     }
 
-    // A tag without an end is dropped by the tokenizer.
+    // The tokenizer drops a tag without an end.
     Tag {
         name,
         kept,
@@ -170,9 +172,9 @@ fn tag(html: &str, start: usize) -> Tag {
     }
 }
 
-/// Returns where the attribute ends that begins at `start`.
+/// Returns the end of the attribute that begins at `start`.
 fn attribute(bytes: &[u8], start: usize) -> usize {
-    // Its first character may be anything, also an equals sign.
+    // Its first character may be anything, even an equals sign.
     let name_end = skip(bytes, start + 1, |byte| {
         !is_blank(byte) && !b"/>=".contains(&byte)
     });
@@ -196,7 +198,7 @@ fn is_blank(byte: u8) -> bool {
     matches!(byte, b'\t' | b'\n' | b'\x0C' | b'\r' | b' ')
 }
 
-/// Returns the first place from `start` on whose byte does not match.
+/// Returns the first position from `start` on whose byte does not match.
 fn skip(bytes: &[u8], start: usize, matches: impl Fn(u8) -> bool) -> usize {
     let rest = bytes.get(start..).unwrap_or_default();
     rest.iter()

@@ -1,9 +1,10 @@
-//! HTML to a tree that is never deep, in time that grows with the length of the page.
+//! Parsing of HTML to a tree of limited depth, in time proportional to the length of the page.
 //!
-//! The parser of the HTML standard walks its stack of open elements and its list of formatting elements for most tags, so
-//! the time for n nested ones grows with n², and a deep tree overflows the stack of whoever walks it. Browsers stop
-//! nesting at 512. What it compares attribute by attribute is bounded as well: those of a tag, and those that the tags
-//! of `html` and `body` add to the first of them.
+//! The parser of the HTML standard walks its stack of open elements and its list of formatting
+//! elements for most tags. The time for n nested ones therefore grows with n², and a deep tree
+//! overflows the stack of any code that walks it. Browsers stop nesting at 512. The attributes that
+//! the parser compares with each other are limited as well: those of a tag, and those that further
+//! tags of `html` and `body` add to the first ones.
 
 use std::cell::{Cell, RefCell};
 
@@ -17,21 +18,23 @@ use html5ever::{LocalName, TokenizerResult};
 
 use super::tags::{self, Markup};
 
-/// The deepest element that still becomes one. Deeper tags are dropped, their text is kept.
+/// The depth from which elements are dropped. Their text is kept.
 const MAX_DEPTH: usize = 200;
-/// How far up an end tag looks for its start tag.
+/// The number of open elements among which an end tag looks for its start tag.
 const LOOK_UP: usize = 64;
-/// The most elements that the tree builder holds, open or to be opened again, before further tags are dropped. More than
-/// [`MAX_DEPTH`], which counts what is open without asking the builder: only a page that means to deceive it comes here.
+/// The most elements that the tree builder holds, open or to be opened again, before further tags
+/// are dropped. It is more than [`MAX_DEPTH`], which counts the open elements without asking the
+/// builder, so that only a page made to deceive it reaches this limit.
 const MAX_HELD: usize = 400;
-/// How many it holds before formatting elements lose their attributes. The builder opens formatting elements again in
-/// each block until they are closed; of those that look alike it keeps three.
+/// The number of held elements from which formatting elements lose their attributes. The builder
+/// opens formatting elements again in each block until they are closed. Of those that look alike,
+/// it keeps three.
 const MANY_HELD: usize = 64;
-/// How many of them may be left over from blocks that are closed.
+/// The number of held elements that may be left over from closed blocks.
 const LEFT_OVER: usize = 16;
-/// After how many start tags is counted again what the builder holds.
+/// The number of start tags after which the held elements are counted again.
 const COUNT_EVERY: usize = 8;
-/// How many tags of `html` and `body` may add attributes.
+/// The number of tags of `html` and `body` that may add attributes.
 const MAX_ROOT_TAGS: usize = 16;
 
 /// Elements without an end tag.
@@ -39,19 +42,20 @@ const VOID: &[&str] = &[
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source",
     "track", "wbr", "frame", "keygen", "basefont", "bgsound",
 ];
-/// Elements that hold raw text: they cannot nest, and dropping their tags would show their content.
+/// Elements with raw text. They cannot nest, and dropping their tags would show their content.
 const RAW: &[&str] = &[
     "script", "style", "textarea", "title", "iframe", "xmp", "noframes", "noembed",
 ];
-/// Elements whose end tag may be missing when the next one of them starts.
+/// Elements whose end tag may be missing before the next one of them starts.
 const OPTIONAL_END: &[&str] = &[
     "p", "li", "dd", "dt", "td", "th", "tr", "option", "tbody", "thead", "tfoot",
 ];
-/// Elements that are opened again in the next block; a link is not, once the next one begins.
+/// Elements that are opened again in the next block. A link is not among them, because it ends when
+/// the next one begins.
 const FORMATTING: &[&str] = &[
     "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u",
 ];
-/// Elements that nothing inside can close.
+/// Elements that nothing inside them can close.
 const WALLS: &[&str] = &[
     "table", "ul", "ol", "dl", "button", "object", "marquee", "applet", "caption", "template",
     "svg", "math",
@@ -72,7 +76,7 @@ pub(super) fn parse(html: &str) -> Document {
     tokenizer.sink.builder.sink
 }
 
-/// Hands a page to the tokenizer without the attributes that a tag has too many of.
+/// Feeds a page to the tokenizer, without the excess attributes of tags.
 fn feed(html: &str, tokenizer: &Tokenizer<Guard>) {
     let input = BufferQueue::default();
     let pass = |text: &str| {
@@ -93,7 +97,7 @@ fn feed(html: &str, tokenizer: &Tokenizer<Guard>) {
                 tags::end_of(html, start, if is_foreign { "]]>" } else { ">" })
             }
             Markup::Tag(tag) => {
-                // The tree builder has to see the tag before it is known if raw text follows.
+                // The tree builder must see the tag before it is known whether raw text follows.
                 if tag.is_cut() || tag.may_hold_raw_text(html) {
                     pass(&html[passed..tag.kept]);
                     pass(tag.ending);
@@ -107,14 +111,14 @@ fn feed(html: &str, tokenizer: &Tokenizer<Guard>) {
     pass(&html[passed..]);
 }
 
-/// Stands between tokenizer and tree builder, and drops the tags that would nest too deeply.
+/// A filter between tokenizer and tree builder, which drops the tags that would nest too deeply.
 struct Guard {
     builder: TreeBuilder<NodeId, Document>,
     /// The elements that are probably open, outermost first.
     open: RefCell<Vec<Open>>,
-    /// The element whose raw text the tokenizer reads, if it does.
+    /// The element whose raw text the tokenizer is reading, if any.
     raw: RefCell<Option<LocalName>>,
-    /// How many elements the builder held when they were last counted.
+    /// The number of elements that the builder held when they were last counted.
     held: Cell<usize>,
     start_tags: Cell<usize>,
     root_tags: Cell<usize>,
@@ -137,7 +141,7 @@ impl Guard {
         }
     }
 
-    /// Returns where the next tag or comment may begin.
+    /// Returns the position at which the next tag or comment may begin.
     fn next_markup(&self, html: &str, at: usize) -> Option<usize> {
         match &*self.raw.borrow() {
             Some(name) => tags::end_tag_of(html, at, name),
@@ -145,11 +149,12 @@ impl Guard {
         }
     }
 
-    /// Whether the tag is passed on.
+    /// Checks whether the tag is passed on.
     fn admits(&self, tag: &Tag) -> bool {
         let name = &*tag.name;
         let mut open = self.open.borrow_mut();
-        // Only drawings and formulas know raw text as a usual element, and elements that close themselves.
+        // In SVG and MathML only, elements can close themselves, and the names of raw text elements
+        // have no special meaning.
         let is_foreign = self
             .builder
             .adjusted_current_node_present_but_not_in_html_namespace();
@@ -184,7 +189,7 @@ impl Guard {
         }
     }
 
-    /// Counts what the builder holds, if that is due.
+    /// Counts the elements that the builder holds, if that is due.
     fn count(&self) {
         self.start_tags.set(self.start_tags.get() + 1);
         if self.start_tags.get().is_multiple_of(COUNT_EVERY) || self.held.get() >= MAX_HELD {
@@ -194,7 +199,8 @@ impl Guard {
         }
     }
 
-    /// Drops the attributes of a start tag that the builder would have to compare with too many.
+    /// Drops the attributes of a start tag that the builder would have to compare with too many
+    /// others.
     fn bound_attributes(&self, tag: &mut Tag) {
         let is_root = matches!(&*tag.name, "html" | "body");
         self.root_tags
@@ -208,7 +214,7 @@ impl Guard {
     }
 }
 
-/// Counts the elements that the tree builder holds.
+/// A counter of the elements that the tree builder holds.
 #[derive(Default)]
 struct Counter(Cell<usize>);
 
@@ -220,7 +226,8 @@ impl Tracer for Counter {
     }
 }
 
-/// Closes what the start of `name` closes by itself, an unfinished paragraph or list item.
+/// Closes the elements that the start of `name` implicitly closes, such as an unfinished paragraph
+/// or list item.
 fn close_implied(open: &mut Vec<Open>, name: &str) {
     if !OPTIONAL_END.contains(&name) {
         return;
@@ -233,7 +240,7 @@ fn close_implied(open: &mut Vec<Open>, name: &str) {
     }
 }
 
-/// Returns the innermost of the near open elements that matches.
+/// Returns the innermost matching one of the [`LOOK_UP`] innermost open elements.
 fn position(open: &[Open], matches: impl Fn(&Open) -> bool) -> Option<usize> {
     let first = open.len().saturating_sub(LOOK_UP);
     open[first..].iter().rposition(matches).map(|at| first + at)

@@ -1,8 +1,8 @@
-//! Which elements of a page are not worth reading.
+//! Selection of the elements of a page that are not worth reading.
 
 use dom_query::NodeRef;
 
-/// Elements that a reader does not see, or that are no text.
+/// Elements that a reader does not see, or that are not text.
 const UNSEEN: &[&str] = &[
     "head", "title", "script", "style", "template", "noscript", "svg", "canvas", "iframe",
     "object", "embed", "audio", "video", "map", "button", "input", "select", "textarea",
@@ -21,7 +21,7 @@ const AROUND_ROLES: &[&str] = &[
     "alert",
     "alertdialog",
 ];
-/// Parts of class names and ids that mark what stands around the content on nearly every page.
+/// Parts of class names and ids that mark elements around the content on nearly every page.
 const AROUND_NAMES: &[&str] = &[
     "cookie",
     "consent",
@@ -39,7 +39,8 @@ const AROUND_NAMES: &[&str] = &[
     "popup",
     "modal",
 ];
-/// Whether a reader of the page does not see the element.
+
+/// Checks whether the element is invisible to a reader of the page.
 pub(super) fn is_unseen(node: &NodeRef, name: &str) -> bool {
     UNSEEN.contains(&name)
         || node.has_attr("hidden")
@@ -51,7 +52,7 @@ pub(super) fn is_unseen(node: &NodeRef, name: &str) -> bool {
             .is_some_and(|style| style.replace(' ', "").contains("display:none"))
 }
 
-/// Whether the element stands around the content of a page.
+/// Checks whether the element is around the content of a page.
 pub(super) fn is_around(node: &NodeRef, name: &str) -> bool {
     if AROUND.contains(&name)
         || node
@@ -60,7 +61,8 @@ pub(super) fn is_around(node: &NodeRef, name: &str) -> bool {
     {
         return true;
     }
-    // The header of the page, but not the header of an article.
+
+    // The header of the page is excluded, but the header of an article is not.
     if name == "header" {
         let inside = |outer: NodeRef| {
             matches!(
@@ -70,6 +72,7 @@ pub(super) fn is_around(node: &NodeRef, name: &str) -> bool {
         };
         return !node.ancestors_it(None).any(inside);
     }
+
     // Classes of the outermost elements often describe the page: `has-sidebar`.
     let is_part = !matches!(
         name,

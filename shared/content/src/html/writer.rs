@@ -1,24 +1,26 @@
-//! Writes markdown: collapsed white space, blank lines between blocks, indentation of lists and quotes.
+//! A writer of Markdown with collapsed white space, blank lines between blocks, and indented lists
+//! and quotes.
 
-/// Lists and quotes deeper than this are no longer indented, or the indentation would outgrow the text.
+/// The depth from which lists and quotes are no longer indented. Otherwise the indentation would
+/// outgrow the text.
 const MAX_PREFIXES: usize = 12;
 
-/// A markdown text under construction.
+/// A Markdown text under construction.
 #[derive(Default)]
 pub(super) struct Writer {
     out: String,
-    /// What each open list or quote puts in front of a line.
+    /// The text that each open list or quote puts in front of a line.
     prefixes: Vec<&'static str>,
-    /// Newlines due before the next word: 1 for a new line, 2 for a new block.
+    /// The newlines due before the next word: 1 for a new line, 2 for a new block.
     newlines: usize,
-    /// Whether a blank is due before the next word.
+    /// True if a space is due before the next word.
     blank: bool,
-    /// Whether the next word starts a block, where some characters would be read as a mark.
+    /// True if the next word starts a block, where some characters would be read as a mark.
     at_block_start: bool,
 }
 
 impl Writer {
-    /// Starts a new block: there will be a blank line before the next word.
+    /// Starts a new block, with a blank line before the next word.
     pub(super) fn block(&mut self) {
         self.newlines = 2;
         self.at_block_start = true;
@@ -29,7 +31,7 @@ impl Writer {
         self.newlines = self.newlines.max(1);
     }
 
-    /// Writes running text: any white space becomes one blank.
+    /// Writes running text, in which any white space becomes one space.
     pub(super) fn text(&mut self, text: &str) {
         self.blank |= text.starts_with(char::is_whitespace);
         for word in text.split_whitespace() {
@@ -47,7 +49,7 @@ impl Writer {
         }
     }
 
-    /// Writes `span`, which is markup and must not be touched, as part of running text.
+    /// Writes `span` as part of running text. It is markup and stays unchanged.
     pub(super) fn span(&mut self, span: &str) {
         self.flush();
         self.out.push_str(span);
@@ -68,7 +70,8 @@ impl Writer {
         self.block();
     }
 
-    /// Puts `prefix` before every line from now on; `false` if it is too deep for that.
+    /// Puts `prefix` before every line from now on. Returns `false` if the nesting is too deep for
+    /// that.
     pub(super) fn push_prefix(&mut self, prefix: &'static str) -> bool {
         let fits = self.prefixes.len() < MAX_PREFIXES;
         if fits {
@@ -81,7 +84,7 @@ impl Writer {
         self.prefixes.pop();
     }
 
-    /// A list mark or heading mark: what follows stands on the same line.
+    /// Writes a list mark or heading mark. The text after it is on the same line.
     pub(super) fn mark(&mut self, mark: &str) {
         self.flush();
         self.out.push_str(mark);
@@ -94,7 +97,7 @@ impl Writer {
         self.out
     }
 
-    /// Writes the newlines or the blank that are due.
+    /// Writes the newlines or the space that are due.
     fn flush(&mut self) {
         if self.out.is_empty() {
             self.out.push_str(&self.prefixes.concat());

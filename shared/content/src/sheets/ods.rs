@@ -1,4 +1,4 @@
-//! What the reader of `OpenDocument` sheets misses, written so that it finds it.
+//! Changes to `OpenDocument` sheets that let their reader find values that it would otherwise miss.
 
 use std::borrow::Cow;
 use std::io::{Cursor, Read, Write};
@@ -12,11 +12,11 @@ use crate::failure::Failure;
 use crate::package::{self, Package};
 
 const CONTENT: &str = "content.xml";
-/// The start of a cell whose value is a share, as office programs write it.
+/// The start of a cell with a percentage, as office programs write it.
 const SHARE: &str = r#"office:value-type="percentage" office:value=""#;
 const UNKNOWN: &str = r#"office:value-type="unknown""#;
 
-/// Returns a workbook whose percentages, and whose cells of a type that is not known, are texts.
+/// Returns a workbook in which percentages, and cells of an unknown type, are texts.
 pub(super) fn readable<'a>(
     bytes: &'a [u8],
     package: &mut Package,
@@ -25,22 +25,24 @@ pub(super) fn readable<'a>(
     let Ok(mut part) = package.by_name(CONTENT) else {
         return Err(package::corrupt());
     };
-    // Another encoding is left to the reader.
+    // Content in another encoding is left to the reader.
     let is_text = part.read_to_string(&mut content).is_ok();
     drop(part);
     if !is_text || !(content.contains(SHARE) || content.contains(UNKNOWN)) {
         return Ok(Cow::Borrowed(bytes));
     }
+
     let content = percentages(&content).replace(UNKNOWN, r#"office:value-type="string""#);
     rebuilt(package, &content)
         .map(Cow::Owned)
         .map_err(|_| package::corrupt())
 }
 
-/// Writes shares as percentages: what a sheet shows as 6.2% is 0.062 in its file.
+/// Writes percentages as text: a cell that shows 6.2% has the value 0.062 in the file.
 fn percentages(content: &str) -> String {
     let mut parts = content.split(SHARE);
     let mut out = parts.next().unwrap_or_default().to_owned();
+
     for part in parts {
         let value = part
             .split_once('"')
@@ -55,10 +57,11 @@ fn percentages(content: &str) -> String {
             None => out.extend([SHARE, part]),
         }
     }
+
     out
 }
 
-/// Returns a package of the new content and of what its reader looks for besides.
+/// Returns a package of the new content and the other parts that the reader requires.
 fn rebuilt(package: &mut Package, content: &str) -> Result<Vec<u8>, ZipError> {
     let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
     for name in ["mimetype", "META-INF/manifest.xml"] {

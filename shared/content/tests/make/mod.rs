@@ -1,4 +1,4 @@
-//! Makes small files of many formats.
+//! Builders of small files in many formats.
 
 #![allow(dead_code, reason = "each test binary makes what it needs")]
 
@@ -12,7 +12,7 @@ const OFFICE: &str = "http://schemas.openxmlformats.org/officeDocument/2006/rela
 const PACKAGE: &str = "http://schemas.openxmlformats.org/package/2006/relationships";
 const TYPES: &str = r#"<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="xml" ContentType="application/xml"/><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/></Types>"#;
 
-/// A zip file; `mimetype` is stored, as its formats demand.
+/// Makes a zip file. `mimetype` is stored uncompressed, as its formats require.
 pub(crate) fn zip(parts: &[(&str, &[u8])]) -> Vec<u8> {
     let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, bytes) in parts {
@@ -62,7 +62,7 @@ fn relations(targets: &[(&str, &str)]) -> String {
     format!(r#"<Relationships xmlns="{PACKAGE}">{all}</Relationships>"#)
 }
 
-/// A Word document around the given paragraphs and tables.
+/// Makes a Word document with the given paragraphs and tables.
 pub(crate) fn docx(body: &str) -> Vec<u8> {
     let space = "http://schemas.openxmlformats.org/wordprocessingml/2006/main";
     let document = format!(r#"<w:document xmlns:w="{space}"><w:body>{body}</w:body></w:document>"#);
@@ -86,7 +86,7 @@ pub(crate) fn docx(body: &str) -> Vec<u8> {
     )
 }
 
-/// The body of a Word document with a heading, a paragraph, a list and a table.
+/// Returns the body of a Word document with a heading, a paragraph, a list and a table.
 pub(crate) fn docx_body() -> String {
     let cell = |text: &str| format!("<w:tc><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:tc>");
     let row = |left: &str, right: &str| format!("<w:tr>{}{}</w:tr>", cell(left), cell(right));
@@ -97,7 +97,8 @@ pub(crate) fn docx_body() -> String {
     )
 }
 
-/// A presentation of one slide with speaker notes of two paragraphs, and with the number that notes pages have.
+/// Makes a presentation of one slide, with speaker notes of two paragraphs and the page number of
+/// notes pages.
 pub(crate) fn pptx() -> Vec<u8> {
     let spaces = format!(
         r#"xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" xmlns:r="{OFFICE}" xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main""#
@@ -143,12 +144,12 @@ pub(crate) fn pptx() -> Vec<u8> {
     )
 }
 
-/// A workbook of a named sheet with the given rows as XML, and an empty sheet.
+/// Makes a workbook of a named sheet with the given rows as XML, and an empty sheet.
 pub(crate) fn xlsx(rows: &str) -> Vec<u8> {
     workbook(rows, "")
 }
 
-/// A workbook of two named sheets with the given rows as XML.
+/// Makes a workbook of two named sheets with the given rows as XML.
 pub(crate) fn workbook(rows: &str, second: &str) -> Vec<u8> {
     let space = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
     let sheet = |rows: &str| {
@@ -183,12 +184,12 @@ pub(crate) fn workbook(rows: &str, second: &str) -> Vec<u8> {
     )
 }
 
-/// A cell of a workbook that holds text.
+/// Returns a workbook cell that contains text.
 pub(crate) fn cell(place: &str, text: &str) -> String {
     format!(r#"<c r="{place}" t="inlineStr"><is><t>{text}</t></is></c>"#)
 }
 
-/// An `OpenDocument` file: `kind` is `text`, `spreadsheet` or `presentation`.
+/// Makes an `OpenDocument` file: `kind` is `text`, `spreadsheet` or `presentation`.
 pub(crate) fn open_document(kind: &str, body: &str, manifest: &str) -> Vec<u8> {
     let space =
         |name: &str| format!(r#"xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0""#);
@@ -202,6 +203,7 @@ pub(crate) fn open_document(kind: &str, body: &str, manifest: &str) -> Vec<u8> {
     ]
     .map(space)
     .join(" ");
+
     let spaces = spaces
         + r#" xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0" xmlns:dc="http://purl.org/dc/elements/1.1/""#;
     let content = format!(
@@ -222,7 +224,7 @@ pub(crate) fn open_document(kind: &str, body: &str, manifest: &str) -> Vec<u8> {
     ])
 }
 
-/// An e-book of the given chapters.
+/// Makes an e-book with the given chapters.
 pub(crate) fn epub(chapters: &[&str], more: &[(&str, &[u8])]) -> Vec<u8> {
     let numbers = 1..=chapters.len();
     let items: String = numbers
@@ -259,7 +261,7 @@ pub(crate) fn epub(chapters: &[&str], more: &[(&str, &[u8])]) -> Vec<u8> {
     zip(&parts)
 }
 
-/// The start of a compound file with streams of the given names.
+/// Returns the start of a compound file with streams of the given names.
 pub(crate) fn compound(streams: &[&str]) -> Vec<u8> {
     let mut bytes = b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1".to_vec();
     bytes.resize(512, 0);
@@ -271,7 +273,7 @@ pub(crate) fn compound(streams: &[&str]) -> Vec<u8> {
     bytes
 }
 
-/// A PDF of the given objects, numbered from 1; the first is the catalog.
+/// Makes a PDF of the given objects, numbered from 1; the first is the catalog.
 pub(crate) fn pdf(objects: &[String]) -> Vec<u8> {
     let mut bytes = b"%PDF-1.7\n".to_vec();
     let mut places = Vec::new();
@@ -291,7 +293,8 @@ pub(crate) fn pdf(objects: &[String]) -> Vec<u8> {
     bytes
 }
 
-/// A PDF of one page that draws `content` with the font object `font`, further objects after it from number 6.
+/// Makes a PDF of one page that draws `content` with the font object `font`. Further objects follow
+/// it from number 6 on.
 pub(crate) fn pdf_page(content: &str, font: &str, more: &[&str]) -> Vec<u8> {
     let mut objects = vec![
         "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),

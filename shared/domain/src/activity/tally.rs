@@ -7,39 +7,39 @@ use serde::{Deserialize, Serialize};
 use crate::activity::{RequestRecord, RequestType};
 use crate::time::Timestamp;
 
-/// What requests are counted by.
+/// The properties by which requests are counted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Dimension {
-    /// What it was for.
+    /// The type of the request.
     pub kind: RequestType,
-    /// The status of the answer.
+    /// The status code of the response.
     pub status: u16,
-    /// The `type` of the error; empty where there was none.
+    /// The `type` of the error, or an empty string if there was none.
     pub error: String,
-    /// The key's public part.
+    /// The public part of the API key.
     pub key: String,
 }
 
-/// How many requests, how long they took, and when the last one came.
+/// The number of requests, their total duration and the time of the last one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cell {
-    /// Requests.
+    /// The number of requests.
     pub count: u64,
-    /// Microseconds, together.
+    /// Their total duration in microseconds.
     pub micros: u64,
-    /// When the last one came.
+    /// The time of the last request.
     pub last: Timestamp,
 }
 
 impl Cell {
-    /// Adds what another one counts.
+    /// Adds the counts of another cell.
     pub fn add(&mut self, other: &Self) {
         self.count += other.count;
         self.micros += other.micros;
         self.last = self.last.max(other.last);
     }
 
-    /// The mean duration in milliseconds.
+    /// Returns the mean duration in milliseconds, or 0 without any requests.
     pub fn mean_ms(&self) -> f64 {
         if self.count == 0 {
             0.0
@@ -49,13 +49,13 @@ impl Cell {
     }
 }
 
-/// Requests of some time, counted.
+/// The counts of the requests of a period.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
-    /// The counts, by what they are counted by.
+    /// The counts by dimension.
     #[serde(with = "pairs")]
     pub cells: BTreeMap<Dimension, Cell>,
-    /// What keys were called when they were last used, by their public part.
+    /// The name that each key had when it was last used, by its public part.
     pub key_names: BTreeMap<String, String>,
 }
 
@@ -81,7 +81,7 @@ impl Tally {
             .insert(record.key.clone(), record.key_name.clone());
     }
 
-    /// Adds what another one counts, of a later time.
+    /// Adds the counts of another tally, of a later period.
     pub fn add(&mut self, other: &Self) {
         for (dimension, cell) in &other.cells {
             self.put(dimension.clone(), cell);
@@ -96,7 +96,7 @@ impl Tally {
             .or_insert(*cell);
     }
 
-    /// Everything that is counted by a dimension which `wanted` admits; `None` when that is nothing.
+    /// Returns the total of all dimensions for which `wanted` holds, or `None` when there are none.
     pub fn total(&self, wanted: impl Fn(&Dimension) -> bool) -> Option<Cell> {
         let mut cells = self
             .cells
@@ -121,7 +121,7 @@ impl<'a> FromIterator<&'a RequestRecord> for Tally {
     }
 }
 
-/// A map as a list of pairs: JSON has no keys of several parts.
+/// The serialization of a map as a list of pairs, because keys in JSON are strings.
 mod pairs {
     use std::collections::BTreeMap;
 
@@ -179,6 +179,7 @@ mod tests {
                 )
             })
             .collect();
+
         let whole: Tally = records.iter().collect();
         let mut sum = Tally::default();
         for part in records.chunks(7) {

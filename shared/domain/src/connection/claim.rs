@@ -1,4 +1,4 @@
-//! What ties a document to the item elsewhere that it was made of.
+//! The ties between a document and the provider's item that it was made from.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,24 +6,27 @@ use super::Provider;
 use crate::document::DocumentType;
 use crate::ids::ConnectionId;
 
-/// Where a document comes from, and what is known of it there. It stays on the document when its connection is deleted.
+/// The origin of a document: the provider's item that it was made from. The origin stays on the
+/// document when its connection is deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
-    /// Who the item comes from.
+    /// The provider of the item.
     pub provider: Provider,
-    /// The connection that filed it last.
+    /// The connection that last synchronized the item.
     pub connection: ConnectionId,
-    /// The item's name there: the document's title.
+    /// The name of the item, which is the title of the document.
     pub title: String,
-    /// What the provider says that it is; none where the content tells.
+    /// The document type according to the provider, or `None` where it follows from the content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<DocumentType>,
-    /// Equal for equal contents there, as [`super::Node::mark`]: whoever files the item again needs no download.
+    /// The content version, as in [`super::Node::mark`]. It is equal for equal contents, so a
+    /// connection that adopts the item again need not download it.
     pub mark: String,
 }
 
 impl Origin {
-    /// The same item, whose content is no longer the document's: a caller has sent another.
+    /// Returns the same origin without a content version, because a caller has replaced the content
+    /// of the document.
     #[must_use]
     pub fn out_of_step(self) -> Self {
         Self {
@@ -32,17 +35,18 @@ impl Origin {
         }
     }
 
-    /// Whether a document of this origin has the content of an item with this mark.
+    /// Checks whether a document of this origin has the content of the given item.
     pub fn is_in_step(&self, with: &Self) -> bool {
         self.provider == with.provider && !self.mark.is_empty() && self.mark == with.mark
     }
 }
 
-/// A connection's item needs a document. A document of items goes when nothing claims it any more.
+/// The need of a connection for a document, through one of its items. A document of items is
+/// deleted when its last claim is gone.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Claim {
     /// The connection.
     pub connection: ConnectionId,
-    /// The item; a shortcut and what it leads to are two.
+    /// The item. A shortcut and its target are two items.
     pub item: String,
 }

@@ -1,5 +1,6 @@
-//! Permission that a user has given: one for each account and OAuth app, shared by the connections of an organization,
-//! because revoking one token at the provider ends them all.
+//! Grants: the permissions that users have given. There is one grant for each account and OAuth
+//! app, shared by the connections of an organization, because revoking one token at the provider
+//! ends all of them.
 
 use std::collections::BTreeSet;
 
@@ -10,36 +11,36 @@ use crate::ids::{ConnectionId, GrantId};
 use crate::time::Timestamp;
 use crate::vault::Secret;
 
-/// An account with a provider.
+/// An account at a provider.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
-    /// The provider's own name of it, which never changes, unlike its address.
+    /// The provider's own id of the account, which never changes, unlike its email address.
     pub subject: String,
-    /// Its address, for people.
+    /// The email address, for display.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub email: Option<String>,
 }
 
-/// Which OAuth app asked for a permission.
+/// The OAuth app that asked for a permission.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(tag = "app", rename_all = "lowercase")]
 pub enum AppRef {
-    /// The one of whoever runs the service.
+    /// The app of the operator of the service.
     Operator {
-        /// Its client id.
+        /// The client id.
         client_id: String,
     },
-    /// The organization's own.
+    /// The organization's own app.
     Organization {
-        /// Its client id.
+        /// The client id.
         client_id: String,
-        /// The name of its secret in the vault.
+        /// The name of the client secret in the vault.
         secret: String,
     },
 }
 
 impl AppRef {
-    /// The client id.
+    /// Returns the client id.
     pub fn client_id(&self) -> &str {
         match self {
             Self::Operator { client_id } | Self::Organization { client_id, .. } => client_id,
@@ -47,41 +48,43 @@ impl AppRef {
     }
 }
 
-/// A permission's record; its tokens lie in the vault under `secret`. Written on condition that `rev` is as it was read.
+/// The record of a grant. Its tokens are in the vault under `secret`. Every write is conditional on
+/// the `rev` that was read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
-    /// Derived from provider, app and account.
+    /// The id, derived from the provider, the app and the account.
     pub id: GrantId,
-    /// Who gave it.
+    /// The provider that issued it.
     pub provider: Provider,
-    /// Whose account it is.
+    /// The account that it belongs to.
     pub account: Account,
-    /// The app that asked.
+    /// The app that asked for it.
     pub app: AppRef,
     /// The connections that use it.
     pub connections: BTreeSet<ConnectionId>,
-    /// The name of its [`Tokens`] in the vault; each write takes a new one, so that nobody reads half of it.
+    /// The name of its [`Tokens`] in the vault. Each write uses a new name, so that no reader gets
+    /// a mix of two writes.
     pub secret: String,
-    /// Until when somebody refreshes the tokens.
+    /// The end of the lease of the worker that refreshes the tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refreshing_until: Option<Timestamp>,
-    /// Until when the provider asked to be left alone.
+    /// The time until which the provider asked to send no requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttled_until: Option<Timestamp>,
-    /// Counts changes of the record.
+    /// The number of changes of the record.
     pub rev: u64,
 }
 
-/// What a provider hands out. There is no way to show it.
+/// The tokens that a provider issues. The `Debug` output shows none of them.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Tokens {
-    /// Good for about an hour.
+    /// The access token, valid for about an hour.
     pub access: Secret,
-    /// Until when.
+    /// The time at which the access token expires.
     pub access_until: Timestamp,
-    /// Gets new ones.
+    /// The refresh token, which obtains new tokens.
     pub refresh: Secret,
-    /// Until when that works, if the provider said so.
+    /// The time at which the refresh token expires, if the provider gave one.
     pub refresh_until: Option<Timestamp>,
 }
 
@@ -91,7 +94,7 @@ impl std::fmt::Debug for Tokens {
     }
 }
 
-/// How tokens lie sealed.
+/// The serialized form of tokens, before it is sealed.
 #[derive(Serialize, Deserialize)]
 struct Sealed {
     access: String,
@@ -101,7 +104,7 @@ struct Sealed {
 }
 
 impl Tokens {
-    /// As one secret, for the vault.
+    /// Serializes the tokens as one secret, for the vault.
     pub fn to_secret(&self) -> Secret {
         let sealed = Sealed {
             access: self.access.expose().to_owned(),
@@ -112,7 +115,7 @@ impl Tokens {
         Secret::new(serde_json::to_string(&sealed).expect("texts and numbers"))
     }
 
-    /// Reads what [`Tokens::to_secret`] made; `None` for anything else.
+    /// Parses a secret that [`Tokens::to_secret`] returned. Returns `None` for anything else.
     pub fn of_secret(secret: &Secret) -> Option<Self> {
         let sealed: Sealed = serde_json::from_str(secret.expose()).ok()?;
         Some(Self {

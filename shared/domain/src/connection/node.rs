@@ -1,4 +1,4 @@
-//! An item elsewhere as a connection knows it.
+//! The records of a provider's items.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,117 +6,120 @@ use crate::document::DocumentType;
 use crate::ids::DocumentId;
 use crate::time::Timestamp;
 
-/// What a connection knows of an item in its scope: a folder, a file, or a shortcut to a file.
+/// The record of an item in the scope of a connection: a folder, a file, or a shortcut to a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Node {
-    /// The provider's name of it.
+    /// The provider's id of the item.
     pub id: String,
-    /// The folder that it lies in; none for what lies in no folder that the account shows.
+    /// The id of the folder that contains it, or `None` if no visible folder does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// Its name.
+    /// The name of the item.
     pub name: String,
-    /// Where it lies, as in `/My Drive/Projects/plan.md`.
+    /// The path of the item, as in `/My Drive/Projects/plan.md`.
     pub path: String,
-    /// Whether other items lie in it.
+    /// `true` if the item is a folder.
     pub folder: bool,
-    /// What it leads to, when it is a shortcut.
+    /// The id of the target, for a shortcut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// The shared drive that it lies in.
+    /// The shared drive that contains it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drive: Option<String>,
     /// Its media type.
     pub media_type: String,
-    /// Changes whenever anything about it does.
+    /// A value that changes whenever anything about the item changes.
     pub version: String,
-    /// Changes whenever its content does; equal for equal contents.
+    /// The content version: it changes whenever the content changes, and is equal for equal
+    /// contents.
     pub mark: String,
-    /// Bytes, where the provider counts them.
+    /// Its size in bytes, if the provider states it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
-    /// When its content last changed, as the provider says.
+    /// The time at which its content last changed, according to the provider.
     pub modified_at: Timestamp,
-    /// Where people look at it.
+    /// The address at which people view it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// Whose it is.
+    /// The owner of the item.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// What the provider says that it is.
+    /// The document type according to the provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<DocumentType>,
-    /// The step at which it was last seen where it lies: what a walk has not seen since it began needs proof.
+    /// The step at which the item was last seen in its place. An item that a walk has not seen
+    /// since its beginning counts as gone only with proof.
     pub seen: u64,
-    /// What became of it.
+    /// The state of the item.
     pub state: NodeState,
-    /// The document that was made of it.
+    /// The document that was made from it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filed: Option<Filed>,
-    /// How often in a row it could not be fetched.
+    /// The number of consecutive failed attempts to fetch it.
     #[serde(default)]
     pub attempts: u32,
-    /// A filter's verdict, and what it was about, so that a model is asked once.
+    /// The verdict of a model filter, together with its subject, so that the model is asked only
+    /// once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<String>,
 }
 
-/// What became of an item.
+/// The state of an item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum NodeState {
-    /// It is a folder.
+    /// The item is a folder.
     Folder,
-    /// It waits to be fetched.
+    /// The item waits to be fetched.
     Pending,
-    /// There is a document of it, up to date.
+    /// The item has a document, which is up to date.
     Filed,
-    /// It is left out.
+    /// The item is skipped.
     Skipped {
-        /// Why.
+        /// The reason.
         reason: SkipReason,
     },
-    /// It could not be fetched, again and again.
+    /// The item repeatedly could not be fetched.
     Failed {
-        /// Why, for a person; never content.
+        /// The reason, for a person. It never has any of the content.
         reason: String,
     },
 }
 
-/// Why an item is left out.
+/// The reasons for which an item is skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SkipReason {
-    /// Of a kind that is not read.
+    /// Its type is not supported.
     UnsupportedType,
-    /// Over the limit of bytes.
+    /// It exceeds the size limit.
     TooLarge,
-    /// The rules leave it out.
+    /// The rules exclude it.
     Excluded,
-    /// The rules name others only.
+    /// The rules include only other items.
     NotIncluded,
-    /// The model that filters has left it out.
+    /// The model filter rejected it.
     FilteredOut,
-    /// A model is to filter it, and none is configured.
+    /// It is to be filtered by a model, and no model is configured.
     PendingFilter,
-    /// The connection has as many documents as it may.
+    /// The connection has reached its document limit.
     Limit,
-    /// Its owner does not let it be downloaded.
+    /// Its owner does not allow downloads.
     NotDownloadable,
-    /// Its owner does not let models read it.
+    /// Its owner does not allow models to read it.
     GenaiRestricted,
-    /// Encrypted by its owner.
+    /// Its owner has encrypted it.
     Encrypted,
-    /// The provider holds it for malware.
+    /// The provider has flagged it as malware.
     FlaggedMalware,
-    /// A shortcut that leads nowhere, or to a folder.
+    /// It is a shortcut without a target, or one to a folder.
     Shortcut,
-    /// There is nothing in it.
+    /// It has no content.
     Empty,
 }
 
 impl SkipReason {
-    /// The name on the wire.
+    /// Returns the name on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::UnsupportedType => "unsupported_type",
@@ -136,12 +139,12 @@ impl SkipReason {
     }
 }
 
-/// What of an item is in its document.
+/// The document of an item, and the version of the item that it shows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Filed {
     /// The document.
     pub document: DocumentId,
-    /// The content's [`Node::mark`].
+    /// The content version, as in [`Node::mark`].
     pub mark: String,
     /// The name.
     pub name: String,
@@ -150,7 +153,8 @@ pub struct Filed {
 }
 
 impl Node {
-    /// Whether its document shows another name, place or content than it has.
+    /// Checks whether the document is missing, or shows another name, path or content than the item
+    /// has.
     pub fn is_behind(&self) -> bool {
         self.filed.as_ref().is_none_or(|filed| {
             filed.mark != self.mark || filed.name != self.name || filed.path != self.path

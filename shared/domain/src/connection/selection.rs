@@ -1,30 +1,31 @@
-//! What a user has selected.
+//! The selection of a connection.
 
 use serde::{Deserialize, Serialize};
 
-/// The most items of a selection: each is looked at in every run, and all lie in one record.
+/// The largest number of items in a selection. Each is examined in every run, and all are stored in
+/// one record.
 pub const MAX_SELECTED: usize = 500;
 
-/// An item that was selected. A folder stands for everything below it, also in future.
+/// A selected item. A folder stands for everything below it, now and in the future.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Selected {
-    /// The provider's name of it.
+    /// The provider's id of the item.
     pub id: String,
-    /// Its name when it was selected.
+    /// The name that it had when it was selected.
     pub name: String,
-    /// Whether it is a folder.
+    /// `true` if it is a folder.
     pub folder: bool,
-    /// The shared drive that it lies in, or is.
+    /// The shared drive that contains it, or that it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drive: Option<String>,
 }
 
-/// What is selected now.
+/// The current selection of a connection.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Selection {
-    /// Counts changes; 0 before the first.
+    /// The number of changes, or 0 before the first one.
     pub rev: u64,
-    /// The items, each once.
+    /// The items, without duplicates.
     pub items: Vec<Selected>,
 }

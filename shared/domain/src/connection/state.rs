@@ -1,4 +1,4 @@
-//! How far a connection's synchronization is.
+//! The synchronization state of a connection.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,20 @@ use serde::{Deserialize, Serialize};
 use super::{ErrorKind, Node};
 use crate::time::Timestamp;
 
-/// What began a run.
+/// The triggers of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Trigger {
-    /// The provider told of a change.
+    /// The provider reported a change.
     Event,
-    /// Its time had come.
+    /// The schedule.
     Cron,
-    /// Somebody asked.
+    /// A request by a user.
     Manual,
 }
 
 impl Trigger {
-    /// The name on the wire.
+    /// Returns the name on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Event => "event",
@@ -30,49 +30,49 @@ impl Trigger {
     }
 }
 
-/// How a run ended, or that it has not.
+/// The state of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunState {
-    /// It goes on.
+    /// The run is in progress.
     Running,
-    /// It came to its end. Single items may have failed.
+    /// The run reached its end. Individual items may have failed.
     Completed,
-    /// It was given up, and says why; the next one goes on from where this one was.
+    /// The run was abandoned, with a reason. The next run continues where it ended.
     Failed,
 }
 
-/// One synchronization, from beginning to end.
+/// One run: a synchronization from beginning to end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
-    /// Counts the runs of a connection from 1.
+    /// The number of the run, counted from 1 for each connection.
     pub number: u64,
-    /// What began it.
+    /// The trigger of the run.
     pub trigger: Trigger,
-    /// How it ended.
+    /// The state of the run.
     pub state: RunState,
-    /// When it began.
+    /// The time at which it began.
     pub started_at: Timestamp,
-    /// When it ended.
+    /// The time at which it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<Timestamp>,
-    /// Items that were filed, described anew or removed.
+    /// The number of items whose documents were added, updated or removed.
     pub processed: u64,
-    /// Items that could not be.
+    /// The number of items for which this failed.
     pub failed: u64,
-    /// Items that were left out by a rule or the limit.
+    /// The number of items that were skipped because of a rule or the limit.
     pub skipped: u64,
-    /// Documents that were removed.
+    /// The number of documents that were removed.
     pub removed: u64,
-    /// Requests to the provider.
+    /// The number of requests to the provider.
     pub requests: u64,
-    /// Why it failed.
+    /// The reason for which it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<(ErrorKind, String)>,
 }
 
 impl Run {
-    /// A run that begins.
+    /// Creates a run that begins now.
     pub const fn begin(number: u64, trigger: Trigger, now: Timestamp) -> Self {
         Self {
             number,
@@ -90,191 +90,200 @@ impl Run {
     }
 }
 
-/// What a run is at. They come in this order; which of them have anything to do depends.
+/// The phases of a run, in their order. Phases without work are skipped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "phase", rename_all = "snake_case")]
 pub enum Phase {
-    /// Which feeds there are, and where those begin that have no cursor yet.
+    /// Lists the feeds, and obtains the first cursor of those that have none yet.
     Feeds,
-    /// Whether the selected items are still there, and what lies above them.
+    /// Checks whether the selected items still exist, and finds the folders above them.
     Roots {
-        /// The next of the selection.
+        /// The index of the next selected item.
         next: usize,
     },
-    /// Everything in a feed, page by page, or the selected folders.
+    /// Lists everything in a feed, page by page, or the selected folders.
     Scan {
-        /// The feed at hand.
+        /// The current feed.
         feed: Option<String>,
-        /// The next page of it.
+        /// The token of its next page.
         page: Option<String>,
     },
-    /// Folders that wait in [`Queue::Walk`].
+    /// Lists the folders in [`Queue::Walk`].
     Walk,
-    /// What changed in the feeds since their cursors.
+    /// Reads the changes of the feeds since their cursors.
     Changes {
-        /// Feeds that are done.
+        /// The feeds that are done.
         done: Vec<String>,
     },
-    /// Items that a scan has not seen are looked at one by one.
+    /// Examines the items that a scan has not seen, one by one.
     Sweep {
-        /// The last one.
+        /// The last item that was examined.
         after: Option<String>,
     },
-    /// Rules or the selection have changed: all known items are looked at again.
+    /// Examines all known items again, because the rules or the selection have changed.
     Refilter {
-        /// The last one.
+        /// The last item that was examined.
         after: Option<String>,
     },
-    /// Items that wait in [`Queue::Fetch`].
+    /// Fetches the items in [`Queue::Fetch`].
     Fetch,
-    /// Documents that wait in [`Queue::Leave`].
+    /// Removes the documents in [`Queue::Leave`].
     Leave,
-    /// Notifications are asked for.
+    /// Subscribes to notifications.
     Watch,
-    /// Deleting: what is known of items is forgotten, with or without their documents.
+    /// Removes the records of all items, with or without their documents, while the connection is
+    /// deleted.
     Forget,
 }
 
-/// What waits in a connection, in the order of its keys.
+/// The queues of a connection. The entries of each are ordered by their keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Queue {
-    /// Folders whose known children are to be forgotten (`0#` and the folder's id), then folders whose children are to
-    /// be listed (`1#` and the id).
+    /// Folders whose known children are to be removed (`0#` and the id of the folder), then folders
+    /// whose children are to be listed (`1#` and the id).
     Walk,
-    /// Files to fetch or describe. The key begins with how urgent that is.
+    /// Files to fetch or to describe. The key begins with the urgency.
     Fetch,
-    /// Documents to remove. The key is the item's id.
+    /// Documents to remove. The key is the id of the item.
     Leave,
 }
 
-/// Something that waits.
+/// An entry of a queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueueEntry {
-    /// Its key: the same one again replaces it.
+    /// The key. A new entry with the same key replaces this one.
     pub key: String,
-    /// What is to be known about it, as JSON.
+    /// The data of the entry, as JSON.
     pub value: String,
 }
 
-/// A folder that waits to be walked, or whose known children wait to be forgotten.
+/// A folder that waits to be walked, or whose known children wait to be removed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WalkEntry {
-    /// The shared drive that it lies in.
+    /// The shared drive that contains it.
     pub drive: Option<String>,
-    /// The step at which the walk through this and all folders around it began: a folder below that was seen since then
-    /// has been walked, or waits for it.
+    /// The step at which the walk through this folder and all folders around it began. A folder
+    /// below that has been seen since then has already been walked or is waiting for it.
     pub stamp: u64,
-    /// The step at which the listing began; 0 before.
+    /// The step at which the listing began, or 0 before.
     pub since: u64,
-    /// Where the listing goes on or, when everything is listed, the last child that was looked at.
+    /// The token of the next page of the listing or, once everything is listed, the last child that
+    /// was examined.
     pub page: Option<String>,
-    /// Whether everything is listed, and only what was not seen is left to look at.
+    /// `true` if everything is listed, so that only the children that were not seen remain to be
+    /// examined.
     pub listed: bool,
-    /// Whether a user has taken what is forgotten out of the selection.
+    /// `true` if the items are removed because a user has deselected them.
     pub deselected: bool,
 }
 
-/// A document that waits to be removed: perhaps its item was only moved, and comes back from another feed.
+/// A document that waits to be removed. Its item may only have been moved, and may reappear in
+/// another feed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leaving {
-    /// The item as it was last known.
+    /// The last known record of the item.
     pub node: Node,
-    /// When it was found to be gone.
+    /// The time at which it was found to be gone.
     pub since: Timestamp,
-    /// Whether a user has taken it out of the selection: then nothing has to be waited for.
+    /// `true` if a user has deselected the item, so that the removal need not wait.
     pub deselected: bool,
 }
 
-/// A document that is being made or removed: whoever comes after a crash finds out what became of it.
+/// A document that is about to be made or removed, recorded so that after a crash its outcome can
+/// be found out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intent {
     /// The item that claims the document.
     pub item: String,
-    /// The item that it is made of: another one for shortcuts.
+    /// The item that the document is made from, which differs from `item` for shortcuts.
     pub of: String,
 }
 
-/// A feed of changes.
+/// The state of a change feed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FeedState {
-    /// Changes up to here are in the nodes.
+    /// The cursor up to which the changes are included in the item records.
     pub cursor: Option<String>,
-    /// Where changes begin that a scan under way may have missed; the cursor once the scan is done.
+    /// The cursor from which changes may be missing in the scan in progress. It becomes the cursor
+    /// when the scan is done.
     pub pending: Option<String>,
-    /// Notifications of it.
+    /// The subscription to notifications of the feed.
     pub channel: Option<Channel>,
 }
 
-/// Notifications that the provider sends of a feed.
+/// A subscription to a provider's notifications of a feed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Channel {
-    /// Our name of it.
+    /// The id that this service chose.
     pub id: String,
-    /// The provider's name of it.
+    /// The id that the provider assigned.
     pub resource: String,
-    /// When it ends.
+    /// The time at which it ends.
     pub expires_at: Timestamp,
 }
 
-/// What is known of a selected item.
+/// The state of a selected item.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RootState {
-    /// Whether it is there, and neither it nor anything above it lies in the bin.
+    /// `true` if the item exists, and neither it nor a folder above it is in the bin.
     pub active: bool,
-    /// Where it lies, without its own name.
+    /// The path of the folder that contains it.
     pub above: String,
-    /// What lies above it: a change of any of these is a reason to look again.
+    /// The ids of the folders above it. A change of any of them is a reason to examine the item
+    /// again.
     pub chain: Vec<String>,
 }
 
-/// The record of how far synchronization is. Everything that a step writes, it writes on condition that `step` is as the
-/// step found it, and counts it on at its end: whoever comes late has changed nothing.
+/// The record of a connection's synchronization state. All writes of a step are conditional on the
+/// `step` that it read, and its end increases `step`. A step that comes too late therefore changes
+/// nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SyncState {
-    /// Counts steps.
+    /// The number of steps.
     pub step: u64,
-    /// Until when a worker has the connection for itself.
+    /// The end of the lease of the worker that synchronizes the connection.
     pub leased_until: Option<Timestamp>,
-    /// The run under way, with what it is at.
+    /// The run in progress.
     pub run: Option<Run>,
-    /// What that is at.
+    /// The phase of the run.
     pub phase: Option<Phase>,
-    /// The step at which the scan under way began; none when the run follows changes only.
+    /// The step at which the scan in progress began, or `None` when the run only follows changes.
     pub scanning_since: Option<u64>,
-    /// Counts runs.
+    /// The number of runs.
     pub runs: u64,
     /// The feeds.
     pub feeds: BTreeMap<String, FeedState>,
     /// The selected items.
     pub roots: BTreeMap<String, RootState>,
-    /// The selection that the nodes follow.
+    /// The number of the selection that the item records follow.
     pub selection: u64,
-    /// A digest of the rules that the nodes follow.
+    /// A digest of the rules that the item records follow.
     pub rules: String,
-    /// Items that have a document.
+    /// The number of items that have a document.
     pub documents: u64,
-    /// When all items were last looked at.
+    /// The time at which all items were last examined.
     pub reconciled_at: Option<Timestamp>,
-    /// A scan has to come, whatever the time: after an error, or when a cursor was lost.
+    /// `true` if a scan is required regardless of the schedule, after an error or the loss of a
+    /// cursor.
     pub must_scan: bool,
-    /// The run that held back a mass removal.
+    /// The number of the run that held back a mass removal.
     pub held_by_run: Option<u64>,
-    /// How often in a row a step has failed.
+    /// The number of consecutive failed steps.
     pub attempts: u32,
-    /// A selected item, or what lies above one, has changed since they were looked at.
+    /// `true` if a selected item or a folder above one has changed since they were last examined.
     pub roots_changed: bool,
     /// The files that the next step fetches.
     pub fetching: Vec<Intent>,
     /// The documents that the next step removes.
     pub releasing: Vec<Intent>,
-    /// Files that a model was asked about in this run.
+    /// The number of files about which a model was asked in this run.
     pub judged: u64,
-    /// Up to where the new files that wait are marked as over the limit.
+    /// The queue key up to which the new files in the queue are marked as over the limit.
     pub limited: Option<String>,
-    /// Whether there ever was a shortcut.
+    /// `true` if there has ever been a shortcut.
     pub shortcuts: bool,
 }

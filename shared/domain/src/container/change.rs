@@ -1,39 +1,44 @@
-//! What a commit does to documents.
+//! The changes that a commit makes to documents.
 
 use crate::blob::BlobRef;
 use crate::document::{Document, Extracted, Indexed};
 use crate::ids::DocumentId;
 use crate::memory::MemoryAction;
 
-/// One document's part in a commit.
+/// The change that a commit makes to one document or memory.
 #[derive(Debug, Clone)]
 pub enum Change {
-    /// The document's extracted revision becomes what search serves, and the document `done`.
+    /// The extracted revision of the document becomes the one that search serves, and the document
+    /// becomes `done`.
     Publish(Box<Document>),
-    /// A document that is made, processed and served at once: memories that a client wrote.
+    /// A document is created, processed and served at once, for memories that a client writes.
     Create(Box<Document>),
-    /// What the caller says about the document has changed (metadata, path); what search serves of its content stays.
+    /// The caller's information about the document has changed (metadata, path), while its indexed
+    /// content stays.
     Describe(Box<Document>),
-    /// The document and its place in the index disappear.
+    /// The document is removed, with its entry in the index.
     Remove(Box<Document>),
-    /// The document disappears here, as it was read, and begins under a new id, perhaps in another container.
+    /// The document is removed as it was read, and begins under a new id, perhaps in another
+    /// container.
     Move {
-        /// What was read.
+        /// The document as it was read.
         from: Box<Document>,
-        /// What it becomes: queued, its bytes stored, its id not taken.
+        /// The new document: queued, with its bytes stored and an unused id.
         to: Box<Document>,
-        /// Where else a document of its new customId could lie: none lives there.
+        /// The other ids that a document with the new `customId` could have. None of them has a
+        /// live document.
         rivals: Vec<DocumentId>,
     },
-    /// The document disappears from the index and from listings, and its record stays: another one of its customId is
-    /// newer, as they meet in a merge. The record names that one; here it is named already.
+    /// The document is removed from the index and from listings, but its record stays: in a merge,
+    /// another document with the same `customId` is newer. The record names the newer document,
+    /// which is already set here.
     Supersede(Box<Document>),
-    /// A caller does something to a memory. No document changes.
+    /// A caller edits a memory. No document changes.
     Act(MemoryAction),
 }
 
 impl Change {
-    /// The document that is changed, if one is.
+    /// Returns the document that is changed, if there is one.
     pub fn document(&self) -> Option<&Document> {
         match self {
             Self::Publish(document)
@@ -46,7 +51,7 @@ impl Change {
         }
     }
 
-    /// How many documents search serves more than before.
+    /// Returns the change in the number of documents that search serves.
     pub(super) fn served(&self) -> i64 {
         let is_served = |document: &Document| i64::from(document.is_served());
         match self {
@@ -54,12 +59,13 @@ impl Change {
             Self::Create(_) => 1,
             Self::Describe(_) | Self::Act(_) => 0,
             Self::Remove(document) | Self::Move { from: document, .. } => -is_served(document),
-            // It comes with the newer one named already.
+            // The document already names the newer one, so [`Document::is_served`] would be
+            // `false`.
             Self::Supersede(document) => -i64::from(document.indexed.is_some()),
         }
     }
 
-    /// Whether the index holds content that is no longer to be there once the change has happened.
+    /// Checks whether the index holds content that has to be erased after the change.
     pub fn takes_away(&self) -> bool {
         match self {
             Self::Publish(document)
@@ -69,7 +75,7 @@ impl Change {
         }
     }
 
-    /// What the change puts in place of what search served.
+    /// Returns the results of processing that replace the indexed content.
     pub(super) fn published(&self) -> Option<&Extracted> {
         match self {
             Self::Publish(document) => document.extracted.as_ref(),
@@ -82,7 +88,7 @@ impl Change {
         }
     }
 
-    /// The bytes that nobody needs once the change has happened.
+    /// Returns the blobs that are no longer needed once the change has taken effect.
     pub fn garbage(&self) -> Vec<BlobRef> {
         let old = |document: &Document| -> Vec<BlobRef> {
             document
@@ -113,17 +119,17 @@ impl Change {
 }
 
 impl Document {
-    /// Whether search serves some content of it.
+    /// Checks whether search serves any content of the document.
     pub fn is_served(&self) -> bool {
         self.indexed.is_some() && self.superseded_by.is_none()
     }
 
-    /// Where the newest revision's pack lies, once it is made.
+    /// Returns the path of the newest revision's pack, which need not exist yet.
     pub fn pack_path(&self) -> String {
         format!("{}/{}/{}/pack", self.container, self.id, self.revision)
     }
 
-    /// Where the newest revision's statements lie, once they are found.
+    /// Returns the path of the newest revision's statements, which need not exist yet.
     pub fn statements_path(&self) -> String {
         format!(
             "{}/{}/{}/statements",
@@ -131,8 +137,9 @@ impl Document {
         )
     }
 
-    /// The bytes of the newest revision that search does not serve (yet). A worker may have stored what it made and not
-    /// recorded it, so that is named in both places where it may lie.
+    /// Returns the blobs of the newest revision that search does not serve, or does not serve yet.
+    /// A worker may have stored results without recording them, so these are included with both of
+    /// their possible locations.
     pub fn unserved(&self) -> Vec<BlobRef> {
         let served: Vec<&BlobRef> = self.indexed.iter().flat_map(Indexed::blobs).collect();
         let made = [self.pack_path(), self.statements_path()];
@@ -147,8 +154,8 @@ impl Document {
             .collect()
     }
 
-    /// Whether the newest revision needs these bytes, or may come to need them: those of a file that is still awaited will
-    /// be kept beside where the client stores them.
+    /// Checks whether the newest revision needs this blob or may still need it. The latter concerns
+    /// a file that has not arrived yet, which is going to be copied to a second path.
     pub fn uses(&self, blob: &BlobRef) -> bool {
         let is_body = self.body.blob == *blob || self.body.twin().as_ref() == Some(blob);
         is_body

@@ -5,25 +5,27 @@ use serde::{Deserialize, Serialize};
 use crate::blob::BlobRef;
 use crate::container::Change;
 
-/// The present state of a container's index, read strongly consistent before each search.
+/// The current state of a container's index, read with strong consistency before each search.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct IndexHead {
-    /// The sequence number of the newest log record; 0 when nothing was ever committed.
+    /// The sequence number of the newest log record, or 0 if nothing has been committed.
     pub seq: u64,
-    /// Immutable segments, oldest first.
+    /// The immutable segments, oldest first.
     pub segments: Vec<SegmentRef>,
-    /// Counts changes of `segments`: the fence of compaction.
+    /// The number of changes of `segments`. It is the fence of compaction.
     pub generation: u64,
-    /// How many documents search serves; unknown of heads from before this was counted.
+    /// The number of documents that search serves. Unknown for heads from before they were counted.
     pub documents: Option<u64>,
-    /// How many memories there were at the last compaction; `None` before the first one.
+    /// The number of memories at the last compaction, or `None` before the first one.
     pub memories: Option<u64>,
-    /// The newest log record that took content away, unless [`crate::ports::Index::erased`] has covered it.
+    /// The newest log record that removed content, unless [`crate::ports::Index::erased`] has
+    /// covered it.
     pub removed: Option<u64>,
 }
 
 impl IndexHead {
-    /// How many documents search serves once `changes` are committed on this head.
+    /// Returns the number of documents that search serves once `changes` are committed on this
+    /// head.
     pub fn documents_after(&self, changes: &[Change]) -> Option<u64> {
         let before = if self.seq == 0 {
             Some(0)
@@ -33,18 +35,19 @@ impl IndexHead {
         before.map(|before| before.saturating_add_signed(changes.iter().map(Change::served).sum()))
     }
 
-    /// The newest sequence number that the segments cover.
+    /// Returns the newest sequence number that the segments cover.
     pub fn through(&self) -> u64 {
         self.segments.last().map_or(0, |segment| segment.through)
     }
 
-    /// Whether the container is worth compacting once `changes` are committed on this head. A message may be lost or
-    /// come too early, so the answer is yes again every few records.
+    /// Checks whether the container should be compacted once `changes` are committed on this head.
+    /// A message may be lost or arrive too early, so the answer is `true` again every few records.
     pub fn wants_compaction(&self, changes: &[Change]) -> bool {
-        /// A cold reader reads no more than about this many records and their packs.
+        /// The largest number of records, approximately, that a cold reader reads with their packs.
         const AFTER_RECORDS: u64 = 64;
-        /// A record of this many chunks costs a reader as much as many small ones.
+        /// The number of chunks from which one record costs a reader as much as many small records.
         const LARGE_RECORD_CHUNKS: u32 = 256;
+
         let added = changes.iter().filter_map(Change::published);
         let chunks: u32 = added.map(|new| new.chunks).sum();
         let after = if chunks >= LARGE_RECORD_CHUNKS {
@@ -58,27 +61,28 @@ impl IndexHead {
     }
 }
 
-/// An immutable segment.
+/// A reference to an immutable segment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SegmentRef {
-    /// Where it lies.
+    /// The blob of the segment.
     pub blob: BlobRef,
-    /// The newest log record folded into it.
+    /// The newest log record in the segment.
     pub through: u64,
-    /// How many chunks it holds.
+    /// The number of chunks.
     pub chunks: u64,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub bytes: u64,
-    /// What its documents state and what callers did to memories; none where nothing is stated.
+    /// The statements of its documents and the edits of memories, or `None` if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memories: Option<BlobRef>,
-    /// What callers did to memories, once more: it cannot be found out from the documents.
+    /// The edits of memories, stored a second time because they cannot be derived from the
+    /// documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actions: Option<BlobRef>,
 }
 
 impl SegmentRef {
-    /// Everything that is stored of it.
+    /// Returns all blobs of the segment.
     pub fn into_blobs(self) -> impl Iterator<Item = BlobRef> {
         std::iter::once(self.blob)
             .chain(self.memories)

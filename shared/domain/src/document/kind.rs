@@ -1,10 +1,10 @@
-//! What the content of a document is.
+//! The types of document content.
 
 use serde::{Deserialize, Serialize};
 
 use super::BodyForm;
 
-/// What the content is, by the contract's names.
+/// The type of a document's content, with the names of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DocumentType {
@@ -15,28 +15,28 @@ pub enum DocumentType {
     Pdf,
     /// A web page.
     Webpage,
-    /// A picture.
+    /// An image.
     Image,
-    /// A sound recording.
+    /// An audio recording.
     Audio,
-    /// A film.
+    /// A video.
     Video,
-    /// A text of a cloud drive.
+    /// A text document of Google Drive.
     #[serde(rename = "cloud_doc")]
     CloudDoc,
-    /// A presentation of a cloud drive.
+    /// A presentation of Google Drive.
     #[serde(rename = "cloud_slide")]
     CloudSlide,
-    /// A spreadsheet of a cloud drive.
+    /// A spreadsheet of Google Drive.
     #[serde(rename = "cloud_sheet")]
     CloudSheet,
 }
 
 impl DocumentType {
-    /// Those of a cloud drive, which no content tells.
+    /// The types of Google Drive, which cannot be recognized from the content.
     const OF_DRIVES: [Self; 3] = [Self::CloudDoc, Self::CloudSheet, Self::CloudSlide];
 
-    /// The name on the wire.
+    /// Returns the name on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -51,9 +51,10 @@ impl DocumentType {
         }
     }
 
-    /// What a file of a cloud drive was declared to be by a caller who has fetched it there.
+    /// Returns the type of a Google Drive file as declared by a caller who has fetched it there, or
+    /// `None` if `declared` is not such a type.
     pub fn declared_of_drive(declared: &str) -> Option<Self> {
-        // compat: existing clients know these kinds by their vendor's name.
+        // compat: existing clients know these types by the name of their vendor.
         let kind = declared
             .strip_prefix("cloud_")
             .or_else(|| declared.strip_prefix("google_"))?;
@@ -62,7 +63,8 @@ impl DocumentType {
             .find(|known| known.as_str().strip_prefix("cloud_") == Some(kind))
     }
 
-    /// What content probably is before anybody has looked at its bytes: by what it was declared to be, then by its name.
+    /// Guesses the type of content before its bytes are read: first from the declared type, then
+    /// from the name.
     pub fn guess(form: &BodyForm) -> Self {
         let (name, declared) = match form {
             BodyForm::Url => return Self::Webpage,
@@ -74,6 +76,7 @@ impl DocumentType {
         let extension = name
             .and_then(|name| name.rsplit_once('.'))
             .map(|(_, end)| end.to_ascii_lowercase());
+
         if let Some(kind) = Self::declared_of_drive(&declared) {
             return kind;
         }

@@ -76,6 +76,7 @@ fn conditions_follow_the_frozen_semantics() {
             true,
         ),
     ];
+
     for (filter, expected) in table {
         assert_eq!(matches(&filter, &document()), expected, "{filter}");
     }
@@ -115,6 +116,7 @@ fn wrong_expressions_say_where() {
         ),
         (json!({"key": "a", "value": ["b"]}), "filters.value"),
     ];
+
     for (filter, expected) in table {
         let message = Filter::parse(&filter).unwrap_err().to_string();
         assert!(message.contains(expected), "{filter}: {message}");
@@ -132,7 +134,8 @@ fn limits_are_exact() {
     assert!(Filter::parse(&deep(MAX_DEPTH + 1)).is_err());
 }
 
-/// The same rules once more, written over the raw JSON without the parser's types.
+/// Evaluates a filter by the same rules, implemented a second time over the raw JSON without the
+/// parser's types.
 fn naive(filter: &Value, metadata: &Map<String, Value>) -> bool {
     if let Some(parts) = filter.get("AND") {
         return parts
@@ -143,6 +146,7 @@ fn naive(filter: &Value, metadata: &Map<String, Value>) -> bool {
             .count()
             == 0;
     }
+
     if let Some(parts) = filter.get("OR") {
         return parts
             .as_array()
@@ -152,6 +156,7 @@ fn naive(filter: &Value, metadata: &Map<String, Value>) -> bool {
             .count()
             > 0;
     }
+
     let fold = |text: &str| {
         if filter["ignoreCase"] == true {
             text.to_lowercase()
@@ -164,6 +169,7 @@ fn naive(filter: &Value, metadata: &Map<String, Value>) -> bool {
         Value::String(text) => fold(text),
         other => fold(&other.to_string()),
     };
+
     let items = |value: &Value| {
         value
             .as_array()
@@ -171,6 +177,7 @@ fn naive(filter: &Value, metadata: &Map<String, Value>) -> bool {
             .unwrap_or_else(|| vec![value.clone()])
     };
     let number = |text: &str| text.trim().parse::<f64>().ok();
+
     let holds = metadata
         .get(filter["key"].as_str().unwrap())
         .is_some_and(|value| match filter["filterType"].as_str() {
@@ -197,6 +204,7 @@ fn naive(filter: &Value, metadata: &Map<String, Value>) -> bool {
                 .any(|item| item.is_string() && plain(item).contains(&wanted)),
             _ => !value.is_array() && plain(value) == wanted,
         });
+
     holds != (filter["negate"] == true)
 }
 
@@ -212,6 +220,7 @@ fn any_value() -> impl Strategy<Value = Value> {
 
 fn any_condition() -> impl Strategy<Value = Value> {
     let operator = prop::sample::select(vec!["=", ">", "<", ">=", "<="]);
+
     let text = (
         prop::sample::select(vec!["k", "l", "m"]),
         prop::sample::select(vec!["a", "b", "A", "1", "true", ""]),
@@ -220,6 +229,7 @@ fn any_condition() -> impl Strategy<Value = Value> {
     let textual = (text, kind, any::<bool>(), any::<bool>()).prop_map(|((key, value), kind, negate, fold)| {
         json!({"key": key, "value": value, "filterType": kind, "negate": negate, "ignoreCase": fold})
     });
+
     let numeric = (
         prop::sample::select(vec!["k", "l"]),
         -2i64..3,
@@ -229,6 +239,7 @@ fn any_condition() -> impl Strategy<Value = Value> {
     let numeric = numeric.prop_map(|(key, value, operator, negate)| {
         json!({"key": key, "value": value.to_string(), "filterType": "numeric", "numericOperator": operator, "negate": negate})
     });
+
     prop_oneof![textual, numeric]
 }
 

@@ -1,4 +1,4 @@
-//! What was asked, and how often it may be.
+//! The request log and the rate limits.
 
 use crate::activity::Hour;
 use crate::activity::RequestRecord;
@@ -10,11 +10,12 @@ use crate::tenant::Tenant;
 use crate::time::Timestamp;
 use async_trait::async_trait;
 
-/// The request log, and its counts by the hour.
+/// The request log and its counts by hour.
 #[async_trait]
 pub trait Activity: Send + Sync {
-    /// Writes the record of a request. The hour it lies in is open before the record is there, so an hour that is not
-    /// open is counted completely. Writing the same again is harmless.
+    /// Writes the record of a request. The hour of the record is opened before the record is
+    /// written, so the tally of an hour that is not open is complete. Writing the same record again
+    /// is harmless.
     async fn record(
         &self,
         tenant: &Tenant,
@@ -22,8 +23,9 @@ pub trait Activity: Send + Sync {
         now: Timestamp,
     ) -> PortResult<()>;
 
-    /// A page of an hour's records, oldest first, from `after` on, which an earlier page told. The second part is where
-    /// the next page begins; `None` after the last one.
+    /// Returns a page of an hour's records, oldest first. The page starts at `after`, a position
+    /// that an earlier page returned. The second part is the position of the next page, or `None`
+    /// after the last page.
     async fn requests(
         &self,
         tenant: &Tenant,
@@ -31,7 +33,8 @@ pub trait Activity: Send + Sync {
         after: Option<&str>,
     ) -> PortResult<(Vec<RequestRecord>, Option<String>)>;
 
-    /// As [`Activity::requests`], without what was sent and answered: enough to count by, however much that is.
+    /// Returns the same as [`Activity::requests`], without the inputs and outputs. These records
+    /// suffice for counting, however large the inputs and outputs are.
     async fn outlines(
         &self,
         tenant: &Tenant,
@@ -39,11 +42,13 @@ pub trait Activity: Send + Sync {
         after: Option<&str>,
     ) -> PortResult<(Vec<RequestRecord>, Option<String>)>;
 
-    /// The counts of the hours from `from` to `to`, both included, ascending. An hour without any request is missing.
+    /// Returns the counts of the hours from `from` to `to`, both included, in ascending order.
+    /// Hours without any request are left out.
     async fn hours(&self, tenant: &Tenant, from: Hour, to: Hour) -> PortResult<Vec<HourCounts>>;
 
-    /// Stores what an hour's records come to, which were read after the hour was found open with this `token`, and closes
-    /// the hour; `false`, and it stays open, when a record came late meanwhile.
+    /// Stores the tally of an hour and closes the hour. The records must have been read after the
+    /// hour was found open with this `token`. Returns `false` and leaves the hour open when another
+    /// record has arrived in the meantime.
     async fn close(
         &self,
         tenant: &Tenant,
@@ -52,15 +57,16 @@ pub trait Activity: Send + Sync {
         tally: &Tally,
     ) -> PortResult<bool>;
 
-    /// Open hours that ended before `before`, at most `limit`. Eventually consistent.
+    /// Returns open hours that ended before `before`, at most `limit`. Eventually consistent.
     async fn overdue_hours(
         &self,
         before: Timestamp,
         limit: usize,
     ) -> PortResult<Vec<(Tenant, Hour)>>;
 
-    /// The names of those records of an hour that have input or output and came to one of the containers, from a page of
-    /// records from `after` on. The second part is where the next page begins; `None` after the last one.
+    /// Returns the names of those records of an hour that have input or output and concern one of
+    /// the containers, from a page of records that starts at `after`. The second part is the
+    /// position of the next page, or `None` after the last page.
     async fn contents(
         &self,
         tenant: &Tenant,
@@ -69,8 +75,8 @@ pub trait Activity: Send + Sync {
         after: Option<&str>,
     ) -> PortResult<(Vec<String>, Option<String>)>;
 
-    /// Takes input and output out of records of an hour, as [`Activity::contents`] names them. Doing it again changes
-    /// nothing.
+    /// Removes input and output from records of an hour, given by the names that
+    /// [`Activity::contents`] returned. Doing it again changes nothing.
     async fn forget_contents(
         &self,
         tenant: &Tenant,
@@ -79,20 +85,22 @@ pub trait Activity: Send + Sync {
     ) -> PortResult<()>;
 }
 
-/// What an hour's requests come to.
+/// The counts of one hour's requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HourCounts {
-    /// They are counted.
+    /// The hour is closed, and this is its tally.
     Closed(Hour, Tally),
-    /// They have to be read. The token changes when a record comes late.
+    /// The hour is open, and its records have to be read. The token changes when another record
+    /// arrives.
     Open(Hour, String),
 }
 
-/// Windows of rate limits.
+/// The windows of rate limits.
 #[async_trait]
 pub trait Rates: Send + Sync {
-    /// Admits a request under the limit `name` of the organization, or tells when one will be admitted. Exact, however
-    /// many ask at once. `request` is the request's id: the same asked again, after a lost answer, is counted once.
+    /// Admits a request under the limit `name` of the organization, or returns the time at which
+    /// one will be admitted. Exact for any number of concurrent callers. `request` is the id of the
+    /// request: a request that is repeated after a lost response is counted once.
     async fn admit(
         &self,
         tenant: &Tenant,

@@ -1,4 +1,4 @@
-//! Bytes that are written once and never changed.
+//! Storage of blobs: bytes that are written once and never changed.
 
 use crate::blob::BlobRef;
 use crate::error::PortError;
@@ -9,18 +9,20 @@ use crate::time::Timestamp;
 use async_trait::async_trait;
 use bytes::Bytes;
 
-/// Bytes that are written once and never changed.
+/// Storage of blobs: bytes that are written once and never changed.
 #[async_trait]
 pub trait Blobs: Send + Sync {
-    /// Stores bytes under a path that is never used for other bytes. Storing the same again is harmless.
+    /// Stores bytes under a path that is never used for other bytes. Storing the same bytes again
+    /// is harmless.
     async fn put(&self, tenant: &Tenant, path: &str, bytes: Bytes) -> PortResult<BlobRef>;
 
-    /// Reads the blobs, in the order asked. Bytes that are not those that were stored are [`Stored::Damaged`], where a
-    /// checksum tells; one damaged blob does not keep the others from being read.
+    /// Reads blobs, in the order asked. A blob whose bytes differ from those that were stored is
+    /// [`Stored::Damaged`], as far as a checksum detects it. One damaged blob does not keep the
+    /// others from being read.
     async fn read(&self, tenant: &Tenant, blobs: &[BlobRef]) -> PortResult<Vec<Stored>>;
 
-    /// Reads the blobs, in the order asked; `None` for one that is not there. Fails with [`PortError::Corrupt`] when one
-    /// is damaged.
+    /// Reads blobs, in the order asked, with `None` for a blob that does not exist. Fails with
+    /// [`PortError::Corrupt`] when one is damaged.
     async fn get(&self, tenant: &Tenant, blobs: &[BlobRef]) -> PortResult<Vec<Option<Bytes>>> {
         let found = self.read(tenant, blobs).await?;
         let whole = found
@@ -34,7 +36,8 @@ pub trait Blobs: Send + Sync {
         whole.collect()
     }
 
-    /// Objects whose path begins with `prefix`, at most `limit`, each with its size in bytes.
+    /// Returns the objects whose path begins with `prefix`, at most `limit`, each with its size in
+    /// bytes.
     async fn objects(
         &self,
         tenant: &Tenant,
@@ -42,8 +45,9 @@ pub trait Blobs: Send + Sync {
         limit: usize,
     ) -> PortResult<Vec<(String, u64)>>;
 
-    /// A page of at most about `limit` blobs of all organizations on a shelf, from `after` on, which an earlier page told.
-    /// May miss what is stored meanwhile. For operators and for the search for blobs that nothing names.
+    /// Returns a page of the blobs of all organizations on a shelf, with at most about `limit`
+    /// blobs. The page starts at `after`, a position that an earlier page returned. Blobs that are
+    /// stored in the meantime may be missing. For operators, and for the search for orphaned blobs.
     async fn inventory(
         &self,
         shelf: Shelf,
@@ -51,17 +55,20 @@ pub trait Blobs: Send + Sync {
         limit: usize,
     ) -> PortResult<Inventory>;
 
-    /// Deletes blobs; one that is already gone is fine.
+    /// Deletes blobs. Blobs that are already gone are ignored.
     async fn delete(&self, tenant: &Tenant, blobs: &[BlobRef]) -> PortResult<()>;
 
-    /// Stores bytes as an object of their own, whatever their size, so that a client can fetch them by a signed address.
+    /// Stores bytes as a separate object, whatever their size, so that a client can fetch them from
+    /// a signed address.
     async fn put_object(&self, tenant: &Tenant, path: &str, bytes: Bytes) -> PortResult<BlobRef>;
 
-    /// Stores bytes as an object unless there is one at the path; which bytes are there then. Of several who store
-    /// different bytes one is first, and all get those.
+    /// Stores bytes as an object unless the path already has one, and returns the bytes that are
+    /// stored afterwards. When several callers store different bytes, the first one succeeds and
+    /// all of them receive its bytes.
     async fn put_first(&self, tenant: &Tenant, path: &str, bytes: Bytes) -> PortResult<Bytes>;
 
-    /// A form with which a client may store one object of 1 to `max_bytes` bytes at `path`, until `until`.
+    /// Returns a form with which a client may store one object of 1 to `max_bytes` bytes at `path`
+    /// before `until`.
     async fn upload_form(
         &self,
         tenant: &Tenant,
@@ -71,8 +78,8 @@ pub trait Blobs: Send + Sync {
         until: Timestamp,
     ) -> PortResult<UploadForm>;
 
-    /// An address from which anybody can read the object for `seconds` from `now`, as a download named `name`; `None`
-    /// for bytes that are not an object.
+    /// Returns an address from which anyone can download the object as `name` for `seconds` seconds
+    /// from `now`, or `None` for bytes that are not stored as an object.
     async fn download_url(
         &self,
         tenant: &Tenant,
@@ -82,16 +89,17 @@ pub trait Blobs: Send + Sync {
         seconds: u32,
     ) -> PortResult<Option<String>>;
 
-    /// What a notification of the object store says has arrived; `None` when the message is none. Pure.
+    /// Returns the arrivals that a notification of the object store reports, or `None` when the
+    /// message is not such a notification. Pure.
     fn arrivals(&self, message: &str) -> Option<Vec<Arrival>>;
 }
 
-/// The places where blobs lie.
+/// The places where blobs are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shelf {
-    /// Beside the records.
+    /// The table that also holds the records, for small blobs.
     Inline,
-    /// In the bucket.
+    /// The bucket.
     Objects,
 }
 
@@ -100,34 +108,35 @@ pub enum Shelf {
 pub struct Inventory {
     /// The blobs.
     pub blobs: Vec<StoredBlob>,
-    /// Where the next page begins; `None` after the last one.
+    /// The position of the next page, or `None` after the last page.
     pub next: Option<String>,
 }
 
-/// A blob that is stored.
+/// A stored blob.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredBlob {
-    /// Whose.
+    /// The organization that the blob belongs to.
     pub org: OrgId,
-    /// Which.
+    /// The reference to the blob.
     pub blob: BlobRef,
-    /// When it was stored; unknown of those beside the records from before this was kept.
+    /// The time at which it was stored. Unknown for blobs beside the records that were stored
+    /// before this time was recorded.
     pub stored_at: Option<Timestamp>,
 }
 
-/// What is found of a blob.
+/// The result of reading a blob.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stored {
     /// The bytes that were stored.
     Intact(Bytes),
-    /// Nothing.
+    /// There is no such blob.
     Missing,
-    /// Other bytes than those that were stored, or bytes that cannot be read.
+    /// The bytes differ from those that were stored, or cannot be read.
     Damaged,
 }
 
 impl Stored {
-    /// The bytes, if they are intact.
+    /// Returns the bytes, if they are intact.
     pub fn bytes(self) -> Option<Bytes> {
         match self {
             Self::Intact(bytes) => Some(bytes),
@@ -136,7 +145,8 @@ impl Stored {
     }
 }
 
-/// Where and with which fields a client posts a file; the part `file` comes last.
+/// The address and the fields of the form with which a client posts a file. The client adds the
+/// file as the last part, named `file`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UploadForm {
     /// The address to post to.
@@ -145,11 +155,11 @@ pub struct UploadForm {
     pub fields: Vec<(String, String)>,
 }
 
-/// An object that a client has stored by an [`UploadForm`].
+/// An object that a client has stored with an [`UploadForm`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arrival {
-    /// Whose.
+    /// The organization that the object belongs to.
     pub org: OrgId,
-    /// Where, as [`Blobs::upload_form`] was told.
+    /// The path that was given to [`Blobs::upload_form`].
     pub path: String,
 }

@@ -1,4 +1,5 @@
-//! Connections: their records, what they know of items, and short-lived tickets of browsers.
+//! Connections: their records, what they know of their items, and the short-lived tickets of
+//! browsers.
 
 use crate::connection::{
     Claim, Connection, Grant, Node, Queue, QueueEntry, Run, Selection, SyncState,
@@ -9,42 +10,48 @@ use crate::tenant::Tenant;
 use crate::time::Timestamp;
 use async_trait::async_trait;
 
-/// Records of connections and of the permissions that they use.
+/// Records of connections and of the grants that they use.
 #[async_trait]
 pub trait Connections: Send + Sync {
-    /// The connection; `None` also for one of another organization.
+    /// Returns the connection, or `None` if it does not exist or belongs to another organization.
     async fn get(&self, tenant: &Tenant, id: &ConnectionId) -> PortResult<Option<Connection>>;
 
-    /// The organization's connections, oldest first, with those that are being deleted.
+    /// Returns the organization's connections, oldest first, including those that are being
+    /// deleted.
     async fn list(&self, tenant: &Tenant) -> PortResult<Vec<Connection>>;
 
-    /// Writes a connection whose `rev` is one more than what is stored (0: there is none); `false` when somebody was
-    /// first. Our own write whose answer was lost counts as done; a second call is another write, even of the same record.
+    /// Writes a connection whose `rev` is one more than the stored one (0 means that none is
+    /// stored). Returns `false` when another writer was first. The retry of a write whose response
+    /// was lost counts as done; a second call is another write, even of the same record.
     ///
-    /// It turns up as due from its `next_run_at` on unless it waits for its user. One that is being deleted and has no time
-    /// set is due at once.
+    /// The connection becomes due at its `next_run_at`, unless it waits for its user. One that is
+    /// being deleted and has no such time is due at once.
     async fn save(&self, tenant: &Tenant, connection: &Connection) -> PortResult<bool>;
 
-    /// Deletes the record of a connection that is as given; `false` when somebody changed it. One that is gone is fine.
+    /// Deletes the record of a connection if it is stored as given. Returns `false` when it has
+    /// been changed. A connection that is already gone counts as deleted.
     async fn delete(&self, tenant: &Tenant, connection: &Connection) -> PortResult<bool>;
 
-    /// Connections that were due before `before`, longest overdue first, at most `limit`. Eventually consistent.
+    /// Returns connections that were due before `before`, longest overdue first, at most `limit`.
+    /// Eventually consistent.
     async fn due(&self, before: Timestamp, limit: usize) -> PortResult<Vec<(OrgId, ConnectionId)>>;
 
-    /// The permission.
+    /// Returns the grant.
     async fn grant(&self, tenant: &Tenant, id: &GrantId) -> PortResult<Option<Grant>>;
 
-    /// Writes a permission whose `rev` is one more than what is stored (0: there is none); `false` when somebody was
-    /// first. Our own write whose answer was lost counts as done.
+    /// Writes a grant whose `rev` is one more than the stored one (0 means that none is stored).
+    /// Returns `false` when another writer was first. The retry of a write whose response was lost
+    /// counts as done.
     async fn save_grant(&self, tenant: &Tenant, grant: &Grant) -> PortResult<bool>;
 
-    /// Deletes a permission that is as given; `false` when somebody changed it. One that is gone is fine.
+    /// Deletes a grant if it is stored as given. Returns `false` when it has been changed. A grant
+    /// that is already gone counts as deleted.
     async fn delete_grant(&self, tenant: &Tenant, grant: &Grant) -> PortResult<bool>;
 
-    /// Claims a document for an item; again is fine.
+    /// Claims a document for an item. Claiming it again is harmless.
     async fn claim(&self, tenant: &Tenant, document: &DocumentId, claim: &Claim) -> PortResult<()>;
 
-    /// Gives a claim up; one that is gone is fine.
+    /// Removes a claim. A claim that is already gone is ignored.
     async fn unclaim(
         &self,
         tenant: &Tenant,
@@ -52,36 +59,40 @@ pub trait Connections: Send + Sync {
         claim: &Claim,
     ) -> PortResult<()>;
 
-    /// The claims on a document, strongly consistent.
+    /// Returns the claims on a document, strongly consistent.
     async fn claims(&self, tenant: &Tenant, document: &DocumentId) -> PortResult<Vec<Claim>>;
 }
 
-/// A write of a step.
+/// One of the writes of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SyncWrite {
-    /// Stores a node in place of what was known of its id. The second part is the node as it is stored before this step,
-    /// so that it is no longer found under its former folder or target; none when its id has no node.
+    /// Stores the record of an item in place of the one with the same id. The second part is the
+    /// record as it was stored before this step, so that the item is no longer found under its
+    /// former folder or target; `None` when there was no record with this id.
     Node(Box<Node>, Option<Box<Node>>),
-    /// Forgets a node, as it is stored before this step.
+    /// Removes the record of an item, given as it was stored before this step.
     Forget(Box<Node>),
-    /// Something waits from now on.
+    /// Adds an entry to a queue.
     Enqueue(Queue, QueueEntry),
-    /// It waits no longer.
+    /// Removes the entry with this key from a queue.
     Dequeue(Queue, String),
-    /// A run's record. Writing it forgets the run 100 before it: the newest 100 are kept.
+    /// Stores the record of a run. Only the newest 100 runs are kept: storing a run removes the one
+    /// 100 before it.
     Run(Box<Run>),
 }
 
-/// What connections know of items and how far they are.
+/// The synchronization state of connections, and what they know of their items.
 #[async_trait]
 pub trait SyncStore: Send + Sync {
-    /// How far a connection is; the default before its first step.
+    /// Returns the synchronization state of a connection, which is the default state before its
+    /// first step.
     async fn state(&self, tenant: &Tenant, of: &ConnectionId) -> PortResult<SyncState>;
 
-    /// What is selected; nothing before the first selection.
+    /// Returns the selection, which is empty before the first one is saved.
     async fn selection(&self, tenant: &Tenant, of: &ConnectionId) -> PortResult<Selection>;
 
-    /// Stores a selection whose `rev` is one more than what is stored; `false` when somebody was first.
+    /// Stores a selection whose `rev` is one more than the stored one. Returns `false` when another
+    /// writer was first.
     async fn select(
         &self,
         tenant: &Tenant,
@@ -89,7 +100,8 @@ pub trait SyncStore: Send + Sync {
         selection: &Selection,
     ) -> PortResult<bool>;
 
-    /// The nodes with these ids, in the order asked. This and all other reads here are strongly consistent.
+    /// Returns the item records with these ids, in the order asked. This and all other reads of
+    /// this port are strongly consistent.
     async fn nodes(
         &self,
         tenant: &Tenant,
@@ -97,8 +109,9 @@ pub trait SyncStore: Send + Sync {
         ids: &[String],
     ) -> PortResult<Vec<Option<Node>>>;
 
-    /// A page of the nodes, by id from after `after`; at most `limit`, and fewer at the end only. Ids and keys of more than
-    /// 400 bytes come in a fixed order of their own among those that begin with the same 400.
+    /// Returns a page of the item records in the order of their ids, starting after the id `after`.
+    /// The page has `limit` records, and fewer only at the end. Ids and keys of more than 400 bytes
+    /// that share their first 400 bytes have an arbitrary but fixed order among themselves.
     async fn page(
         &self,
         tenant: &Tenant,
@@ -107,8 +120,9 @@ pub trait SyncStore: Send + Sync {
         limit: usize,
     ) -> PortResult<Vec<Node>>;
 
-    /// A page of the nodes that lie in a folder, by id, of at most `limit`; perhaps fewer, or none, before the end. The
-    /// second part is what to give as `after` for the next page; `None` after the last one.
+    /// Returns a page of the records of the items in a folder, in the order of their ids. The page
+    /// has at most `limit` records; it may have fewer, or none, before the end. The second part is
+    /// the `after` of the next page, or `None` after the last page.
     async fn children(
         &self,
         tenant: &Tenant,
@@ -118,7 +132,7 @@ pub trait SyncStore: Send + Sync {
         limit: usize,
     ) -> PortResult<(Vec<Node>, Option<String>)>;
 
-    /// The shortcuts that lead to an item, at most `limit`.
+    /// Returns the shortcuts that lead to an item, at most `limit`.
     async fn shortcuts(
         &self,
         tenant: &Tenant,
@@ -127,7 +141,8 @@ pub trait SyncStore: Send + Sync {
         limit: usize,
     ) -> PortResult<Vec<Node>>;
 
-    /// The first of what waits, by key from after `after`; at most `limit`.
+    /// Returns the first entries of a queue in the order of their keys, starting after the key
+    /// `after`, at most `limit`.
     async fn waiting(
         &self,
         tenant: &Tenant,
@@ -137,7 +152,7 @@ pub trait SyncStore: Send + Sync {
         limit: usize,
     ) -> PortResult<Vec<QueueEntry>>;
 
-    /// What waits under these keys, in the order asked.
+    /// Returns the entries of a queue with these keys, in the order asked.
     async fn waits(
         &self,
         tenant: &Tenant,
@@ -146,11 +161,14 @@ pub trait SyncStore: Send + Sync {
         keys: &[String],
     ) -> PortResult<Vec<Option<QueueEntry>>>;
 
-    /// Makes these writes and stores `next`, whose `step` is one more than what is stored (0: there is none). `false` when
-    /// somebody was first. Many writes are made in several transactions, in the order given, each on condition that the
-    /// step is still the one before `next`, and the last one stores `next`: after a crash in between, the step comes
-    /// again, and its writes are made again. One write is never split, and of several about the same thing the last one
-    /// counts. Our own last write whose answer was lost counts as done; a second call is another step.
+    /// Makes the writes of a step and stores `next`, whose `step` is one more than the stored one
+    /// (0 means that none is stored). Returns `false` when another worker was first.
+    ///
+    /// Many writes are made in several transactions, in the order given. Each transaction holds
+    /// only while the stored step is the one before `next`, and the last one stores `next`. After a
+    /// crash in between, the step is repeated and its writes are made again. One write is never
+    /// split, and of several writes to the same thing the last one counts. The retry of the last
+    /// transaction after a lost response counts as done; a second call is another step.
     async fn commit(
         &self,
         tenant: &Tenant,
@@ -159,17 +177,19 @@ pub trait SyncStore: Send + Sync {
         next: &SyncState,
     ) -> PortResult<bool>;
 
-    /// The newest runs, newest first, at most `limit`.
+    /// Returns the newest runs, newest first, at most `limit`.
     async fn runs(&self, tenant: &Tenant, of: &ConnectionId, limit: usize) -> PortResult<Vec<Run>>;
 
-    /// Forgets at most `limit` of all that is known of a connection, its state last; whether anything is left.
+    /// Removes at most `limit` of the records of a connection, its state last. Returns whether any
+    /// are left.
     async fn erase(&self, tenant: &Tenant, of: &ConnectionId, limit: usize) -> PortResult<bool>;
 }
 
-/// Tickets that browsers carry. Only a digest of each is stored.
+/// Tickets that browsers carry. Only the digest of a ticket is stored.
 #[async_trait]
 pub trait Tickets: Send + Sync {
-    /// Stores what a ticket stands for, until then. `kind` is part of its name: no ticket works as another kind.
+    /// Stores the value of a ticket until `until`. `kind` is part of the ticket's name, so no
+    /// ticket works as one of another kind.
     async fn issue(
         &self,
         kind: &str,
@@ -178,10 +198,11 @@ pub trait Tickets: Send + Sync {
         until: Timestamp,
     ) -> PortResult<()>;
 
-    /// What a ticket stands for, unless it has expired at `now`.
+    /// Returns the value of a ticket, unless it has expired at `now`.
     async fn look(&self, kind: &str, digest: &str, now: Timestamp) -> PortResult<Option<String>>;
 
-    /// The same, and the ticket is used up: of several who redeem it at a time one gets it, and nobody when that one's
-    /// answer is lost.
+    /// Returns the value of a ticket, unless it has expired at `now`, and uses the ticket up. When
+    /// several callers redeem it at the same time, one of them gets the value; if that caller's
+    /// response is lost, none does.
     async fn redeem(&self, kind: &str, digest: &str, now: Timestamp) -> PortResult<Option<String>>;
 }

@@ -1,5 +1,5 @@
-//! What a provider of items can do. An adapter for one more provider implements [`Connector`], and [`OAuth`] where its
-//! users have to give permission.
+//! The interface to providers of items. The connector of a provider implements [`Connector`], and
+//! [`OAuth`] if its users have to give permission.
 
 use std::sync::Arc;
 
@@ -13,137 +13,140 @@ use crate::metadata::Metadata;
 use crate::time::Timestamp;
 use crate::vault::Secret;
 
-/// The result of asking a provider.
+/// The result of a request to a provider.
 pub type ConnectorResult<T> = std::result::Result<T, ConnectorError>;
 
-/// Why a provider did not do what was asked. None of these says anything about whether an item exists: what is gone is
-/// `Ok(None)`.
+/// The reasons for which a request to a provider fails. None of them says whether an item exists:
+/// an item that is gone is `Ok(None)`.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectorError {
-    /// It asks to slow down.
+    /// The provider asks to slow down.
     #[error("the provider asks to slow down")]
     Throttled {
-        /// For so many seconds, if it said so.
+        /// The seconds to wait, if the provider gave them.
         retry_after: Option<u64>,
     },
-    /// It does not answer, or not as it should; the same request may succeed a moment later.
+    /// The provider does not answer, or answers incorrectly. The same request may succeed a moment
+    /// later.
     #[error("the provider does not answer")]
     Unavailable(#[source] Source),
-    /// A quota is used up until tomorrow.
+    /// A quota is used up until the next day.
     #[error("a quota of the provider is used up")]
     QuotaExceeded,
-    /// The permission is gone, as its name at the provider says.
+    /// The permission has ended, with the provider's name for the reason.
     #[error("the permission has ended: {0}")]
     Reauth(String),
-    /// The app is misconfigured, as the provider says.
+    /// The app is misconfigured, with the provider's message.
     #[error("the OAuth app does not work: {0}")]
     App(String),
     /// An administrator blocks the app.
     #[error("an administrator blocks the app: {0}")]
     Policy(String),
-    /// A cursor is no longer good: everything has to be scanned.
+    /// The provider no longer accepts a cursor, so everything has to be scanned.
     #[error("the provider no longer knows the cursor")]
     CursorLost,
-    /// A page of a listing is no longer good: the listing has to begin again.
+    /// The provider no longer accepts a page token of a listing, so the listing has to start again.
     #[error("the provider no longer knows the page")]
     PageLost,
-    /// This item cannot be had, and no other try will change that.
+    /// The item cannot be read, and another attempt will not change that.
     #[error("the item cannot be read: {}", .0.as_str())]
     Item(SkipReason),
-    /// A fault of ours, or a provider that is not what it was.
+    /// There is a fault in this program, or the provider behaves differently than expected.
     #[error("{0}")]
     Fault(String),
 }
 
-/// What a request to a provider needs.
+/// The data that a request to a provider needs.
 #[derive(Debug, Clone)]
 pub struct Access {
-    /// The user's permission; none for providers without accounts.
+    /// The access token of the user, or `None` for providers without accounts.
     pub token: Option<Secret>,
-    /// What the connection's caller said about it.
+    /// The metadata that the caller gave the connection.
     pub metadata: Metadata,
 }
 
-/// An item as its provider shows it now.
+/// An item as the provider currently shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
-    /// The provider's name of it, of `[A-Za-z0-9_.:-]` or anything else.
+    /// The provider's id of the item. It may contain any characters, not only `[A-Za-z0-9_.:-]`.
     pub id: String,
-    /// The folder that it lies in.
+    /// The id of the folder that contains it.
     pub parent: Option<String>,
-    /// Its name.
+    /// The name of the item.
     pub name: String,
-    /// What it is.
+    /// The kind of the item.
     pub kind: ItemKind,
-    /// The shared drive that it lies in.
+    /// The shared drive that contains it.
     pub drive: Option<String>,
     /// Its media type.
     pub media_type: String,
-    /// As [`crate::connection::Node::version`].
+    /// The version, as in [`crate::connection::Node::version`].
     pub version: String,
-    /// As [`crate::connection::Node::mark`].
+    /// The content version, as in [`crate::connection::Node::mark`].
     pub mark: String,
-    /// Bytes, where the provider counts them.
+    /// Its size in bytes, if the provider states it.
     pub size: Option<u64>,
-    /// When its content last changed; the epoch where that is not known.
+    /// The time at which its content last changed, or the epoch if that is not known.
     pub modified_at: Timestamp,
-    /// Where people look at it.
+    /// The address at which people view it.
     pub url: Option<String>,
-    /// Whose it is.
+    /// The owner of the item.
     pub owner: Option<String>,
-    /// Whether it, or anything above it, lies in the bin.
+    /// `true` if the item or a folder above it is in the bin.
     pub trashed: bool,
 }
 
-/// What an item is.
+/// The kind of an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ItemKind {
-    /// Other items lie in it.
+    /// A folder, which contains other items.
     Folder,
-    /// It can be fetched.
+    /// A file, which can be fetched.
     File {
-        /// What kind of document it makes, where the provider knows better than the content.
+        /// The type of the document that it becomes, if the provider knows better than the content.
         document: Option<DocumentType>,
     },
-    /// It leads to another item.
+    /// A shortcut, which leads to another item.
     Shortcut {
-        /// Which.
+        /// The id of that item.
         target: String,
     },
-    /// It is left out.
+    /// An item that is skipped.
     Unreadable(SkipReason),
 }
 
-/// A part of a listing.
+/// A page of a listing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Listing {
     /// The items.
     pub items: Vec<Item>,
-    /// The next page.
+    /// The token of the next page.
     pub next: Option<String>,
-    /// Whether the provider says that items are missing: nothing may be concluded from absence.
+    /// `true` if the provider reports that items are missing. Nothing may then be concluded from
+    /// the absence of an item.
     pub incomplete: bool,
 }
 
-/// One change of a feed: the item as it is now, or that it is gone from the account's sight.
+/// One change in a change feed: the current state of an item, or the fact that the account no
+/// longer sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changed {
     /// The item's id.
     pub id: String,
-    /// As it is now.
+    /// The item in its current state, or `None` if the account no longer sees it.
     pub item: Option<Item>,
 }
 
 /// A page of changes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Changes {
-    /// The changes; the same item may occur more than once, the last time counts.
+    /// The changes. When an item occurs more than once, its last change counts.
     pub changes: Vec<Changed>,
-    /// Where to go on.
+    /// The cursor from which to continue.
     pub cursor: String,
-    /// Whether there is more now.
+    /// `true` if more changes are available now.
     pub more: bool,
-    /// Whether the list of feeds is another than before.
+    /// `true` if the list of feeds has changed.
     pub feeds_changed: bool,
 }
 
@@ -152,56 +155,58 @@ pub struct Changes {
 pub struct Fetched {
     /// The bytes.
     pub bytes: Bytes,
-    /// How to read them.
+    /// The form in which the bytes are to be read.
     pub form: BodyForm,
 }
 
-/// Where a user looks for items to select.
+/// A place in which a user browses for items to select.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum View {
-    /// What is the user's own.
+    /// The user's own items.
     My,
-    /// What others have shared with the user.
+    /// The items that others have shared with the user.
     Shared,
-    /// Shared drives.
+    /// The shared drives.
     Drives,
 }
 
-/// Notifications that were asked for.
+/// A subscription to notifications of changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Watched {
-    /// The provider's name of them.
+    /// The provider's id of the subscription.
     pub resource: String,
-    /// When they end.
+    /// The time at which it ends.
     pub expires_at: Timestamp,
 }
 
-/// A provider of items. All methods may be called at the same time; none keeps anything between calls that another
-/// connection could see.
+/// The connector of a provider of items. All methods may be called concurrently. No method keeps
+/// state between calls that another connection could see.
 #[async_trait]
 pub trait Connector: Send + Sync {
-    /// Who it is.
+    /// Returns the provider.
     fn provider(&self) -> Provider;
 
-    /// How users give permission; none where there is nothing to permit.
+    /// Returns the way in which users give permission, or `None` if the provider needs none.
     fn oauth(&self) -> Option<&dyn OAuth>;
 
-    /// Whether it tells changes. Without them every run is a scan.
+    /// Checks whether the provider reports changes. Without changes, every run is a scan.
     fn has_changes(&self) -> bool;
 
-    /// Checks what a caller says about a new connection, which is its configuration where there is no picker.
+    /// Checks the metadata that a caller gives a new connection. It is the configuration of
+    /// providers without a picker.
     ///
     /// # Errors
-    /// A sentence for the caller that names the field.
+    /// Returns a sentence for the caller that names the invalid field.
     fn check(&self, metadata: &Metadata) -> std::result::Result<(), String>;
 
-    /// The feeds: lists of changes, and of everything, that together cover the account. The first is the account's own.
+    /// Returns the feeds that together cover the account. Each feed can be listed completely and
+    /// has its own changes. The first one is the account's own.
     async fn feeds(&self, access: &Access) -> ConnectorResult<Vec<String>>;
 
-    /// Where changes of a feed begin that come from now on.
+    /// Returns the cursor from which the future changes of a feed begin.
     async fn head(&self, access: &Access, feed: &str) -> ConnectorResult<String>;
 
-    /// A page of everything in a feed that is not in the bin.
+    /// Returns a page of everything in a feed that is not in the bin.
     async fn everything(
         &self,
         access: &Access,
@@ -209,7 +214,8 @@ pub trait Connector: Send + Sync {
         page: Option<&str>,
     ) -> ConnectorResult<Listing>;
 
-    /// A page of what lies in a folder and not in the bin; `drive` is the shared drive that it lies in.
+    /// Returns a page of the items in a folder that are not in the bin. `drive` is the shared drive
+    /// that contains the folder.
     async fn children(
         &self,
         access: &Access,
@@ -218,16 +224,18 @@ pub trait Connector: Send + Sync {
         page: Option<&str>,
     ) -> ConnectorResult<Listing>;
 
-    /// A page of the changes of a feed after `cursor`.
+    /// Returns a page of the changes of a feed after `cursor`.
     async fn changes(&self, access: &Access, feed: &str, cursor: &str) -> ConnectorResult<Changes>;
 
-    /// The item as it is now; `None` when the account does not see it.
+    /// Returns the item in its current state, or `None` when the account does not see it.
     async fn stat(&self, access: &Access, id: &str) -> ConnectorResult<Option<Item>>;
 
-    /// The content of an item that was listed a moment ago; at most `limit` bytes, else [`SkipReason::TooLarge`].
+    /// Fetches the content of an item that was listed a moment ago. Fails with
+    /// [`SkipReason::TooLarge`] when the content has more than `limit` bytes.
     async fn fetch(&self, access: &Access, item: &Item, limit: usize) -> ConnectorResult<Fetched>;
 
-    /// A page of what a user may select: of a view, or in the folder `parent`; with `query`, of all whose names have it.
+    /// Returns a page of the items that a user may select: those of a view, or those in the folder
+    /// `parent`. With `query`, returns all items whose names contain it.
     async fn browse(
         &self,
         access: &Access,
@@ -237,7 +245,9 @@ pub trait Connector: Send + Sync {
         page: Option<&str>,
     ) -> ConnectorResult<Listing>;
 
-    /// Asks that changes of a feed be told to `address` with `token`, under our name `id`; `None` where that cannot be.
+    /// Subscribes to notifications of the changes of a feed. The provider sends them to `address`
+    /// with `token`, under the id `id` that we choose. Returns `None` where the provider does not
+    /// support this.
     async fn watch(
         &self,
         access: &Access,
@@ -248,29 +258,29 @@ pub trait Connector: Send + Sync {
         token: &str,
     ) -> ConnectorResult<Option<Watched>>;
 
-    /// Asks that they be told no longer.
+    /// Ends a subscription to notifications.
     async fn unwatch(&self, access: &Access, id: &str, resource: &str) -> ConnectorResult<()>;
 }
 
 /// An OAuth app with its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OAuthClient {
-    /// Which it is.
+    /// The reference to the app.
     pub app: AppRef,
-    /// Its secret.
+    /// The client secret of the app.
     pub secret: Secret,
 }
 
-/// What is asked of a user. There is no way to show it.
+/// A request for a user's permission. It contains secrets, so its `Debug` output shows none of it.
 #[derive(Clone)]
 pub struct Consent {
-    /// Comes back with the answer.
+    /// The state, which comes back with the answer.
     pub state: String,
-    /// Comes back in the identity token.
+    /// The nonce, which comes back in the identity token.
     pub nonce: String,
-    /// Known to us alone; its digest goes along (PKCE, S256).
+    /// The PKCE verifier, which only this service knows. The request carries its digest (S256).
     pub verifier: Secret,
-    /// Where the answer comes.
+    /// The address to which the provider sends the answer.
     pub redirect_uri: String,
 }
 
@@ -283,39 +293,40 @@ impl std::fmt::Debug for Consent {
 /// A permission that a user has given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Permission {
-    /// Whose account it is.
+    /// The account that it belongs to.
     pub account: Account,
     /// The tokens.
     pub tokens: Tokens,
 }
 
-/// Why there is no permission.
+/// The reasons for which asking a user for permission fails.
 #[derive(Debug, thiserror::Error)]
 pub enum ConsentError {
-    /// The user left the access out that is needed.
+    /// The user did not grant the required access.
     #[error("access to the items was not permitted")]
     ScopeDenied,
-    /// It would last for an hour only.
+    /// The provider gave no refresh token, so the permission would last for only an hour.
     #[error("the provider gave no refresh token")]
     MissingRefreshToken,
-    /// The code is not good (any more), or the identity is not the one that was asked.
+    /// The code is invalid or has expired, or the identity token does not answer this request.
     #[error("the answer is not valid: {0}")]
     Invalid(String),
-    /// The provider.
+    /// The provider failed.
     #[error(transparent)]
     Provider(#[from] ConnectorError),
 }
 
-/// How users of a provider give permission: OAuth 2.0 with a code, PKCE and offline access.
+/// The OAuth flow with which users of a provider give permission: OAuth 2.0 with a code, PKCE and
+/// offline access.
 #[async_trait]
 pub trait OAuth: Send + Sync {
-    /// The operator's app; none where it is not configured.
+    /// Returns the operator's app, or `None` if none is configured.
     fn operator(&self) -> Option<OAuthClient>;
 
-    /// The address at which the user is asked.
+    /// Returns the address at which the user is asked for permission.
     fn consent_url(&self, client: &OAuthClient, consent: &Consent) -> ConnectorResult<String>;
 
-    /// Exchanges the code of the answer.
+    /// Exchanges the code of the answer for tokens.
     async fn exchange(
         &self,
         client: &OAuthClient,
@@ -324,7 +335,7 @@ pub trait OAuth: Send + Sync {
         now: Timestamp,
     ) -> std::result::Result<Permission, ConsentError>;
 
-    /// New tokens for those that expire.
+    /// Obtains new tokens in place of those that expire.
     async fn refresh(
         &self,
         client: &OAuthClient,
@@ -332,21 +343,21 @@ pub trait OAuth: Send + Sync {
         now: Timestamp,
     ) -> ConnectorResult<Tokens>;
 
-    /// Ends the permission; one that has ended is fine.
+    /// Revokes the permission. A permission that has already ended is ignored.
     async fn revoke(&self, tokens: &Tokens) -> ConnectorResult<()>;
 }
 
-/// The providers that this process reaches. Cheap to clone.
+/// The connectors of this process, one for each provider. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Connectors(Vec<Arc<dyn Connector>>);
 
 impl Connectors {
-    /// Those given, one of a provider.
+    /// Creates the set from connectors, one for each provider.
     pub fn new(connectors: Vec<Arc<dyn Connector>>) -> Self {
         Self(connectors)
     }
 
-    /// The one of a provider.
+    /// Returns the connector of a provider.
     pub fn of(&self, provider: Provider) -> Option<&dyn Connector> {
         self.0
             .iter()

@@ -15,18 +15,19 @@ use async_trait::async_trait;
 /// Container tags.
 #[async_trait]
 pub trait Containers: Send + Sync {
-    /// Counts one more tag, unless the organization has `most`; whether it did. A tag is counted before it is created. The
-    /// count can be off by the requests that were broken off, and leaves out tags of before there was a count.
+    /// Counts one more tag, unless the organization already has `most`. Returns whether the tag was
+    /// counted. A tag is counted before it is created. The count can be off by the number of
+    /// requests that broke off, and does not include tags from before counting was introduced.
     async fn reserve(&self, tenant: &Tenant, most: u64) -> PortResult<bool>;
 
-    /// Counts one tag less: it was counted and not created. [`Containers::delete`] and [`Containers::end_merge`] do this
-    /// for the tags that they delete.
+    /// Counts one tag less, because a tag was counted but not created. [`Containers::delete`] and
+    /// [`Containers::end_merge`] do this themselves for the tags that they delete.
     async fn release(&self, tenant: &Tenant) -> PortResult<()>;
 
-    /// The container behind a tag.
+    /// Returns the container behind a tag.
     async fn get(&self, tenant: &Tenant, tag: &ContainerTag) -> PortResult<Option<Container>>;
 
-    /// Makes the tag point to `id`, unless somebody was first; returns what the tag points to now.
+    /// Points the tag to `id`, unless another writer was first. Returns what the tag points to now.
     async fn create(
         &self,
         tenant: &Tenant,
@@ -35,19 +36,20 @@ pub trait Containers: Send + Sync {
         now: Timestamp,
     ) -> PortResult<Container>;
 
-    /// Which tags physical containers belong to, in the order asked.
+    /// Returns the tags to which physical containers belong, in the order asked.
     async fn owners(&self, tenant: &Tenant, ids: &[ContainerId]) -> PortResult<Vec<Owner>>;
 
-    /// Takes a tag away and begins `task`, in one transaction: from then on its physical containers are
-    /// [`Owner::Gone`]. `false` when the tag is not as `container` says any more (its physical containers, its merge).
-    /// Our own deletion whose answer was lost counts as done.
+    /// Removes a tag and begins `task`, in one transaction. From then on its physical containers
+    /// are [`Owner::Gone`]. Returns `false` when the tag's physical containers or its merge are no
+    /// longer as `container` says. The retry of a deletion whose response was lost counts as done.
     async fn delete(&self, tenant: &Tenant, container: &Container, task: &Task)
     -> PortResult<bool>;
 
-    /// Gives the physical containers of `sources` to `target` as well, marks them all as merging and begins `task`, in
-    /// one transaction: every reader sees all of it or nothing. The sources keep theirs until [`Containers::end_merge`],
-    /// so a reader of both meets some physical containers twice. `false` when one of them is not as it was read any
-    /// more. Our own merge whose answer was lost counts as done.
+    /// Gives the physical containers of `sources` to `target` as well, marks all of them as merging
+    /// and begins `task`, in one transaction: every reader sees either all of it or nothing. The
+    /// sources keep their physical containers until [`Containers::end_merge`], so a reader of both
+    /// encounters some physical containers twice. Returns `false` when one of the containers has
+    /// changed since it was read. The retry of a merge whose response was lost counts as done.
     async fn begin_merge(
         &self,
         tenant: &Tenant,
@@ -56,18 +58,19 @@ pub trait Containers: Send + Sync {
         task: &Task,
     ) -> PortResult<bool>;
 
-    /// Ends the part that a tag has in the merge `task`: a target takes writes again, a source disappears. Doing it
-    /// again changes nothing.
+    /// Ends the role of a tag in the merge `task`: a target accepts writes again, a source is
+    /// deleted. Doing it again changes nothing.
     async fn end_merge(&self, tenant: &Tenant, tag: &ContainerTag, task: &TaskId)
     -> PortResult<()>;
 
-    /// Takes away the marks of deleted physical containers of which nothing is left.
+    /// Removes the owner marks of deleted physical containers of which nothing is left.
     async fn forget_deleted(&self, tenant: &Tenant, ids: &[ContainerId]) -> PortResult<()>;
 
-    /// All containers of the organization, by tag.
+    /// Returns all containers of the organization, ordered by tag.
     async fn list(&self, tenant: &Tenant) -> PortResult<Vec<Container>>;
 
-    /// Replaces what the caller says that the tag's content is about; the last one stays. `false` without such a tag.
+    /// Replaces the caller's description of the tag's content; the last write wins. Returns `false`
+    /// when there is no such tag.
     async fn set_context(
         &self,
         tenant: &Tenant,
@@ -75,9 +78,10 @@ pub trait Containers: Send + Sync {
         context: &str,
     ) -> PortResult<bool>;
 
-    /// Changes what the caller says about the tag, in one write that makes it point to `id` if it points nowhere yet;
-    /// returns what is stored then. Fields that the change keeps are not written, so changes of different fields at
-    /// the same time all hold. Doing it again changes nothing more.
+    /// Changes the caller's settings of a tag, in one write that also points the tag to `id` if it
+    /// points nowhere yet. Returns what is stored afterwards. Fields that the change keeps are not
+    /// written, so concurrent changes of different fields all take effect. Doing it again changes
+    /// nothing more.
     async fn describe(
         &self,
         tenant: &Tenant,

@@ -1,4 +1,4 @@
-//! Document records, and what is unfinished.
+//! Document records and unfinished work.
 
 use crate::blob::BlobRef;
 use crate::document::Document;
@@ -14,30 +14,30 @@ use crate::tenant::Tenant;
 use crate::time::Timestamp;
 use async_trait::async_trait;
 
-/// What happened when a worker wanted a document for itself.
+/// The result of claiming a document for a worker.
 #[derive(Debug)]
 pub enum Claim {
-    /// It has it until the lease ends.
+    /// The worker has the document until the lease ends.
     Mine(Box<Document>),
-    /// Another worker has it.
+    /// Another worker has the document.
     Busy,
-    /// The document, or this content of it, is no longer wanted or already final.
+    /// The document or this revision of it is no longer wanted, or is already final.
     Gone,
 }
 
-/// Something unfinished whose time has come.
+/// Unfinished work that is overdue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Overdue {
     /// A document that no worker has finished.
     Document(OrgId, DocumentId),
     /// A purge that has not been done.
     Purge(OrgId, ContainerId, String),
-    /// A task that nobody has moved on.
+    /// A task that no worker has continued.
     Task(OrgId, TaskId),
 }
 
 impl Overdue {
-    /// The tenant to act for.
+    /// Returns the tenant on whose behalf the work is done.
     pub fn tenant(&self) -> Tenant {
         match self {
             Self::Document(org, _) | Self::Purge(org, _, _) | Self::Task(org, _) => {
@@ -47,29 +47,33 @@ impl Overdue {
     }
 }
 
-/// What has to hold, beside there being no record yet, for a document to begin.
+/// The conditions for a new document, in addition to there being no record of it yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Beginning {
-    /// Where else a document of its customId could lie: nothing is there, or only what a merge has superseded.
+    /// The other ids that a document with its `customId` could have. None of them may have a
+    /// record, except one that a merge has superseded.
     pub rivals: Vec<DocumentId>,
-    /// The key under which [`crate::ports::Repeats`] remembers the request: no document with this id was made by it
-    /// before, and from now on one was.
+    /// The key under which [`crate::ports::Repeats`] remembers the request. The request must not
+    /// have created a document with this id before, and is remembered as having created it from now
+    /// on.
     pub request: Option<String>,
 }
 
-/// How long a fresh record may wait for its message before the sweeper sends it again.
+/// The time that a new record may wait for its message before the sweep sends the message again.
 pub const OVERDUE_AFTER_SECONDS: i64 = 60;
 
-/// Document records. Every change names the revision it is about and does nothing when that is no longer the newest.
+/// Document records. Every change names the revision that it concerns, and does nothing when that
+/// revision is no longer the newest.
 #[async_trait]
 pub trait Documents: Send + Sync {
-    /// The records, in the order asked.
+    /// Returns the records, in the order asked.
     async fn get(&self, tenant: &Tenant, ids: &[DocumentId]) -> PortResult<Vec<Option<Document>>>;
 
-    /// Writes a whole record with a new revision, atomically with a purge record for `garbage` where there is any.
-    /// Fails with [`PortError::Conflict`] unless the stored revision is `expected` (`None`: there is no record), search
-    /// serves what `document` says it does, and it was edited as often as `document` says. Our own earlier write of the
-    /// same revision counts as success, because a lost answer is sent again.
+    /// Writes a whole record with a new revision, atomically with a purge record for `garbage` if
+    /// there is any. Fails with [`PortError::Conflict`] unless the stored revision is `expected`
+    /// (`None` means that there is no record), and the indexed content and the number of edits are
+    /// those in `document`. An earlier write of the same revision counts as success, because a
+    /// write whose response was lost is sent again.
     async fn accept(
         &self,
         tenant: &Tenant,
@@ -78,9 +82,10 @@ pub trait Documents: Send + Sync {
         garbage: &[BlobRef],
     ) -> PortResult<()>;
 
-    /// Writes the record of a document that begins, in one transaction with what `beginning` says. Fails with
-    /// [`PortError::Conflict`] when there is a record already, or something else that has to hold does not: whoever asked
-    /// decides again from what is there. Our own earlier write of the same revision counts as success.
+    /// Writes the record of a new document, in one transaction with the conditions of `beginning`.
+    /// Fails with [`PortError::Conflict`] when a record already exists or a condition does not
+    /// hold; the caller then reads again and decides anew. An earlier write of the same revision
+    /// counts as success.
     async fn begin(
         &self,
         tenant: &Tenant,
@@ -88,9 +93,10 @@ pub trait Documents: Send + Sync {
         beginning: &Beginning,
     ) -> PortResult<()>;
 
-    /// Replaces what the caller says about a document (metadata, path) and counts the edit, if the stored record still
-    /// has its revision and one edit less than `document`; `false` when it has not. For documents that search does not
-    /// serve; those that it serves change by a commit.
+    /// Replaces the caller's information about a document (metadata, path) and counts the edit, if
+    /// the stored record still has the revision of `document` and one edit less. Returns `false`
+    /// otherwise. Only for documents that search does not serve; documents that it serves are
+    /// changed by a commit.
     async fn describe(
         &self,
         tenant: &Tenant,
@@ -99,7 +105,7 @@ pub trait Documents: Send + Sync {
     ) -> PortResult<bool>;
 
     /// Takes a lease on an unfinished revision, moves it to `extracting` and counts the attempt.
-    /// The document turns up as overdue after `lease_until`.
+    /// The document becomes overdue after `lease_until`.
     async fn claim(
         &self,
         tenant: &Tenant,
@@ -109,9 +115,10 @@ pub trait Documents: Send + Sync {
         lease_until: Timestamp,
     ) -> PortResult<Claim>;
 
-    /// Puts an unfinished revision back to `queued`, as `claimed` with its lease found that its file has not arrived: the
-    /// attempt does not count, and it turns up as overdue after `overdue_at`. `false` when it is no longer wanted, or
-    /// another worker's.
+    /// Puts an unfinished revision back to `queued` because the holder of the lease in `claimed`
+    /// found that its file has not arrived. The attempt does not count, and the document becomes
+    /// overdue after `overdue_at`. Returns `false` when the revision is no longer wanted or belongs
+    /// to another worker.
     async fn wait_on(
         &self,
         tenant: &Tenant,
@@ -119,11 +126,12 @@ pub trait Documents: Send + Sync {
         overdue_at: Timestamp,
     ) -> PortResult<bool>;
 
-    /// Records where the bytes of an unfinished revision lie from now on, from which its attempts count anew; `false` when
-    /// it is no longer wanted.
+    /// Records the new location of the bytes of an unfinished revision and restarts the count of
+    /// its attempts. Returns `false` when the revision is no longer wanted.
     async fn keep_body(&self, tenant: &Tenant, document: &Document) -> PortResult<bool>;
 
-    /// Moves an unfinished revision to `status`; `false` when it is no longer wanted.
+    /// Moves an unfinished revision to `status`. Returns `false` when the revision is no longer
+    /// wanted.
     async fn advance(
         &self,
         tenant: &Tenant,
@@ -133,7 +141,8 @@ pub trait Documents: Send + Sync {
         now: Timestamp,
     ) -> PortResult<bool>;
 
-    /// Records what processing found out (kind, title, properties, pack) and moves to `indexing`; `false` when the revision is no longer wanted.
+    /// Records the results of processing (kind, title, properties, pack) and moves the revision to
+    /// `indexing`. Returns `false` when the revision is no longer wanted.
     async fn record_extracted(
         &self,
         tenant: &Tenant,
@@ -141,8 +150,9 @@ pub trait Documents: Send + Sync {
         now: Timestamp,
     ) -> PortResult<bool>;
 
-    /// Ends a revision as `failed`; what search served before stays. `false` when it is no longer wanted, or when a
-    /// `lease` is given and is no longer the document's: a worker that comes too late decides nothing.
+    /// Ends a revision as `failed`; search continues to serve what it served before. Returns
+    /// `false` when the revision is no longer wanted, or when a `lease` is given that the document
+    /// no longer has, so that a late worker decides nothing.
     async fn fail(
         &self,
         tenant: &Tenant,
@@ -153,8 +163,9 @@ pub trait Documents: Send + Sync {
         now: Timestamp,
     ) -> PortResult<bool>;
 
-    /// Ends a document as `failed` that was `done` and whose stored bytes cannot be read; what it is said to serve stays.
-    /// `false` when it has changed since it was read.
+    /// Ends as `failed` a document that was `done` but whose stored bytes cannot be read. Its
+    /// indexed content stays as recorded. Returns `false` when the document has changed since it
+    /// was read.
     async fn fail_damaged(
         &self,
         tenant: &Tenant,
@@ -163,7 +174,8 @@ pub trait Documents: Send + Sync {
         now: Timestamp,
     ) -> PortResult<bool>;
 
-    /// Ends any lease and sets when the unfinished revision counts as overdue again; `false` when not wanted.
+    /// Ends any lease and sets the time at which the unfinished revision is overdue again. Returns
+    /// `false` when the revision is no longer wanted.
     async fn postpone(
         &self,
         tenant: &Tenant,
@@ -172,12 +184,14 @@ pub trait Documents: Send + Sync {
         overdue_at: Timestamp,
     ) -> PortResult<bool>;
 
-    /// All documents of a container, newest first. May miss what was written within the last second on AWS.
+    /// Returns all documents of a container, newest first. On AWS, documents that were written
+    /// within the last second may be missing.
     async fn list(&self, tenant: &Tenant, container: &ContainerId) -> PortResult<Vec<Document>>;
 
-    /// A page of a container's documents, oldest first, of those that were superseded or of all others, from `after` on,
-    /// which an earlier page told. The second part is where the next page begins; `None` after the last one. As
-    /// [`Documents::list`], it may miss what was written within the last second.
+    /// Returns a page of a container's documents, oldest first: those that were superseded, or all
+    /// others. The page starts at `after`, a position that an earlier page returned. The second
+    /// part is the position of the next page, or `None` after the last page. As with
+    /// [`Documents::list`], documents that were written within the last second may be missing.
     async fn page(
         &self,
         tenant: &Tenant,
@@ -187,8 +201,8 @@ pub trait Documents: Send + Sync {
         limit: usize,
     ) -> PortResult<(Vec<Document>, Option<String>)>;
 
-    /// How many documents a container has, those that were superseded not counted: exact up to `enough`, above that
-    /// `None`.
+    /// Counts the documents of a container, without superseded ones. The count is exact up to
+    /// `enough`, and `None` above.
     async fn count(
         &self,
         tenant: &Tenant,
@@ -196,14 +210,16 @@ pub trait Documents: Send + Sync {
         enough: usize,
     ) -> PortResult<Option<usize>>;
 
-    /// How many documents of the organization are unfinished, up to `enough`. Eventually consistent, and bounded in cost:
-    /// while all organizations together have very many, it may be too low.
+    /// Counts the unfinished documents of the organization, up to `enough`. Eventually consistent
+    /// and bounded in cost: while all organizations together have very many unfinished documents,
+    /// the count may be too low.
     async fn count_unfinished(&self, tenant: &Tenant, enough: usize) -> PortResult<usize>;
 
-    /// Deletes the records of documents, whatever they hold: for those of a container that is gone. One that is already
-    /// gone is fine.
+    /// Deletes document records regardless of their state, for documents of a deleted container.
+    /// Records that are already gone are ignored.
     async fn erase(&self, tenant: &Tenant, ids: &[DocumentId]) -> PortResult<()>;
 
-    /// Unfinished work whose time came before `before`, oldest first, at most `limit`. Eventually consistent.
+    /// Returns unfinished work that was due before `before`, oldest first, at most `limit`.
+    /// Eventually consistent.
     async fn overdue(&self, before: Timestamp, limit: usize) -> PortResult<Vec<Overdue>>;
 }

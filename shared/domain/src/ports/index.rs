@@ -1,4 +1,4 @@
-//! A container's index.
+//! The index of a container.
 
 use crate::blob::BlobRef;
 use crate::container::Change;
@@ -13,32 +13,35 @@ use crate::tenant::Tenant;
 use crate::time::Timestamp;
 use async_trait::async_trait;
 
-/// How a commit ended.
+/// The outcome of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Committed {
-    /// All of it happened, in one transaction. The ids of the purge records it wrote.
+    /// The whole commit took effect, in one transaction. Contains the ids of the purge records that
+    /// it wrote.
     Done(Vec<String>),
-    /// Nothing happened: another commit was first. Read the head again.
+    /// Nothing changed, because another commit was first. The head has to be read again.
     Moved,
-    /// Nothing happened: these documents have changed since they were read.
+    /// Nothing changed, because these documents have changed since they were read.
     Stale(Vec<DocumentId>),
 }
 
-/// The most changes in one commit: each needs up to two of the 100 items of a DynamoDB transaction, and their log
-/// entries with 16 KB of metadata each must stay below an item's 400 KB.
+/// The largest number of changes in one commit. Each change needs up to two of the 100 items of a
+/// DynamoDB transaction, and the log entries, each with up to 16 KB of metadata, must stay below
+/// the 400 KB of an item.
 pub const MAX_CHANGES: usize = 20;
 
-/// How long the index may hold what was taken away before it is due to be written anew: so long that many deletions are
-/// one rewriting, and so short that with what follows (a sweep, a purge, the clean-up of files) 30 minutes are kept.
+/// The seconds for which the index may hold removed content before it has to be rewritten. They are
+/// long enough to combine many deletions into one rewrite, and short enough to finish within 30
+/// minutes together with the steps that follow (a sweep, a purge, the clean-up of files).
 pub const ERASE_AFTER_SECONDS: i64 = 10 * 60;
 
-/// A container's index: its head, its log and its segments.
+/// The index of a container: its head, its log and its segments.
 #[async_trait]
 pub trait Index: Send + Sync {
-    /// The present head; the default one for a container that never had a commit.
+    /// Returns the current head, which is the default for a container that never had a commit.
     async fn head(&self, tenant: &Tenant, container: &ContainerId) -> PortResult<IndexHead>;
 
-    /// The log records after `after`, ascending.
+    /// Returns the log records after `after`, in ascending order.
     async fn log(
         &self,
         tenant: &Tenant,
@@ -46,10 +49,12 @@ pub trait Index: Send + Sync {
         after: u64,
     ) -> PortResult<Vec<LogRecord>>;
 
-    /// Appends one log record and changes the documents it is about, all or nothing, if the newest record is still that
-    /// of `head` and every document is as given (a [`Change::Describe`] comes with its edit counted). This condition is the fence: whoever is late gets
-    /// [`Committed::Moved`] or [`Committed::Stale`] and has changed nothing. The bytes that the changes leave behind
-    /// get purge records in the same transaction. Our own earlier commit whose answer was lost counts as `Done`.
+    /// Appends one log record and changes the documents that it concerns, all or nothing. The
+    /// commit takes effect only if the newest record is still that of `head` and every document is
+    /// stored as given (a [`Change::Describe`] comes with its edit counted). This condition is the
+    /// fence: a late caller gets [`Committed::Moved`] or [`Committed::Stale`] and has changed
+    /// nothing. The same transaction writes purge records for the bytes that the changes leave
+    /// behind. The retry of a commit whose response was lost counts as `Done`.
     async fn commit(
         &self,
         tenant: &Tenant,
@@ -59,8 +64,8 @@ pub trait Index: Send + Sync {
         now: Timestamp,
     ) -> PortResult<Committed>;
 
-    /// Replaces the list of segments, and how many `memories` there are, if their generation is still `expected`; `false`
-    /// when it is not.
+    /// Replaces the list of segments and the number of `memories` if the generation of the segments
+    /// is still `expected`. Returns `false` otherwise.
     async fn publish(
         &self,
         tenant: &Tenant,
@@ -70,18 +75,20 @@ pub trait Index: Send + Sync {
         memories: u64,
     ) -> PortResult<bool>;
 
-    /// Deletes log records up to and including `through`, which segments must cover. May be called again.
+    /// Deletes log records up to and including `through`, which segments must cover. May be called
+    /// again.
     async fn trim(&self, tenant: &Tenant, container: &ContainerId, through: u64) -> PortResult<()>;
 
-    /// Containers whose index has held what was taken away (see [`Change::takes_away`]) for [`ERASE_AFTER_SECONDS`]
-    /// before `before`, at most `limit`. Eventually consistent.
+    /// Returns containers whose index has held removed content (see [`Change::takes_away`]) for
+    /// [`ERASE_AFTER_SECONDS`] before `before`, at most `limit`. Eventually consistent.
     async fn due_erasures(
         &self,
         before: Timestamp,
         limit: usize,
     ) -> PortResult<Vec<(OrgId, ContainerId)>>;
 
-    /// Has a container counted among [`Index::due_erasures`] not before `due_at`, if it counts at all.
+    /// Postpones the erasure of a container to `due_at`, if one is due: [`Index::due_erasures`]
+    /// does not return the container before.
     async fn postpone_erasure(
         &self,
         tenant: &Tenant,
@@ -89,8 +96,9 @@ pub trait Index: Send + Sync {
         due_at: Timestamp,
     ) -> PortResult<()>;
 
-    /// Says that no segment and no log record holds what was taken away up to the log record `through`. The container is
-    /// no longer due, unless more was taken away since then.
+    /// Records that no segment and no log record holds the content that was removed up to the log
+    /// record `through`. The container is no longer due for erasure, unless more content has been
+    /// removed since.
     async fn erased(
         &self,
         tenant: &Tenant,
@@ -98,7 +106,7 @@ pub trait Index: Send + Sync {
         through: u64,
     ) -> PortResult<()>;
 
-    /// The blobs of a purge record.
+    /// Returns the blobs of a purge record.
     async fn purge(
         &self,
         tenant: &Tenant,
@@ -106,7 +114,7 @@ pub trait Index: Send + Sync {
         purge: &str,
     ) -> PortResult<Option<Vec<BlobRef>>>;
 
-    /// Records blobs that nobody needs any more.
+    /// Records blobs that are no longer needed, and returns the id of the purge record.
     async fn record_purge(
         &self,
         tenant: &Tenant,
@@ -115,7 +123,7 @@ pub trait Index: Send + Sync {
         now: Timestamp,
     ) -> PortResult<String>;
 
-    /// The names of at most `limit` items of the index: purge records first, the head last.
+    /// Returns the names of at most `limit` items of the index: purge records first, the head last.
     async fn items(
         &self,
         tenant: &Tenant,
@@ -123,7 +131,8 @@ pub trait Index: Send + Sync {
         limit: usize,
     ) -> PortResult<Vec<String>>;
 
-    /// Deletes items by these names, whatever they hold: for an index that is gone. One that is already gone is fine.
+    /// Deletes the items with these names regardless of their state, for an index that is deleted.
+    /// Items that are already gone are ignored.
     async fn erase(
         &self,
         tenant: &Tenant,
@@ -131,7 +140,7 @@ pub trait Index: Send + Sync {
         items: &[String],
     ) -> PortResult<()>;
 
-    /// Deletes a purge record whose blobs are gone.
+    /// Deletes a purge record whose blobs have been deleted.
     async fn forget_purge(
         &self,
         tenant: &Tenant,

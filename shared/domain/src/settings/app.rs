@@ -1,4 +1,4 @@
-//! OAuth apps of an organization's own, which connections may use in place of the service's.
+//! An organization's own OAuth apps, which connections may use in place of those of the service.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,16 +7,17 @@ use crate::ids::Revision;
 use crate::patch::Patch;
 use crate::vault::Secret;
 
-/// The most characters of a client id.
+/// The largest number of characters in a client id.
 const MAX_ID: usize = 500;
-/// The most characters of a client secret: in any script they are few enough bytes to be sealed at once.
+/// The largest number of characters in a client secret. In any script, the bytes are few enough to
+/// be sealed in one operation.
 const MAX_SECRET: usize = 1000;
 
-/// Who an organization may have an app with.
+/// The providers with which an organization may have an app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Provider {
-    /// The cloud drive.
+    /// Google Drive.
     CloudDrive,
     /// Notion.
     Notion,
@@ -26,43 +27,44 @@ pub enum Provider {
     Github,
 }
 
-/// An organization's own app with a provider. Its secret lies in the vault.
+/// An organization's own OAuth app with a provider. Its secret is stored in the vault.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OAuthApp {
-    /// Its client id.
+    /// The client id.
     pub client_id: Option<String>,
-    /// The name under which the vault has its secret. Each secret has its own, so an app never meets another's.
+    /// The name of the client secret in the vault. Each secret has its own name, so an app never
+    /// gets the secret of another.
     pub secret: Option<String>,
-    /// Whether connections use it.
+    /// `true` if connections use the app.
     pub enabled: Option<bool>,
 }
 
-/// A secret that is handed over, and the name that the vault is to have it under: one that nothing else has.
+/// A new secret, with the unique name under which the vault is to store it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSecret {
-    /// Its name in the vault.
+    /// The name in the vault.
     pub name: String,
-    /// The secret itself.
+    /// The secret.
     pub secret: Secret,
 }
 
-/// What a caller changes about an app.
+/// A change to an app.
 #[derive(Debug, Clone, Default)]
 pub struct AppChange {
-    /// Its client id.
+    /// The client id.
     pub client_id: Patch<String>,
-    /// Its secret.
+    /// The client secret.
     pub client_secret: Patch<NewSecret>,
-    /// Whether connections use it.
+    /// `true` if connections are to use the app.
     pub enabled: Patch<bool>,
 }
 
 impl Provider {
-    /// All of them.
+    /// All providers.
     pub const ALL: [Self; 4] = [Self::CloudDrive, Self::Notion, Self::Onedrive, Self::Github];
 
-    /// What the names of its settings begin with.
+    /// Returns the prefix of the names of its settings.
     pub const fn prefix(self) -> &'static str {
         match self {
             Self::CloudDrive => "cloudDrive",
@@ -72,7 +74,7 @@ impl Provider {
         }
     }
 
-    /// What the vault's names of its secrets begin with.
+    /// Returns the prefix of the names of its secrets in the vault.
     const fn secret_prefix(self) -> &'static str {
         match self {
             Self::CloudDrive => "oauth-app/cloud-drive",
@@ -84,7 +86,7 @@ impl Provider {
 }
 
 impl NewSecret {
-    /// A secret of an organization's app with `provider`, under a fresh name.
+    /// Creates a secret of an organization's app with `provider`, under a new name.
     pub fn of(provider: Provider, secret: Secret) -> Self {
         let name = format!(
             "{}/{}",
@@ -96,14 +98,15 @@ impl NewSecret {
 }
 
 impl AppChange {
-    /// Changes the app of `provider`.
+    /// Applies the change to the app of `provider`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] naming the field.
+    /// Returns [`Error::Invalid`] about the invalid field.
     pub(super) fn apply(&self, provider: Provider, app: &mut OAuthApp) -> Result<()> {
         let name = |field: &str| format!("{}{field}", provider.prefix());
         let fits =
             |text: &str, most: usize| !text.trim().is_empty() && text.chars().count() <= most;
+
         if let Patch::Set(id) = &self.client_id
             && !fits(id, MAX_ID)
         {
@@ -128,6 +131,7 @@ impl AppChange {
             .clone()
             .map(|new| new.name)
             .apply(&mut app.secret);
+
         if app.enabled == Some(true) && (app.client_id.is_none() || app.secret.is_none()) {
             let rule = format!(
                 "to be on it needs {} and {}",

@@ -1,31 +1,33 @@
-//! Topics that profiles sort memories into.
+//! Buckets: the topics by which profiles arrange memories.
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// A topic that a profile sorts memories into.
+/// A topic by which a profile arranges memories.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bucket {
     /// The name.
     pub key: String,
-    /// What belongs to it.
+    /// The description of what belongs to the topic.
     pub description: String,
 }
 
-/// The most buckets of an organization, and of a container tag. Contract.
+/// The largest number of buckets of an organization, and of a container tag. This limit is part of
+/// the API.
 pub const MAX_BUCKETS: usize = 50;
-/// The most characters of a key. Contract.
+/// The largest number of characters in a key. This limit is part of the API.
 const MAX_KEY: usize = 64;
-/// The most characters of a description. Contract.
+/// The largest number of characters in a description. This limit is part of the API.
 const MAX_DESCRIPTION: usize = 2000;
-/// The most bytes of all descriptions together: they lie in one item, of which many requests read the whole.
+/// The largest total size of all descriptions in bytes. They are stored in one item, which many
+/// requests read as a whole.
 const MAX_BUCKET_BYTES: usize = 128 * 1024;
-/// The bucket that there is when an organization has not said otherwise.
+/// The key of the default bucket, for organizations that have not set any.
 pub const PREFERENCES: &str = "preferences";
 
 impl Bucket {
-    /// The bucket of an organization that has not said otherwise.
+    /// Returns the default bucket, for organizations that have not set any.
     pub(super) fn preferences() -> Self {
         let description = "Likes, dislikes, preferences and opinions: what somebody enjoys, favours, avoids or wants.";
         Self {
@@ -37,7 +39,7 @@ impl Bucket {
     /// Checks the buckets that a caller sent in the field `field`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] naming the rule.
+    /// Returns [`Error::Invalid`] with the rule that is broken.
     pub fn check_all(field: &str, buckets: &[Self]) -> Result<()> {
         if buckets.len() > MAX_BUCKETS {
             return Err(Error::invalid_field(
@@ -45,6 +47,7 @@ impl Bucket {
                 format!("at most {MAX_BUCKETS} buckets"),
             ));
         }
+
         for (place, bucket) in buckets.iter().enumerate() {
             bucket.check(field)?;
             if buckets[..place].iter().any(|other| other.key == bucket.key) {
@@ -54,6 +57,7 @@ impl Bucket {
                 ));
             }
         }
+
         if buckets
             .iter()
             .map(|bucket| bucket.description.len())
@@ -66,6 +70,7 @@ impl Bucket {
             );
             return Err(Error::invalid_field(field, rule));
         }
+
         Ok(())
     }
 

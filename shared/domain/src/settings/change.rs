@@ -1,4 +1,4 @@
-//! A caller's change of settings, as a whole.
+//! Changes of settings that callers send.
 
 use std::collections::BTreeMap;
 
@@ -9,43 +9,43 @@ use super::{
 use crate::error::{Error, Result};
 use crate::patch::Patch;
 
-/// The most characters of the prompt that filters. Contract.
+/// The largest number of characters in the filter prompt. This limit is part of the API.
 const MAX_FILTER_PROMPT: usize = 750;
-/// The most characters of the prompt about the workspace. Contract.
+/// The largest number of characters in the workspace prompt. This limit is part of the API.
 const MAX_WORKSPACE_PROMPT: usize = 1500;
 
-/// What a caller changes about settings.
+/// A caller's change to settings.
 #[derive(Debug, Clone, Default)]
 pub struct SettingsChange {
-    /// In characters; -1 leaves it to the service.
+    /// The size of a chunk in characters, or -1 for the default of the service.
     pub chunk_size: Patch<i64>,
     /// The topics of profiles.
     pub profile_buckets: Patch<Vec<Bucket>>,
-    /// Whether what comes in is filtered.
+    /// `true` if incoming content is to be filtered.
     pub should_llm_filter: Patch<bool>,
-    /// By which words.
+    /// The prompt by which it is filtered.
     pub filter_prompt: Patch<String>,
-    /// By which rules items come in.
+    /// The rules for items that connections include.
     pub include_items: Patch<ItemRules>,
-    /// By which rules items stay out.
+    /// The rules for items that connections exclude.
     pub exclude_items: Patch<ItemRules>,
-    /// What the workspace is about.
+    /// A description of the organization's work.
     pub workspace_prompt: Patch<String>,
     /// The sources whose words count as the user's own.
     pub trusted_sources: Patch<TrustedSources>,
-    /// What the request log keeps.
+    /// The content that the request log keeps.
     pub log_content: Patch<LogContent>,
-    /// The origins that connections may send browsers to.
+    /// The origins to which connections may send browsers.
     pub allowed_redirect_urls: Patch<Vec<String>>,
-    /// The organization's own apps.
+    /// The organization's own OAuth apps.
     pub apps: BTreeMap<Provider, AppChange>,
 }
 
 impl SettingsChange {
-    /// Changes settings. After an error they are half-changed, and of no use.
+    /// Applies the change to settings. After an error they are partly changed and must not be used.
     ///
     /// # Errors
-    /// [`Error::Invalid`] naming the field.
+    /// Returns [`Error::Invalid`] about the invalid field.
     pub fn apply(&self, settings: &mut Settings) -> Result<()> {
         match self.chunk_size {
             Patch::Keep => {}
@@ -56,19 +56,20 @@ impl SettingsChange {
         if let Patch::Set(buckets) = &self.profile_buckets {
             Bucket::check_all("profileBuckets", buckets)?;
         }
-
         self.profile_buckets.apply(&mut settings.profile_buckets);
+
         let workspace = prompt(
             "workspacePrompt",
             &self.workspace_prompt,
             MAX_WORKSPACE_PROMPT,
         )?;
         workspace.apply(&mut settings.workspace_prompt);
+
         if let Patch::Set(sources) = &self.trusted_sources {
             sources.check()?;
         }
-
         self.trusted_sources.apply(&mut settings.trusted_sources);
+
         match self.log_content {
             Patch::Keep => {}
             Patch::Clear => settings.log_content = LogContent::default(),
@@ -79,20 +80,21 @@ impl SettingsChange {
             Patch::Set(origins) => Patch::Set(redirects::checked(origins)?),
             same => same.clone(),
         };
-
         redirects.apply(&mut settings.allowed_redirect_urls);
+
         self.apply_filter(settings)?;
         for (provider, change) in &self.apps {
             change.apply(*provider, settings.apps.entry(*provider).or_default())?;
         }
-
         settings
             .apps
             .retain(|_, app| *app != super::OAuthApp::default());
+
         Ok(())
     }
 
-    /// What filters can be set while filtering is on; turning it off keeps them for the next time.
+    /// Applies the changes of the filters. Filters can be set only while filtering is on; turning
+    /// it off keeps them for later.
     fn apply_filter(&self, settings: &mut Settings) -> Result<()> {
         self.should_llm_filter
             .apply(&mut settings.should_llm_filter);
@@ -101,6 +103,7 @@ impl SettingsChange {
             ("includeItems", &self.include_items),
             ("excludeItems", &self.exclude_items),
         ];
+
         let set = [("filterPrompt", matches!(filter, Patch::Set(_)))];
         let set = set
             .into_iter()
@@ -127,7 +130,7 @@ impl SettingsChange {
         Ok(())
     }
 
-    /// The secrets that are handed over.
+    /// Returns the new secrets of the change.
     pub fn secrets(&self) -> impl Iterator<Item = &NewSecret> {
         self.apps
             .values()
@@ -138,7 +141,7 @@ impl SettingsChange {
     }
 }
 
-/// A prompt as it is stored: blank is none.
+/// Validates a prompt and returns it as it is stored. A blank prompt clears the setting.
 fn prompt(field: &str, sent: &Patch<String>, most: usize) -> Result<Patch<String>> {
     match sent {
         Patch::Set(text) if text.trim().is_empty() => Ok(Patch::Clear),
@@ -181,11 +184,13 @@ mod tests {
                 .contains("shouldLLMFilter")
         );
         assert!(change(sent(Patch::Set(false), text("Birds.")), &off).is_err());
+
         let on = change(sent(Patch::Set(true), text("Birds.")), &off).unwrap();
         assert_eq!(
             on.guidance(Some("Herons.")).as_deref(),
             Some("Herons.\nBirds.")
         );
+
         let again_off = change(sent(Patch::Set(false), Patch::Keep), &on).unwrap();
         assert_eq!(again_off.filter_prompt.as_deref(), Some("Birds."));
         assert_eq!(
@@ -193,6 +198,7 @@ mod tests {
             None,
             "what filters has no effect while filtering is off"
         );
+
         assert!(change(sent(Patch::Keep, text("Boats.")), &again_off).is_err());
         assert_eq!(
             change(sent(Patch::Keep, Patch::Clear), &again_off)
@@ -206,6 +212,7 @@ mod tests {
                 .filter_prompt,
             None
         );
+
         for (length, fits) in [(750, true), (751, false)] {
             assert_eq!(
                 change(sent(Patch::Keep, text(&"ü".repeat(length))), &on).is_ok(),

@@ -1,18 +1,19 @@
-//! Rules by which a connection takes items or leaves them.
+//! Rules for the items that a connection includes or excludes.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// The most entries of one list.
+/// The largest number of entries in one list.
 const MAX_ENTRIES: usize = 100;
-/// The most characters of an entry.
+/// The largest number of characters in an entry.
 const MAX_ENTRY: usize = 1000;
-/// The most bytes of both lists together: they lie in the item of the settings, which many requests read whole.
+/// The largest total size of both lists in bytes. They are stored in the item of the settings,
+/// which many requests read as a whole.
 const MAX_BYTES: usize = 64 * 1024;
 
-/// Items by their names and by where they lie.
+/// Rules that select items by name and by folder.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ItemRules {
@@ -26,7 +27,7 @@ impl ItemRules {
     /// Checks the rules that a caller sent in the field `field`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] naming the rule.
+    /// Returns [`Error::Invalid`] with the rule that is broken.
     pub fn check(&self, field: &str) -> Result<()> {
         for (name, entries) in [("patterns", &self.patterns), ("folders", &self.folders)] {
             if entries.len() > MAX_ENTRIES {
@@ -35,6 +36,7 @@ impl ItemRules {
                     format!("at most {MAX_ENTRIES} {name}"),
                 ));
             }
+
             let fits =
                 |entry: &String| !entry.trim().is_empty() && entry.chars().count() <= MAX_ENTRY;
             if !entries.iter().all(fits) {
@@ -42,6 +44,7 @@ impl ItemRules {
                 return Err(Error::invalid_field(field, rule));
             }
         }
+
         let bytes: usize = self
             .patterns
             .iter()
@@ -54,17 +57,19 @@ impl ItemRules {
                 format!("at most {} KB together", MAX_BYTES / 1024),
             ));
         }
+
         globs(&self.patterns)
             .map(|_| ())
             .map_err(|error| Error::invalid_field(field, error))
     }
 }
 
-/// Compiles patterns as people know them from ignore files: `*` and `?` stay within a folder, `**` does not, `{a,b}` and
-/// `[a-z]` choose. Case does not matter, and one that ends with a slash means everything below.
+/// Compiles patterns with the syntax of ignore files: `*` and `?` match within a folder, `**`
+/// matches across folders, and `{a,b}` and `[a-z]` are alternatives. Case is ignored. A pattern
+/// that ends with a slash matches everything below.
 ///
 /// # Errors
-/// A sentence that names the pattern that cannot be read.
+/// Returns a sentence that names the pattern that cannot be compiled.
 pub fn globs<'a>(
     patterns: impl IntoIterator<Item = &'a String>,
 ) -> std::result::Result<GlobSet, String> {

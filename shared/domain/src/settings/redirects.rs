@@ -1,19 +1,19 @@
-//! Where connections may send browsers in the end.
+//! The origins to which connections may send browsers.
 
 use crate::error::{Error, Result};
 
-/// The most entries of the list.
+/// The largest number of entries in the list.
 const MAX_ENTRIES: usize = 50;
-/// The longest entry: a host has at most 253 characters.
+/// The largest number of bytes in an entry. A host has at most 253 characters.
 const MAX_ENTRY: usize = 270;
-/// The field of the settings.
+/// The name of the settings field.
 const FIELD: &str = "allowedRedirectUrls";
 const RULE: &str = "origins like https://app.example.com or https://*.example.com, with a port if it is not the usual one; http for this machine only";
 
-/// Checks a list of origins; the list as it is stored and compared.
+/// Validates a list of origins, and returns it as it is stored and compared.
 ///
 /// # Errors
-/// [`Error::Invalid`] with the rule.
+/// Returns [`Error::Invalid`] with the rule that is broken.
 pub(super) fn checked(origins: &[String]) -> Result<Vec<String>> {
     if origins.len() > MAX_ENTRIES {
         return Err(Error::invalid_field(
@@ -25,7 +25,8 @@ pub(super) fn checked(origins: &[String]) -> Result<Vec<String>> {
     origins.iter().map(read).collect()
 }
 
-/// An origin as browsers write it; nothing if it is none.
+/// Normalizes an origin to the form in which browsers write it. Returns `None` if it is not a valid
+/// origin.
 fn normal(origin: &str) -> Option<String> {
     let origin = origin.trim().trim_end_matches('/').to_lowercase();
     if origin.len() > MAX_ENTRY {
@@ -49,7 +50,7 @@ fn normal(origin: &str) -> Option<String> {
     let is_loopback = ["localhost", "127.0.0.1", "[::1]"].contains(&host);
     let name = host.strip_prefix("*.").unwrap_or(host);
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-.".contains(&byte);
-    // A pattern for all of a top-level domain would be one for everybody.
+    // A pattern that covers a whole top-level domain would allow everyone.
     let is_named = name.bytes().all(is_plain)
         && name.split('.').all(|part| !part.is_empty())
         && (name.contains('.') || name == host);
@@ -58,7 +59,8 @@ fn normal(origin: &str) -> Option<String> {
     is_good.then(|| format!("{scheme}://{rest}"))
 }
 
-/// Whether an origin, as browsers write it, is one of the list. An empty list has all.
+/// Checks whether the list contains an origin, given as browsers write it. An empty list allows all
+/// origins.
 pub(super) fn allows(origins: &[String], origin: &str) -> bool {
     let matches = |allowed: &String| match allowed.split_once("://*.") {
         None => allowed == origin,

@@ -5,12 +5,14 @@ use serde::{Deserialize, Serialize};
 use crate::connection::{Origin, Provider};
 use crate::error::{Error, Result};
 
-/// The most entries of one list.
+/// The largest number of entries in one list.
 const MAX_ENTRIES: usize = 100;
-/// The most characters of an entry: longer than any name of a host and most addresses.
+/// The largest number of characters in an entry, which is longer than any host name and most
+/// addresses.
 const MAX_ENTRY: usize = 255;
 
-/// Sources that an administrator trusts: what is read in them may instruct and replace, like the user's own words.
+/// The sources that an administrator trusts. Their words may instruct and replace, like the user's
+/// own.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TrustedSources {
@@ -18,7 +20,7 @@ pub struct TrustedSources {
     pub providers: Vec<Provider>,
     /// Ids of connections.
     pub connections: Vec<String>,
-    /// Addresses of senders of mails, or the domains of such addresses, in lower case.
+    /// Email addresses of senders, or the domains of such addresses, in lower case.
     pub senders: Vec<String>,
     /// Hosts of pages, in lower case.
     pub hosts: Vec<String>,
@@ -28,7 +30,7 @@ impl TrustedSources {
     /// Checks the sources that a caller sent.
     ///
     /// # Errors
-    /// [`Error::Invalid`] naming the rule.
+    /// Returns [`Error::Invalid`] with the rule that is broken.
     pub fn check(&self) -> Result<()> {
         let refuse = |rule: String| Err(Error::invalid_field("trustedSources", rule));
         let is_host = |entry: &String| {
@@ -78,21 +80,22 @@ impl TrustedSources {
         Ok(())
     }
 
-    /// Whether items of this connection are trusted.
+    /// Checks whether items of this connection are trusted.
     pub fn trusts_connection(&self, origin: &Origin) -> bool {
         let id = origin.connection.as_str();
         self.providers.contains(&origin.provider)
             || self.connections.iter().any(|known| known == id)
     }
 
-    /// Whether pages of this host are trusted.
+    /// Checks whether pages of this host are trusted.
     pub fn trusts_host(&self, host: &str) -> bool {
         self.hosts
             .iter()
             .any(|known| known.eq_ignore_ascii_case(host))
     }
 
-    /// Whether mails with this sender are trusted: every address in it has to be, since a name may hold one as well.
+    /// Checks whether mails from this sender are trusted. Every address in `from` has to be
+    /// trusted, because a display name may contain an address as well.
     pub fn trusts_sender(&self, from: &str) -> bool {
         let separators =
             |c: char| c.is_whitespace() || matches!(c, '<' | '>' | ',' | ';' | '"' | '(' | ')');

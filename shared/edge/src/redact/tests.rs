@@ -53,6 +53,7 @@ fn full_keeps_text_but_no_credentials_and_off_keeps_nothing() {
         full,
         json!({"content": "Write to [email] with [secret]", "token": "[secret]", "n": 1})
     );
+
     let long = redacted(
         &json!({"content": "wörter ".repeat(100)}),
         LogContent::Full,
@@ -63,6 +64,7 @@ fn full_keeps_text_but_no_credentials_and_off_keeps_nothing() {
         long["content"].as_str().unwrap().chars().count(),
         MAX_CHARS + 1
     );
+
     assert_eq!(redacted(&sent, LogContent::Off, true), None);
 }
 
@@ -74,6 +76,7 @@ fn a_refusal_keeps_its_sentence_without_what_it_quotes() {
         assert_eq!(kept["content"], "[5 characters]");
         kept["error"].as_str().unwrap().to_owned()
     };
+
     assert_eq!(refusal("limit: 1 to 100"), "limit: 1 to 100");
     assert_eq!(
         refusal(r#"content: invalid type: string "my \"own\" words", expected u8"#),
@@ -83,7 +86,7 @@ fn a_refusal_keeps_its_sentence_without_what_it_quotes() {
         refusal("view: unknown variant `my ` words`, expected `active` or `all`"),
         "view: unknown variant `…`, expected `active` or `all`"
     );
-    // Only a refusal has such sentences.
+    // Only error answers contain such sentences.
     assert_eq!(
         kept(&json!({"error": "words"})),
         json!({"error": "[5 characters]"})

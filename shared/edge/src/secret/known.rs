@@ -1,6 +1,6 @@
-//! How credentials are called, and how those of well-known services begin.
+//! The usual names of credentials, and the prefixes of those of well-known services.
 
-/// Parts of names under which credentials are kept, in lower case and without punctuation.
+/// Parts of the names of fields that hold credentials, in lower case and without punctuation.
 pub(super) const NAMES: [&str; 21] = [
     "secret",
     "password",
@@ -25,7 +25,7 @@ pub(super) const NAMES: [&str; 21] = [
     "connectionstring",
 ];
 
-/// How keys of well-known services begin, and how long such a key is at least.
+/// The prefixes of keys of well-known services, each with the minimum length of such a key.
 pub(super) const PREFIXES: [(&str, usize); 62] = [
     ("rk_", 20),
     ("sm_", 20),

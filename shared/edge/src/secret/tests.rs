@@ -73,7 +73,7 @@ fn nothing_breaks_where_text_is_cut() {
         }
     }
 
-    // A key that begins before the cut goes as a whole.
+    // A key that begins before the cut is removed as a whole.
     let text = format!("{} sk-{}", "words ".repeat(41), random(MIXED, 48));
     assert!(
         cleaned(&text, 256).contains("[sec"),

@@ -1,4 +1,5 @@
-//! The fold of one topic: from statements in the order in which they were said to versions of memories.
+//! The fold of one topic: computes the versions of its memories from its statements, in the order
+//! in which they were said.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -13,10 +14,10 @@ use serde_json::Value;
 use super::{Acts, Claims, Forgotten, Memory, Relation, Support, Told};
 use crate::words::{essence, is_negated, words};
 
-/// A statement where it stands in time.
+/// A statement with everything that decides its place in the fold.
 struct Claim<'a> {
     statement: &'a Statement,
-    /// The document that states it; none for a version that a caller wrote.
+    /// The document of the statement; `None` for a version that a caller wrote.
     document: Option<&'a SearchDocument>,
     answer: String,
     negated: bool,
@@ -37,7 +38,8 @@ impl<'a> Claim<'a> {
         }
     }
 
-    /// What the ids of its versions are made of, beside how many came before.
+    /// Returns the value from which the id of a version is derived, together with the number of
+    /// earlier versions of the same value.
     fn name(&self) -> String {
         match (self.document, self.negated) {
             (None, _) => format!("edit {} {}", self.statement.said_at, self.statement.text),
@@ -46,7 +48,7 @@ impl<'a> Claim<'a> {
         }
     }
 
-    /// What a repetition has in common with it.
+    /// Returns the key that repetitions have in common.
     fn value(&self) -> (&str, bool) {
         (&self.answer, self.negated)
     }
@@ -57,7 +59,7 @@ impl<'a> Claim<'a> {
         })
     }
 
-    /// The order of the fold. Ties are broken by what never changes.
+    /// Returns the sort key of the fold. Ties are broken by values that never change.
     fn place(&self) -> (Timestamp, bool, Timestamp, &str, usize) {
         let id = self.document.map_or("", |document| document.id.as_str());
         (
@@ -70,21 +72,23 @@ impl<'a> Claim<'a> {
     }
 }
 
-/// A version while it is folded.
+/// A version while it is being folded.
 struct Version<'a> {
     id: MemoryId,
     claims: Vec<Claim<'a>>,
 }
 
 impl<'a> Version<'a> {
-    /// The user's own words, where there are any, else the most trusted of the others'.
+    /// Returns the trust of the user's own words if there are any, or else that of the most trusted
+    /// claim.
     fn trust(&self) -> Trust {
         let all = self.claims.iter().map(|claim| claim.statement.trust);
         all.min_by_key(|trust| (!trust.is_own(), *trust))
             .unwrap_or_default()
     }
 
-    /// The claims that decide what the version is: where the user says it as well, nothing of what others add.
+    /// Returns the claims that decide the content of the version. If the user's own words are among
+    /// them, those of others are left out.
     fn deciding(&self) -> impl Iterator<Item = &Claim<'a>> + Clone {
         let is_own = self.trust().is_own();
         self.claims
@@ -92,7 +96,7 @@ impl<'a> Version<'a> {
             .filter(move |claim| !is_own || claim.statement.trust.is_own())
     }
 
-    /// Where it was read, when it is not the user's own.
+    /// Returns where the version was read, if it is not in the user's own words.
     fn attribution(&self) -> Option<Attribution> {
         let trust = self.trust();
         let claim = self
@@ -117,14 +121,15 @@ impl<'a> Version<'a> {
     }
 }
 
-/// The most lines of a topic; statements beyond are versions of the last one. A text made to have more would cost every
-/// reader of its container the square of them.
+/// The most lines of a topic. Further statements become versions of the last line. A text made to
+/// have more would cost every reader of its container time in proportion to their square.
 const MOST_LINES: usize = 64;
 
-/// How often a topic may come back to the same answer for an earlier forget to be looked for.
+/// The number of occurrences of one answer in a topic that are searched for an earlier forget.
 const MOST_OCCURRENCES: usize = 8;
 
-/// Versions that follow each other. A topic has several lines where statements may not replace each other.
+/// Versions that follow each other. A topic has several lines where statements may not replace each
+/// other.
 type Line<'a> = Vec<Version<'a>>;
 
 pub(super) fn fold(
@@ -138,7 +143,7 @@ pub(super) fn fold(
         let stated = told
             .get(document)
             .and_then(|told| Some((told.statements.get(*place)?, &told.document)));
-        // An order that is not the user's is nobody's to keep.
+        // Only the user may instruct, so instructions in the words of others are dropped.
         let stated = stated.filter(|(statement, _)| {
             statement.kind != MemoryKind::Instruction || statement.trust.is_own()
         });
@@ -175,7 +180,7 @@ struct Fold<'a, 'b> {
     topic: &'b TopicId,
     acts: &'b HashMap<MemoryId, Acts>,
     lines: Vec<Line<'a>>,
-    /// How often each value has begun a version.
+    /// The number of versions that each value has begun.
     used: HashMap<String, usize>,
 }
 
@@ -190,7 +195,7 @@ impl<'a> Fold<'a, '_> {
         }
     }
 
-    /// A document's statement: repeats a present version, replaces one, or begins a line.
+    /// Adds a document's statement: it repeats a current version, replaces one, or begins a line.
     fn state(&mut self, claim: Claim<'a>) {
         let repeated = self
             .lines
@@ -223,8 +228,12 @@ impl<'a> Fold<'a, '_> {
         }
     }
 
-    /// Adds a claim to the present version that it repeats. Where the user says what so far only others said, and has said
-    /// something else before, the claim is given back, to take the place of that together with what the others said.
+    /// Adds a claim to the current version that it repeats, and returns `None`.
+    ///
+    /// There is one exception. If only others have stated this version so far, and the user now
+    /// repeats it after having said something else, the claim must replace what the user said
+    /// before. The line of the others is then removed, and the claim is returned together with the
+    /// claims of that line.
     fn confirm(&mut self, line: usize, claim: Claim<'a>) -> Option<(Claim<'a>, Vec<Claim<'a>>)> {
         let is_own = |line: &Line<'_>| line.last().is_some_and(|last| last.trust().is_own());
         let said = |line: &Line<'_>| {
@@ -245,7 +254,8 @@ impl<'a> Fold<'a, '_> {
         None
     }
 
-    /// The former version that a denial speaks of: it has been replaced already, so nothing changes.
+    /// Returns the former version that a denial refers to. It has been replaced already, so the
+    /// denial changes nothing.
     fn ended(&mut self, claim: &Claim<'_>) -> Option<&mut Version<'a>> {
         if !claim.negated || claim.answer.is_empty() {
             return None;
@@ -259,7 +269,8 @@ impl<'a> Fold<'a, '_> {
             .find(|version| version.claims[0].value() == (&claim.answer, false))
     }
 
-    /// A caller's version takes the place of the line that the memory is in; a line of its own when that is gone.
+    /// Adds a caller's version to the line of the memory that it replaces. If that memory no longer
+    /// exists, the version goes to the first line, or begins one in an empty topic.
     fn edit(&mut self, memory: &MemoryId, claim: Claim<'a>) {
         let line = self
             .lines
@@ -272,8 +283,11 @@ impl<'a> Fold<'a, '_> {
         }
     }
 
-    /// When and why a version was forgotten. Its number among those that say the same changes when a document before it
-    /// comes or goes, so what was forgotten under any number counts for all that was said by then.
+    /// Returns when and why a version was forgotten.
+    ///
+    /// The occurrence number of a version changes when an earlier document is added or removed. A
+    /// forget of any occurrence of the same value therefore counts, if it is not older than the
+    /// version's last statement.
     fn forgotten(&self, version: &Version<'_>) -> Option<&(Timestamp, Option<String>)> {
         if self.acts.is_empty() {
             return None;
@@ -289,7 +303,8 @@ impl<'a> Fold<'a, '_> {
             .max_by_key(|(at, _)| *at)
     }
 
-    /// Whether the claim says what the version says. What was forgotten and is said again later is a new version.
+    /// Checks whether the claim says what the version says. A statement that is repeated after the
+    /// version was forgotten begins a new version.
     fn repeats(&self, last: &Version<'_>, claim: &Claim<'_>) -> bool {
         let same = last
             .claims
@@ -383,15 +398,16 @@ impl<'a> Fold<'a, '_> {
     }
 }
 
-/// Whether the claim may take the version's place: not what others say that of what the user says, not one that looks
-/// at other documents only, and not the denial of something else.
+/// Checks whether the claim may replace the version. It may not if others contradict the user, if
+/// its document is limited to other documents, or if it denies a different answer.
 fn replaces(last: &Version<'_>, claim: &Claim<'_>) -> bool {
     let may = claim.statement.trust.may_replace(last.trust());
     let denies_other = claim.negated && last.claims[0].answer != claim.answer;
     may && !denies_other && considers(claim, last)
 }
 
-/// Whether the claim's document looks at the documents of the version: at all, unless it names metadata to look at.
+/// Checks whether the claim's document takes the documents of the version into account. It does
+/// unless its `filter_by_metadata` excludes all of them.
 fn considers(claim: &Claim<'_>, version: &Version<'_>) -> bool {
     let Some(wanted) = claim
         .document
@@ -416,7 +432,7 @@ fn considers(claim: &Claim<'_>, version: &Version<'_>) -> bool {
         .any(has)
 }
 
-/// Present versions of one topic that say different things know of each other.
+/// Records contradictions between the current versions of one topic that say different things.
 fn contradict(lines: &[Line<'_>], memories: &mut [Memory]) {
     let heads: Vec<(&MemoryId, (&str, bool))> = lines
         .iter()
@@ -424,13 +440,14 @@ fn contradict(lines: &[Line<'_>], memories: &mut [Memory]) {
         .map(|version| (&version.id, version.claims[0].value()))
         .filter(|(_, (answer, _))| !answer.is_empty())
         .collect();
+
     for memory in memories.iter_mut().filter(|memory| memory.is_latest) {
         let own = heads
             .iter()
             .find(|(id, _)| **id == memory.id)
             .map(|(_, value)| *value);
         let others = heads.iter().filter(|(id, value)| {
-            // Two answers, or the same answer both given and denied.
+            // Two different answers contradict each other, and so do an answer and its denial.
             let (one, two) = (own.unwrap_or_default(), *value);
             let denied = one.1 || two.1;
             let apart = if denied {
@@ -444,8 +461,8 @@ fn contradict(lines: &[Line<'_>], memories: &mut [Memory]) {
     }
 }
 
-/// The chance that at least one document is right, were they independent; what others add to the user's words makes them
-/// no surer.
+/// Computes the probability that at least one document is right, assuming that they are
+/// independent. Claims of others do not add to the confidence of the user's own words.
 fn confidence(version: &Version<'_>) -> f32 {
     const MOST: f32 = 0.99;
     let mut by_document: BTreeMap<&str, f32> = BTreeMap::new();

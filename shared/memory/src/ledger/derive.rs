@@ -1,7 +1,8 @@
-//! Conclusions: who is called what, and what is known of the one who is called so.
+//! Inferences from the name of a relative and what is known about the bearer of that name.
 //!
-//! From "Ben's sister is Anna" and "Anna lives in Bonn." follows "Ben's sister lives in Bonn." Nothing else is concluded:
-//! every word of a conclusion stands in one of the two memories it follows from. What others have written gives none.
+//! "Ben's sister is Anna" and "Anna lives in Bonn." give "Ben's sister lives in Bonn." Nothing else
+//! is inferred: every word of an inference stands in one of the two memories it follows from.
+//! Memories from external documents give no inferences.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ use domain::{MemoryId, Timestamp, Topic, TopicId, Trust};
 
 use super::{Acts, Forgotten, Ledger, Memory, Relation};
 
-/// Properties whose answer is the name of a person or an animal. Sorted.
+/// Attributes whose value is the name of a person or an animal. Sorted.
 const KIN: &[&str] = &[
     "boss",
     "boyfriend",
@@ -37,18 +38,19 @@ const KIN: &[&str] = &[
     "wife",
 ];
 
-/// The most conclusions of a container: a thousand colleagues of one name are no person.
+/// The most inferences of a container. A thousand colleagues with one name are not one person.
 const MOST_CONCLUSIONS: usize = 1_000;
-/// How sure a conclusion is, compared with what it follows from.
+/// The factor by which an inference is less certain than the memories it follows from.
 const DOWN_WEIGHT: f32 = 0.8;
 
-/// Whether a topic says what a relative or an animal is called.
+/// Checks whether a topic names a relative or an animal.
 pub(super) fn is_kin(topic: &Topic) -> bool {
     KIN.binary_search(&topic.attribute.as_str()).is_ok()
 }
 
 impl Ledger {
-    /// Draws all conclusions anew. Notes in `before` what it changes.
+    /// Computes all inferences anew. Stores the former state of each memory that changes in
+    /// `before`.
     pub(super) fn derive(&mut self, before: &mut BTreeMap<MemoryId, Memory>) {
         for id in std::mem::take(&mut self.conclusions) {
             let Some(memory) = self.memories.remove(&id) else {
@@ -68,7 +70,8 @@ impl Ledger {
         for memory in self.draw() {
             for parent in memory.relations.keys() {
                 if let Some(known) = self.memories.get_mut(parent) {
-                    // A memory that was just made and is not in `before` counts as changed either way.
+                    // A memory that was just created and is missing in `before` counts as changed
+                    // in either case.
                     before
                         .entry(parent.clone())
                         .or_insert_with(|| known.clone());
@@ -103,7 +106,7 @@ impl Ledger {
         drawn.into_values().collect()
     }
 
-    /// What a topic says at present.
+    /// Returns the current memories of a topic, with their answers.
     fn present(&self, topic: &TopicId) -> impl Iterator<Item = (&Memory, &Topic)> {
         let ids = self
             .topics
@@ -116,7 +119,8 @@ impl Ledger {
             .filter_map(|memory| Some((memory, memory.answers.as_ref()?)))
     }
 
-    /// What follows from `name` (who is called so) and `fact` (what is known of that one).
+    /// Returns the inference from `name`, which names a relative, and `fact`, which is known about
+    /// the bearer of that name.
     fn conclude(&self, name: &Memory, kin: &Topic, fact: &Memory, topic: &Topic) -> Option<Memory> {
         if kin.subject == topic.subject
             || [name, fact]
@@ -187,7 +191,7 @@ fn forgotten(acts: Option<&Acts>, review: Option<Review>) -> Option<Forgotten> {
     })
 }
 
-/// What follows `name` at the beginning of a text.
+/// Returns the rest of a text after `name` at its beginning, if `name` ends there as a whole word.
 fn without_prefix<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let (start, rest) = text.split_at_checked(name.len())?;
     let ends = rest

@@ -1,4 +1,4 @@
-//! Statements that add to others: they begin alike, and one says all that the other says and more.
+//! Extensions: two statements begin alike, and one says everything that the other says and more.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,12 +7,14 @@ use domain::MemoryId;
 use super::{Ledger, Memory, Relation};
 use crate::words::{essence, is_negated};
 
-/// How many words two statements must begin with alike: mostly who does what to whom.
+/// The number of words with which two statements must begin alike. They mostly say who does what to
+/// whom.
 const COMMON_WORDS: usize = 3;
-/// Larger groups begin with words that everything begins with; comparing all pairs would say nothing.
+/// The largest group whose pairs are compared. A larger group begins with words that are common to
+/// too many statements for a comparison to mean anything.
 const LARGEST_GROUP: usize = 200;
 
-/// What a statement's group is called.
+/// Returns the key of a statement's group.
 pub(super) fn group(text: &str) -> String {
     let mut words = essence(text);
     words.truncate(COMMON_WORDS);
@@ -20,7 +22,8 @@ pub(super) fn group(text: &str) -> String {
 }
 
 impl Ledger {
-    /// Finds which memories of a group extend which. Notes in `before` what it changes.
+    /// Finds the memories of a group that extend others. Stores the former state of each memory
+    /// that changes in `before`.
     pub(super) fn extend_group(&mut self, group: &str, before: &mut BTreeMap<MemoryId, Memory>) {
         let Some(topics) = self.groups.get(group) else {
             return;
@@ -45,7 +48,7 @@ impl Ledger {
                 memory
                     .related_by
                     .retain(|_, relation| *relation != Relation::Extends);
-                // A memory that was just made is not in `before`, and need not be.
+                // A memory that was just created is not in `before` and does not have to be.
                 if *memory != old {
                     before.entry(id.clone()).or_insert(old);
                 }
@@ -61,7 +64,7 @@ impl Ledger {
         }
     }
 
-    /// Pairs of which the first says all that the second says, and more.
+    /// Returns the pairs of which the first says everything that the second says, and more.
     fn extensions(&self, members: &[MemoryId]) -> Vec<(MemoryId, MemoryId)> {
         let said: Vec<(&Memory, BTreeSet<String>, bool)> = members
             .iter()

@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 
 use crate::ledger::Ledger;
 
-/// How one memory stands to another.
+/// The relation of one memory to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Relation {
-    /// It takes the other's place.
+    /// It replaces the other.
     Updates,
     /// It adds to the other, which stays true.
     Extends,
@@ -20,7 +20,7 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// The name on the wire.
+    /// Returns the name on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Updates => "updates",
@@ -30,108 +30,110 @@ impl Relation {
     }
 }
 
-/// Where a memory comes from: characters of a document's canonical text.
+/// The origin of a memory: a span of a document's canonical text, in characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Support {
     /// The document.
     pub document: DocumentId,
-    /// First character.
+    /// The first character.
     pub start: usize,
-    /// Character after the last.
+    /// The character after the last.
     pub end: usize,
 }
 
-/// That and why a memory is no longer to be found.
+/// The time at which a memory was forgotten, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forgotten {
-    /// Since when.
+    /// The time from which the memory is hidden.
     pub at: Timestamp,
-    /// Why, in the caller's words.
+    /// The reason, in the caller's words.
     pub reason: Option<String>,
 }
 
 /// One version of what is known about a topic.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Memory {
-    /// Identity: the same for the same statement in the same place of its topic.
+    /// The identity: the same for the same statement in the same place of its topic.
     pub id: MemoryId,
-    /// Its topic.
+    /// The topic.
     pub topic: TopicId,
-    /// What it answers, where there is one answer at a time.
+    /// The answer that it gives, if the topic has one answer at a time.
     pub answers: Option<Topic>,
     /// The sentence.
     pub text: String,
     /// The kind.
     pub kind: MemoryKind,
-    /// Whether it is lasting.
+    /// True if it describes a lasting trait.
     pub is_static: bool,
-    /// Whether it was concluded from other memories and nobody has approved it.
+    /// True if it was inferred from other memories and has not been approved.
     pub is_inference: bool,
-    /// What a caller decided about it.
+    /// The decision of a caller about it.
     pub review: Option<Review>,
-    /// 0 to 1; more sources make it surer.
+    /// Between 0 and 1. More sources raise it.
     pub confidence: f32,
-    /// The best of its sources.
+    /// The highest trust of its sources.
     pub trust: Trust,
-    /// Who said it first.
+    /// The first speaker.
     pub speaker: Option<String>,
-    /// Where it was read, when it is not the user's own.
+    /// The place where it was read, if it is not in the user's own words.
     pub attribution: Option<Attribution>,
-    /// Counts from 1.
+    /// The number of the version, counted from 1.
     pub version: u32,
-    /// No other version has taken its place.
+    /// True if no other version has replaced it.
     pub is_latest: bool,
-    /// The version before it.
+    /// The previous version.
     pub parent: Option<MemoryId>,
     /// The first version.
     pub root: MemoryId,
-    /// What it does to other memories.
+    /// Its relations to other memories.
     pub relations: BTreeMap<MemoryId, Relation>,
-    /// What other memories do to it.
+    /// The relations of other memories to it.
     pub related_by: BTreeMap<MemoryId, Relation>,
-    /// Present memories of the same topic that say otherwise.
+    /// Current memories of the same topic that contradict it.
     pub contradicts: Vec<MemoryId>,
-    /// Where it was stated; empty for what callers wrote over a memory and for conclusions.
+    /// The spans that state it. Empty for versions that callers wrote.
     pub sources: Vec<Support>,
-    /// That it is no longer to be found.
+    /// The forget that hides it, if there is one.
     pub forgotten: Option<Forgotten>,
-    /// When it stops to matter; readers leave it out from then on.
+    /// The time from which readers leave it out, because it no longer matters.
     pub forget_after: Option<Timestamp>,
-    /// Why it stops to matter then.
+    /// The reason why it no longer matters then.
     pub forget_reason: Option<String>,
-    /// When what it tells of happens.
+    /// The time of the event that it describes.
     pub event: Option<Period>,
-    /// When it was first said: from then on it was true as far as is known.
+    /// The time at which it was first said. It is taken to be true from then on.
     pub said_at: Timestamp,
-    /// When its successor was first said: until then it was true.
+    /// The time at which its successor was first said. It was true until then.
     pub superseded_at: Option<Timestamp>,
-    /// When it was first recorded.
+    /// The time at which it was first recorded.
     pub created_at: Timestamp,
-    /// When something was last recorded about it.
+    /// The time of the last record about it.
     pub updated_at: Timestamp,
-    /// Its own metadata, else its newest document's.
+    /// Its own metadata, or else that of its newest document with metadata.
     pub metadata: Map<String, Value>,
 }
 
 impl Memory {
-    /// Whether readers find it at `now` without asking for more: the latest version, not forgotten, not expired.
+    /// Checks whether readers find it at `now` by default: it is the latest version, neither
+    /// forgotten nor expired.
     pub fn is_live(&self, now: Timestamp) -> bool {
         self.is_latest && !self.is_forgotten(now)
     }
 
-    /// Whether it is forgotten at `now`, by somebody or because its time is over.
+    /// Checks whether it is forgotten at `now`, by a caller or because it has expired.
     pub fn is_forgotten(&self, now: Timestamp) -> bool {
         self.forgotten.is_some() || self.forget_after.is_some_and(|after| after <= now)
     }
 
-    /// Whether it was concluded from other memories.
+    /// Checks whether it was inferred from other memories.
     pub fn is_derived(&self) -> bool {
         self.relations
             .values()
             .any(|relation| *relation == Relation::Derives)
     }
 
-    /// The sentence as it can be shown without anything beside it: what others say comes with where they say it.
+    /// Returns the sentence in a form that needs no context: words of others come with their
+    /// attribution.
     pub fn shown(&self) -> String {
         match &self.attribution {
             Some(attribution) => format!("According to {attribution}: {}", self.text),
@@ -139,7 +141,7 @@ impl Memory {
         }
     }
 
-    /// How many documents state it.
+    /// Returns the number of documents that state it.
     pub fn source_count(&self) -> usize {
         let mut documents: Vec<&DocumentId> =
             self.sources.iter().map(|source| &source.document).collect();
@@ -150,7 +152,8 @@ impl Memory {
 }
 
 impl Ledger {
-    /// When a memory was last said, which may be in the future: dates are the caller's.
+    /// Returns the time at which a memory was last said. It may be in the future, because callers
+    /// choose the dates.
     pub fn last_said(&self, memory: &Memory) -> Timestamp {
         let said = memory.sources.iter().filter_map(|source| {
             let statements = self.told(&source.document)?.statements.iter();

@@ -1,4 +1,4 @@
-//! What the ledger promises, whatever the extractor finds.
+//! Tests of the ledger's guarantees, independent of the extractor.
 
 mod histories;
 
@@ -56,7 +56,7 @@ fn lives(place: &str, said: i64) -> Statement {
     )
 }
 
-/// A document whose id is made of `name`.
+/// Returns a document whose id is made of `name`.
 fn told(name: u8, statements: Vec<Statement>) -> Told {
     let id = DocumentId::parse(&format!("{name:0>22}")).unwrap();
     let created_at = statements
@@ -115,11 +115,13 @@ fn a_later_answer_replaces_an_earlier_one_and_keeps_it_as_history() {
         told(1, vec![lives("Bonn", 1)]),
         told(2, vec![lives("Rome", 2)]),
     ]);
+
     assert_eq!(live(&ledger), ["User lives in Rome."]);
     let (old, new) = (
         find(&ledger, "User lives in Bonn."),
         find(&ledger, "User lives in Rome."),
     );
+
     assert_eq!((old.version, new.version), (1, 2));
     assert_eq!((new.parent.as_ref(), &new.root), (Some(&old.id), &old.id));
     assert_eq!(new.relations.get(&old.id), Some(&Relation::Updates));
@@ -159,15 +161,18 @@ fn a_denial_ends_an_answer_but_not_another_one() {
             said,
         )
     };
+
     let one = ledger([
         told(1, vec![lives("Bonn", 1)]),
         told(2, vec![no_longer("Bonn", 2)]),
     ]);
+
     assert_eq!(live(&one), ["User no longer lives in Bonn."]);
     let two = ledger([
         told(1, vec![lives("Rome", 1)]),
         told(2, vec![no_longer("Bonn", 2)]),
     ]);
+
     assert_eq!(
         live(&two),
         ["User lives in Rome.", "User no longer lives in Bonn."]
@@ -177,6 +182,7 @@ fn a_denial_ends_an_answer_but_not_another_one() {
         told(2, vec![lives("Rome", 2)]),
         told(3, vec![no_longer("Bonn", 3)]),
     ]);
+
     assert_eq!(
         live(&three),
         ["User lives in Rome."],
@@ -248,6 +254,7 @@ fn what_is_known_of_a_named_relative_is_concluded_until_it_is_declined() {
     let concluded = find(&ledger, "User's sister lives in Bonn.").clone();
     assert!(concluded.is_inference && concluded.confidence < 0.7);
     assert_eq!(concluded.relations.len(), 2);
+
     for (review, expected) in [
         (Review::Approve, (false, false)),
         (Review::Undo, (true, false)),
@@ -272,6 +279,7 @@ fn what_is_known_of_a_named_relative_is_concluded_until_it_is_declined() {
             "{review:?}"
         );
     }
+
     ledger.retract(&concluded.sources[0].document);
     ledger.settle();
     assert_eq!(live(&ledger), ["Anna lives in Bonn."]);
@@ -321,6 +329,7 @@ fn what_was_forgotten_stays_so_when_a_document_before_it_goes() {
     ledger.tell(told(9, vec![lives("Bonn", 9)]));
     ledger.tell(told(0, vec![lives("Bonn", 1)]));
     ledger.settle();
+
     assert_eq!(
         live(&ledger),
         ["User lives in Bonn."],
@@ -405,12 +414,14 @@ fn what_callers_did_can_be_told_to_another_ledger() {
             version,
         }
     };
+
     let review = |review, at| MemoryAction::Review {
         memory: concluded.clone(),
         review,
         at: day(at),
     };
-    // Two edits at one time stay in their order.
+
+    // Two edits at the same time keep their order.
     let acts = [
         edit("Rome", 5),
         edit("Lyon", 5),
@@ -423,10 +434,12 @@ fn what_callers_did_can_be_told_to_another_ledger() {
     ledger.act(&forget(&lyon, 7));
     ledger.act(&forget(&paris.id, 4));
     ledger.settle();
+
     let actions = ledger.actions();
     assert_eq!(actions.len(), 6);
     let times: Vec<_> = actions.iter().map(super::time_of).collect();
     assert!(times.is_sorted());
+
     let mut other = Ledger::new(ledger.container.clone());
     documents.into_iter().for_each(|told| other.tell(told));
     actions.iter().for_each(|action| other.act(action));
@@ -520,6 +533,7 @@ fn only_the_user_replaces_and_instructs() {
             "{own:?} {other:?}"
         );
     }
+
     let guessed = Statement {
         trust: Trust::External,
         ..lives("Rome", 2)
@@ -529,6 +543,7 @@ fn only_the_user_replaces_and_instructs() {
         told(2, vec![guessed]),
         told(3, vec![lives("Rome", 3)]),
     ]);
+
     assert_eq!(
         live(&moved),
         ["User lives in Rome."],

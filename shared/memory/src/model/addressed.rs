@@ -1,19 +1,21 @@
-//! Sentences that speak to whoever reads a text for a memory, rather than state anything.
+//! Detection of sentences that give orders to a reader with a memory instead of stating something.
 
-/// Orders to forget orders, to play a part, or to keep something. In lower case; single spaces.
+/// Orders to forget orders, to play a role, or to remember something. In lower case, with single
+/// spaces.
 ///
-/// No list of phrases stops somebody who words an order anew. What does is that a statement is about its own document
-/// only and as trusted as that; this keeps the common orders from being listed as facts at all.
+/// No list of phrases stops an author who words an order differently. The actual protection is that
+/// a statement is about its own document only and has no more trust than it. This list keeps the
+/// common orders from appearing as facts.
 const ORDERS: &str = include_str!("orders.txt");
 
-/// Whether a sentence, of somebody who is not the user, gives orders to a reader that remembers.
+/// Checks whether a sentence in somebody else's words gives orders to a reader with a memory.
 pub(crate) fn addresses_a_model(sentence: &str) -> bool {
     let words: Vec<_> = sentence.split_whitespace().map(str::to_lowercase).collect();
     let line = words.join(" ");
     ORDERS.lines().any(|order| holds(&line, order))
 }
 
-/// Whether a phrase stands in a line and no longer word holds its beginning.
+/// Checks whether a line contains a phrase that does not begin in the middle of a word.
 fn holds(line: &str, phrase: &str) -> bool {
     line.match_indices(phrase).any(|(at, _)| {
         let before = line.get(..at).and_then(|before| before.chars().next_back());

@@ -5,14 +5,14 @@ use std::fmt;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Why an answer is of no use. The same question may be asked again.
+/// The reason why an answer cannot be used. The same request may be sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Garbage {
-    /// It is no JSON.
+    /// The answer is not JSON.
     NotJson,
-    /// It is JSON of another shape.
+    /// The answer is JSON of a different shape.
     OtherShape,
-    /// It proposes memories, and the source supports none of them.
+    /// The answer proposes memories, and the source supports none of them.
     Unsupported,
 }
 
@@ -52,8 +52,10 @@ pub(super) struct ProposedTopic {
     pub(super) negated: bool,
 }
 
-/// Returns the proposals of an answer. One that lacks its shape is left out: small models slip in one of twenty. An
-/// answer in which none has it is garbage.
+/// Returns the proposals of an answer.
+///
+/// A proposal of a different shape is left out: small models get about one in twenty wrong. If all
+/// of them have a different shape, the answer is garbage.
 pub(super) fn read(answer: &str) -> Result<Vec<Proposal>, Garbage> {
     let value: Value = serde_json::from_str(object(answer)?).map_err(|_| Garbage::NotJson)?;
     let items = value
@@ -72,7 +74,8 @@ pub(super) fn read(answer: &str) -> Result<Vec<Proposal>, Garbage> {
     }
 }
 
-/// The outermost object: models that are not held to a format put it into a fence, or think aloud before it.
+/// Returns the outermost JSON object. Models that are not held to a format put it into a code
+/// fence, or write their reasoning before it.
 fn object(answer: &str) -> Result<&str, Garbage> {
     let said = answer.rsplit("</think>").next().unwrap_or(answer);
     let (from, to) = said
@@ -82,7 +85,8 @@ fn object(answer: &str) -> Result<&str, Garbage> {
     said.get(from..=to).ok_or(Garbage::NotJson)
 }
 
-/// Returns the JSON schema of an answer. It is also valid where every field has to be required.
+/// Returns the JSON schema of an answer. It is also valid for endpoints that require every field to
+/// be listed as required.
 pub fn schema() -> Value {
     let nullable = |kind: &str| json!({ "type": [kind, "null"] });
     let topic = object_of(&json!({
@@ -105,6 +109,7 @@ pub fn schema() -> Value {
         "forgetAfter": nullable("string"),
         "topic": { "anyOf": [topic, { "type": "null" }] },
     }));
+
     object_of(&json!({ "memories": { "type": "array", "items": memory } }))
 }
 

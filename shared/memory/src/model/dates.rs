@@ -1,4 +1,4 @@
-//! Dates that a model resolved, held against the sentences they come from.
+//! Checks of dates that a model resolved, against the sentences from which they come.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -11,10 +11,10 @@ use crate::extract::dates::Days;
 
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
 
-/// Words that name a time, in the languages that most sources have.
+/// Words that name a time, in the languages of most sources.
 static TIMES: LazyLock<HashSet<&str>> =
     LazyLock::new(|| include_str!("time_words.txt").split_whitespace().collect());
-/// Words for one certain day, from the day they are said.
+/// Words for one exact day, with its distance from the day on which they are said.
 const CERTAIN: &[(&str, i64)] = &[
     ("today", 0),
     ("tonight", 0),
@@ -35,7 +35,7 @@ const CERTAIN: &[(&str, i64)] = &[
     ("завтра", 1),
     ("вчера", -1),
 ];
-/// Words beside which a date may be many years away.
+/// Words that allow a date to be many years away.
 const FAR: &[&str] = &[
     "year",
     "years",
@@ -63,8 +63,9 @@ const FAR: &[&str] = &[
     "лет",
 ];
 
-/// Returns the time of an event, if the sentences can mean it. A model that resolves no date well is not believed: the
-/// statement then has none.
+/// Returns the time of an event, if the sentences can mean it.
+///
+/// If the model resolved the date badly, the statement has no event.
 pub(super) fn event(text: Option<&str>, said_at: Timestamp, sentences: &[&str]) -> Option<Period> {
     let period = parse(text?)?;
     let said: Vec<_> = sentences
@@ -96,7 +97,7 @@ pub(super) fn event(text: Option<&str>, said_at: Timestamp, sentences: &[&str]) 
         .filter(|word| TIMES.contains(word.as_str()))
         .count();
     let meant = match certain.as_slice() {
-        // A day of tolerance: the zone of the speaker is not known.
+        // The tolerance is one day, because the time zone of the speaker is unknown.
         [(_, away)] if !digits && times == 1 => (days - away).abs() <= 1,
         _ => days.abs() <= reach,
     };
@@ -104,12 +105,12 @@ pub(super) fn event(text: Option<&str>, said_at: Timestamp, sentences: &[&str]) 
     meant.then_some(period)
 }
 
-/// Returns the moment after which a memory is to be forgotten: the end of the day that is named.
+/// Returns the time from which a memory is forgotten: the end of the given day.
 pub(super) fn expiry(text: Option<&str>) -> Option<Timestamp> {
     parse(text?).map(|period| Timestamp::from_millis(period.to.as_millis()))
 }
 
-/// How the days of a period may be written in a statement.
+/// Returns the spellings that the days of a period may have in a statement.
 pub(super) fn spellings(period: Period) -> String {
     let at =
         |time: Timestamp| jiff::Timestamp::from_millisecond(time.as_millis()).unwrap_or_default();
@@ -121,7 +122,7 @@ pub(super) fn spellings(period: Period) -> String {
     format!("{} {}", spelled(period.from), spelled(period.to))
 }
 
-/// A year, a month, a day, a moment, or two days with a slash between them.
+/// Parses a year, a month, a day, a point in time, or two of these with a slash between them.
 fn parse(text: &str) -> Option<Period> {
     let text = text.trim();
     if let Some((from, to)) = text.split_once('/') {
@@ -159,6 +160,7 @@ mod tests {
     #[test]
     fn a_date_holds_where_the_sentence_can_mean_it() {
         let said_at = Timestamp::parse("x", "2025-04-15T20:00:00Z").unwrap();
+
         for (sentence, date, expected) in [
             (
                 "The dentist is tomorrow.",

@@ -1,25 +1,25 @@
-//! Whether the cited sentences say what a proposal says.
+//! The check that the cited sentences say what a proposal says.
 
 use std::collections::HashSet;
 
 use super::validate::Rejection;
 use super::words::{Form, Word, root, words};
 
-/// The share of a proposal's words that the cited sentences must have: others may be put differently. Of statements that
-/// people wrote about notes nine of ten have more.
+/// The share of a proposal's words that must be in the cited sentences; the others may be
+/// paraphrases. Nine out of ten statements that people wrote about notes have a higher share.
 const SHARE: f32 = 0.75;
-/// The share where most words are single characters of a script that does not set names apart.
+/// The share if most words are single characters of a script that does not mark names.
 const UNCASED_SHARE: f32 = 0.8;
 
-/// What a proposal may be made of.
+/// The words that a proposal may be made of.
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
     words: HashSet<String>,
     roots: HashSet<String>,
-    /// Roots of words with a capital, which may be names.
+    /// The roots of words with a capital, which may be names.
     names: HashSet<String>,
-    /// The speaker's name, `user` where that stands for the speaker, and the date of the event: they may be added, and
-    /// support nothing by themselves.
+    /// The speaker's name, `user` if that stands for the speaker, and the date of the event. A
+    /// proposal may add these words, but they support nothing by themselves.
     added: HashSet<String>,
 }
 
@@ -43,7 +43,10 @@ impl Evidence {
             .extend(words(text).into_iter().map(|word| word.lower));
     }
 
-    /// Checks that nothing in `text` is invented, and nothing of it taken from `borrowed`.
+    /// Checks that nothing in `text` is invented or taken from `borrowed`.
+    ///
+    /// # Errors
+    /// The [`Rejection`] that names the first failed check.
     pub(super) fn support(&self, text: &str, borrowed: &HashSet<String>) -> Result<(), Rejection> {
         let words = words(text);
         let said: Vec<_> = words
@@ -88,7 +91,7 @@ impl Evidence {
         Ok(())
     }
 
-    /// Whether all words of a short text, such as a topic's answer, are there.
+    /// Checks whether all words of a short text, such as the value of a topic, have support.
     pub(super) fn has_all(&self, text: &str) -> bool {
         let words = words(text);
         let mut said = words.iter().filter(|word| word.form != Form::Empty);
@@ -107,21 +110,21 @@ impl Evidence {
         }
     }
 
-    /// Names and numbers cannot be put differently. Nor may a sentence begin with a word that is not there: statements
-    /// begin with whom they are about.
+    /// Checks whether a word without support is one that cannot be a paraphrase: a name, a number
+    /// or the first word. Statements begin with whom they are about.
     fn is_invented(&self, word: &Word<'_>) -> bool {
         match word.form {
             Form::Number | Form::Initial => !self.has(word),
             Form::Name => {
                 !self.words.contains(&word.lower) && !self.names.contains(&root(&word.lower))
             }
-            // A whole word that could be a name.
+            // A whole word that may be a name.
             Form::Uncased => word.text.chars().nth(1).is_some() && !self.has(word),
             Form::Empty | Form::Plain => false,
         }
     }
 
-    /// Whether two characters side by side are missing: together they are as good as a name.
+    /// Checks whether two adjacent characters are missing. Together they can amount to a name.
     fn misses_a_run(&self, said: &[&Word<'_>]) -> bool {
         let missing = |word: &Word<'_>| word.form == Form::Uncased && !self.has(word);
         said.windows(2).any(|pair| {
@@ -130,8 +133,8 @@ impl Evidence {
     }
 }
 
-/// The digits of a number with a short unit or an ending, as in `16GB` and `3rd`; anything else as it is, because an
-/// identifier counts as a whole.
+/// Returns the digits of a number with a short unit or ending, such as `16GB` and `3rd`. Anything
+/// else is returned unchanged, because an identifier counts as a whole.
 fn number(lower: &str) -> &str {
     let end = lower
         .find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | ','))

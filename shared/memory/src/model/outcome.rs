@@ -1,4 +1,4 @@
-//! What a document's statements come from, and why not from the model.
+//! The statements of a document, with the extractor that found them and the reason for a fallback.
 
 use std::fmt;
 
@@ -8,29 +8,30 @@ use crate::extract::{Source, extract};
 
 use super::prompt::Request;
 
-/// What found the statements of a document.
+/// The extractor that found the statements of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extractor {
     /// The rules of [`extract`].
     BuiltIn,
     /// The operator's model.
     Model,
-    /// The model, and the rules where it gave no answer.
+    /// The model, and the rules for the parts that it did not answer.
     Both,
 }
 
-/// Why the built-in extractor stepped in. Its sentence holds nothing of the source, so it may be logged and shown.
+/// The reason why the built-in extractor was used. Its message contains nothing of the source, so
+/// it may be logged and shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fallback {
-    /// No answer in time.
+    /// The model did not answer in time.
     TimedOut,
-    /// The endpoint could not be reached, was too busy, or broke off.
+    /// The endpoint could not be reached, was too busy, or closed the connection early.
     Unavailable,
     /// The endpoint refused the request with a status.
     Refused(u16),
     /// The answers could not be read, or the source supported none of them.
     NotUsable,
-    /// The settings of the endpoint are unusable.
+    /// The settings of the endpoint are invalid.
     NotConfigured,
 }
 
@@ -49,19 +50,20 @@ impl fmt::Display for Fallback {
     }
 }
 
-/// The statements of a document and what found them.
+/// The statements of a document, with the extractor that found them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// The statements, in the order of the text.
     pub statements: Vec<Statement>,
-    /// What found them.
+    /// The extractor that found them.
     pub extractor: Extractor,
-    /// Why the built-in extractor had to step in, if it had to: the first reason of several.
+    /// The reason why the built-in extractor was needed; the first one of several.
     pub fallback: Option<Fallback>,
 }
 
 impl Outcome {
-    /// What the rules alone find: for sources without a model, and for those that nothing may be asked about.
+    /// Returns the statements that the rules alone find, for sources without a model and for those
+    /// with nothing to ask a model about.
     pub fn built_in(source: &Source<'_>) -> Self {
         Self {
             statements: extract(source),
@@ -71,8 +73,10 @@ impl Outcome {
     }
 }
 
-/// Puts the answers to all requests of a source together. Where one is missing, the built-in extractor reads that part of
-/// the source, so a document never ends without memories because a model failed.
+/// Combines the answers to all requests of a source.
+///
+/// For a part without an answer, the built-in extractor reads the source, so a document never ends
+/// up without memories because a model failed.
 pub fn outcome(
     source: &Source<'_>,
     answers: Vec<(&Request<'_>, Result<Vec<Statement>, Fallback>)>,
@@ -115,7 +119,8 @@ pub(super) fn combine(
     }
 }
 
-/// Sorts statements by place, and keeps one of those that two requests found in the sentences both had shown.
+/// Sorts statements by position, and removes duplicates that two requests found in the sentences
+/// that both had shown.
 pub(super) fn in_order(mut statements: Vec<Statement>) -> Vec<Statement> {
     statements.sort_by_key(|statement| (statement.start, statement.end));
     let mut kept: Vec<Statement> = Vec::with_capacity(statements.len());

@@ -1,36 +1,36 @@
-//! Whether a proposal denies what its source denies, and nothing else.
+//! The check that a proposal denies what its source denies, and nothing else.
 
 use std::collections::HashSet;
 
 use super::words::{Form, Word, root, roots, words};
 
-/// Words that deny. Without those that are common words of another language: `plus`, `mai`.
+/// Words of denial, without those that are common words in another language: `plus`, `mai`.
 const DENIALS: &str = "ain't cannot jamais kein keine keinem keinen keiner n'est neither never nicht nichts nie niemals no \
     nobody non none nor not nothing nunca não ohne pas sem sin sans senza without не нет никогда नहीं";
-/// Characters that deny, in scripts that write no spaces between words or join the denial to the verb.
+/// Signs of denial in scripts that write no spaces between words or join the denial to the verb.
 const DENYING: &str = "不|没|沒|无|無|ない|ません|なかった|않|없|안 ";
-/// Words that deny without a form for it; any inflection counts.
+/// Words whose meaning is a denial, in any inflection.
 const REFUSALS: &str = "allergic allergy cancel decline dislike fail hate lack quit refuse reject stop unable hassen dejar \
     odiar détester";
-/// Words after which a denial is another way to say it, although they deny nothing by themselves.
+/// Words after which a denial is a paraphrase, although they deny nothing by themselves.
 const ALTERNATIVES: &str = "avoid except instead rather statt anstatt";
-/// How a text names what is not chosen.
+/// Phrases that introduce the alternative that was not chosen.
 const CONTRASTS: &str =
     "rather than|instead of| over |except|unlike| statt |anstatt|en lugar de|plutôt que";
-/// Words for a change, after which something is no longer so.
+/// Words for a change after which something no longer holds.
 const CHANGES: &str = "end former gave give leave left lose lost move replace remove return sell sold switch umgezogen \
     verlassen verkauft aufgehört mudé quitté arrêté";
-/// How a text says that something is no longer so.
+/// Phrases which say that something no longer holds.
 const NO_LONGER: &str =
     "no longer|any more|anymore|nicht mehr|kein mehr|ya no|ne plus|non più|não mais|больше не";
-/// Turns of phrase that deny in form only.
+/// Idioms that are denials in form only.
 const IDIOMS: &str =
     "not only|can't wait|cannot wait|can’t wait|no doubt|don't forget|not just|nicht nur";
 /// Words that begin another clause.
 const JOINTS: &str = "aber although and because but doch however mais mas pero sino sondern though und weil whereas while \
     но а";
 
-/// Whether a text denies something.
+/// Checks whether a text denies something.
 pub(super) fn denies(text: &str) -> bool {
     let lower = IDIOMS
         .split('|')
@@ -43,7 +43,7 @@ pub(super) fn denies(text: &str) -> bool {
     words(&lower).iter().any(word) || DENYING.split('|').any(|sign| lower.contains(sign))
 }
 
-/// Whether a text denies something, refuses it, or tells of a change.
+/// Checks whether a text denies something, refuses it, or describes a change.
 pub(super) fn denies_or_ends(text: &str) -> bool {
     denies(text) || has_root(text, REFUSALS) || has_root(text, CHANGES)
 }
@@ -53,7 +53,8 @@ fn has_root(text: &str, list: &str) -> bool {
     list.split(' ').any(|word| said.contains(&root(word)))
 }
 
-/// Whether `text` denies only if its source does, and the clause of the source that it is about is not turned around.
+/// Checks that `text` denies something only if its source does, and that it does not turn the
+/// matching clause of the source into its opposite.
 pub(super) fn agrees(text: &str, sentences: &[&str]) -> bool {
     let any = |holds: &dyn Fn(&str) -> bool| sentences.iter().any(|sentence| holds(sentence));
     let refused = any(&|sentence| {
@@ -99,7 +100,7 @@ pub(super) fn agrees(text: &str, sentences: &[&str]) -> bool {
     most(&stated) >= most(&denied) && (contrasts || !words(text).iter().any(turned))
 }
 
-/// The clauses of a sentence, roughly.
+/// Splits a sentence into its clauses, approximately.
 fn clauses(sentence: &str) -> Vec<&str> {
     let mut clauses = Vec::new();
     for part in sentence.split([

@@ -1,4 +1,4 @@
-//! What a model is asked: the source as numbered sentences, framed as data.
+//! The requests to a model: the source as numbered sentences, framed as data.
 
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -8,55 +8,57 @@ use crate::extract::{Passage, Role, Source};
 
 use super::words::roots;
 
-/// Characters of the source in one request: small models lose sight of the beginning of longer ones.
+/// The most characters of the source in one request. Small models lose track of the beginning of
+/// longer ones.
 const MAX_CHARS: usize = 12_000;
-/// Sentences of the request before that are shown again, so that a pronoun at a cut has what it stands for.
+/// The sentences of the previous request that are shown again, so that a pronoun after a cut keeps
+/// its referent.
 const OVERLAP: usize = 2;
-/// Longer sentences are cut; they are rows of tables and the like.
+/// The most characters of a sentence. Longer ones, such as table rows, are cut.
 const MAX_SENTENCE_CHARS: usize = 2_000;
 const MAX_NAME_CHARS: usize = 80;
-/// What a container and its organization may say together.
+/// The most characters of the guidance of a container and its organization together.
 const MAX_GUIDANCE_CHARS: usize = 4_000;
 const MAX_KNOWN: usize = 50;
 const MAX_KNOWN_CHARS: usize = 300;
 
 const INSTRUCTIONS: &str = include_str!("instructions.txt");
 
-/// A memory that exists already, shown so that a model uses the same words for the same topic.
+/// An existing memory, shown so that the model uses the same words for the same topic.
 #[derive(Debug, Clone, Copy)]
 pub struct Known<'a> {
-    /// What it is called in the request; never an id.
+    /// Its number in the request; never an id.
     pub number: usize,
-    /// What it says.
+    /// Its text.
     pub text: &'a str,
 }
 
-/// One question to a model, and what its answer may refer to.
+/// One request to a model, with the sentences that the answer may refer to.
 #[derive(Debug, Clone)]
 pub struct Request<'a> {
-    /// The message of the system: the task, and that the source is data.
+    /// The system message: the task, and the note that the source is data.
     pub instructions: &'static str,
-    /// The message of the user: guidance, known memories and the source, each framed.
+    /// The user message: guidance, known memories and the source, each in its own frame.
     pub text: String,
-    /// The sentences by their numbers; the first has number 1.
+    /// The sentences by number, counted from 1.
     pub(super) shown: Vec<Shown<'a>>,
-    /// How many of them the request before has shown as well.
+    /// The number of sentences that the previous request has shown as well.
     pub(super) repeated: usize,
-    /// Words of guidance and known memories: they are no source.
+    /// Words of the guidance and the known memories, which support no statement.
     pub(super) borrowed: HashSet<String>,
 }
 
-/// A sentence and the passage that it belongs to.
+/// A sentence with the index of its passage.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shown<'a> {
     pub(super) sentence: Sentence<'a>,
     pub(super) passage: usize,
 }
 
-/// Returns the questions that cover a source, in its order; none when there is nothing to read in it.
+/// Returns the requests that cover a source, in its order; none if the source has nothing to read.
 ///
-/// `guidance` says what matters in the container and to its organization; it and `known` are context, and a statement that
-/// only they support is no statement of the source.
+/// `guidance` says what matters in the container and to its organization. Both it and `known` are
+/// context: a statement that only they support is not a statement of the source.
 pub fn prompt<'a>(
     source: &Source<'a>,
     guidance: Option<&str>,
@@ -83,7 +85,8 @@ pub fn prompt<'a>(
 }
 
 impl Request<'_> {
-    /// The characters of the canonical text that this request, and none before it, has shown.
+    /// Returns the characters of the canonical text that this request shows and no earlier one has
+    /// shown.
     pub(super) fn covers(&self) -> std::ops::Range<usize> {
         match (self.shown.get(self.repeated), self.shown.last()) {
             (Some(first), Some(last)) => first.sentence.start..last.sentence.end,
@@ -92,7 +95,8 @@ impl Request<'_> {
     }
 }
 
-/// What is worth a model's time: no code, no lines of punctuation, nothing that tools said.
+/// Returns the sentences that are worth showing to a model, without code, lines of punctuation, and
+/// the words of tools.
 fn readable<'a>(source: &Source<'a>) -> Vec<Shown<'a>> {
     let said = source
         .passages
@@ -112,7 +116,8 @@ fn readable<'a>(source: &Source<'a>) -> Vec<Shown<'a>> {
         .collect()
 }
 
-/// Where requests begin, how many of their sentences are repeated, and where they end.
+/// Returns for each request where it begins, how many of its sentences are repeated, and where it
+/// ends.
 fn cuts(shown: &[Shown<'_>]) -> Vec<(usize, usize, usize)> {
     let cost = |shown: &Shown<'_>| shown.sentence.text.chars().count().min(MAX_SENTENCE_CHARS) + 8;
     let mut cuts = Vec::new();
@@ -152,7 +157,8 @@ fn context(guidance: Option<&str>, known: &[Known<'_>]) -> String {
     text
 }
 
-/// Every line that begins with a bracket is the source's, every other one is ours: a source cannot end its frame.
+/// Writes the source into its frame. Lines of the source begin with a bracket and all other lines
+/// are ours, so a source cannot end its frame.
 fn framed_source(source: &Source<'_>, shown: &[Shown<'_>]) -> String {
     let mut text = String::from("<source>\n");
     let mut passage = None;
@@ -188,7 +194,7 @@ fn heading(passage: &Passage<'_>, text: &mut String) {
     let _ = writeln!(text, "# {role}{name}, {}:", passage.said_at.long_date());
 }
 
-/// A text that cannot be taken for a part of the frame.
+/// Turns a text into a line that cannot be mistaken for a part of the frame.
 fn one_line(text: &str, most: usize) -> String {
     let mut line = String::new();
     for word in text.split_whitespace() {

@@ -1,4 +1,5 @@
-//! What is asked, and what becomes of every answer. All sources are invented.
+//! Tests of the requests to a model and of the treatment of every kind of answer. All sources are
+//! invented.
 
 mod answers;
 mod asking;
@@ -47,7 +48,7 @@ fn only<'a>(source: &Source<'a>, guidance: Option<&str>) -> Request<'a> {
     requests.remove(0)
 }
 
-/// A proposal that cites the first sentence, with these fields instead of the usual ones.
+/// Returns a proposal that cites the first sentence, with `fields` in place of the defaults.
 fn proposal(text: &str, fields: Value) -> Value {
     let mut proposal = json!({
         "text": text, "sentences": [1], "kind": "fact", "static": false, "confidence": 0.9,

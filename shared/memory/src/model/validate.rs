@@ -1,4 +1,4 @@
-//! Which proposals of a model hold.
+//! The validation of a model's proposals.
 
 use domain::{MemoryKind, Period, Statement, Timestamp, Topic, Trust};
 use serde::Deserialize;
@@ -15,53 +15,54 @@ use super::polarity::{agrees, denies, denies_or_ends};
 use super::prompt::{Request, Shown};
 use super::words::words;
 
-/// The most statements of one request: the first ones count.
+/// The most proposals that are read of one answer; those after them are ignored.
 const MAX_PROPOSALS: usize = 100;
-/// The most characters of a statement; a longer one is a summary.
+/// The most characters of a statement. A longer one is a summary.
 const MAX_TEXT_CHARS: usize = 500;
-/// How many sentences a statement may cite, and how far apart they may stand.
+/// The most sentences that a statement may cite, and the number of sentences that they may span.
 const MAX_CITED: usize = 6;
 const MAX_TOPIC_CHARS: usize = 80;
-/// A model is sure of too much.
+/// The most confidence of a statement, because models are overconfident.
 const MAX_CONFIDENCE: f32 = 0.95;
-/// What an assistant said about somebody may be wrong.
+/// The most confidence of an assistant's statement, which may be wrong about a person.
 const MAX_ASSISTANT_CONFIDENCE: f32 = 0.6;
 const UNSAID_CONFIDENCE: f32 = 0.7;
 
-/// Why a proposal does not hold.
+/// The reason why a proposal was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rejection {
-    /// It cites no sentences, sentences that were not shown, or such as stand far apart.
+    /// It cites no sentences, sentences that were not shown, or sentences that are far apart.
     Span,
-    /// It is empty, too long, or has characters that cannot be seen.
+    /// It is too short or too long, or has invisible characters.
     Text,
     /// Its kind is unknown.
     Kind,
-    /// It has words that the cited sentences do not have, too many of them.
+    /// It has too many words that are not in the cited sentences.
     Invented,
-    /// It has a name that they do not have.
+    /// It has a name that is not in the cited sentences.
     Name,
-    /// It has a number that they do not have.
+    /// It has a number that is not in the cited sentences.
     Number,
-    /// It says what the guidance or another memory says.
+    /// It repeats the guidance or another memory.
     Borrowed,
-    /// It denies what they say, or says what they deny.
+    /// It denies what the sentences say, or says what they deny.
     Denial,
-    /// It was over when it was said.
+    /// It had expired when it was said.
     Expired,
-    /// It is an instruction of somebody who is not the user.
+    /// It is an instruction of somebody other than the user.
     Instruction,
-    /// It repeats an order to a model that somebody else than the user wrote.
+    /// It repeats an order to a model that somebody other than the user wrote.
     Order,
 }
 
 /// Returns the statements of an answer that the source supports, in the order of the text.
 ///
-/// Each has its place, speaker, time and trust from the sentences that it cites, whatever the model says of them; its
-/// words, names, numbers and denials must be theirs too.
+/// Place, speaker, time and trust of a statement come from the sentences that it cites, whatever
+/// the model says about them. Its words, names, numbers and denials must come from those sentences
+/// too.
 ///
 /// # Errors
-/// [`Garbage`] when the answer cannot be read, or when it proposes something and nothing of it holds.
+/// [`Garbage`] if the answer cannot be read, or if it proposes something and all of it is rejected.
 pub fn validate(
     answer: &str,
     request: &Request<'_>,
@@ -80,16 +81,19 @@ pub fn validate(
     Ok(in_order(statements))
 }
 
-/// The sentences that a proposal cites, and what they say about it.
+/// The sentences that a proposal cites, with what follows from them.
 struct Cited<'a> {
     shown: Vec<Shown<'a>>,
     passages: Vec<Passage<'a>>,
-    /// The one that says it: the speaker's whom the model names, else the last.
+    /// The passage that says it: that of the speaker whom the model names, or else the last one.
     main: Passage<'a>,
     trust: Trust,
 }
 
-/// Turns one proposal into a statement, or says what is wrong with it.
+/// Turns a proposal into a statement.
+///
+/// # Errors
+/// The [`Rejection`] that names the first failed check.
 pub(super) fn check(
     proposal: &Proposal,
     request: &Request<'_>,
@@ -98,24 +102,29 @@ pub(super) fn check(
     let cited = cite(proposal, request, source)?;
     let text = clean(&proposal.text)?;
     let kind = kind(&proposal.kind, &cited)?;
+
     let sentences: Vec<&str> = cited
         .shown
         .iter()
         .map(|shown| shown.sentence.text)
         .collect();
+
     if !cited.is_the_users() && sentences.iter().any(|sentence| addresses_a_model(sentence)) {
         return Err(Rejection::Order);
     }
+
     let event = dates::event(said(&proposal.event_date), cited.main.said_at, &sentences);
     let evidence = cited.evidence(&sentences, event);
     evidence.support(&text, &request.borrowed)?;
     if !agrees(&text, &sentences) {
         return Err(Rejection::Denial);
     }
+
     let forget_after = dates::expiry(said(&proposal.forget_after));
     if forget_after.is_some_and(|time| time <= cited.main.said_at) {
         return Err(Rejection::Expired);
     }
+
     let topic = topic(proposal.topic.as_ref(), &text, &sentences, &evidence)
         .filter(|topic| topic.subject != "user" || cited.means_the_user(&sentences));
     Ok(cited.statement(
@@ -130,7 +139,7 @@ pub(super) fn check(
     ))
 }
 
-/// What was checked of a proposal.
+/// The checked parts of a proposal.
 struct Found {
     text: String,
     kind: MemoryKind,
@@ -178,7 +187,7 @@ fn cite<'a>(
         .or(passages.last())
         .copied()
         .ok_or(Rejection::Span)?;
-    // The least trusted of them decides.
+    // The least trusted passage decides.
     let of = |trust: Trust| {
         passages
             .iter()
@@ -199,7 +208,7 @@ fn cite<'a>(
 }
 
 impl Cited<'_> {
-    /// Whether the user alone says it, to the service itself.
+    /// Checks whether the user alone says all of it, to the service itself.
     fn is_the_users(&self) -> bool {
         self.trust <= Trust::User
             && self
@@ -208,7 +217,8 @@ impl Cited<'_> {
                 .all(|passage| passage.role == Role::User)
     }
 
-    /// Whether "user" is the user: in a document that says so itself, it is anybody's.
+    /// Checks whether "user" means the user. In a document that uses the word itself, it may mean
+    /// anybody.
     fn means_the_user(&self, sentences: &[&str]) -> bool {
         self.passages
             .iter()
@@ -223,7 +233,7 @@ impl Cited<'_> {
         for name in self.passages.iter().filter_map(|passage| passage.speaker) {
             evidence.add(name);
         }
-        // Whoever says "I" on a fetched page is not the user.
+        // The "I" of a fetched page is not the user.
         if self.trust != Trust::External {
             evidence.add("user");
         }
@@ -240,12 +250,14 @@ impl Cited<'_> {
                 .zip(shown.last())
                 .map(|(first, last)| (first.sentence.start, last.sentence.end))
         };
+
         let (start, end) = span(&self.shown).unwrap_or_default();
         let most = if self.trust == Trust::Assistant {
             MAX_ASSISTANT_CONFIDENCE
         } else {
             MAX_CONFIDENCE
         };
+
         let confidence = proposal
             .confidence
             .filter(|confidence| confidence.is_finite());
@@ -279,7 +291,10 @@ impl Cited<'_> {
     }
 }
 
-/// The text in one line, if a reader sees all of it: characters without a shape could hide an order from a person.
+/// Returns the text in one line.
+///
+/// # Errors
+/// [`Rejection::Text`] for characters without a shape, which could hide an order from a person.
 fn clean(text: &str) -> Result<String, Rejection> {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let length = text.chars().count();
@@ -303,8 +318,8 @@ fn kind(name: &str, cited: &Cited<'_>) -> Result<MemoryKind, Rejection> {
     Ok(kind)
 }
 
-/// The topic, if it is about somebody or something in the sentences and its answer stands there. A wrong one would let the
-/// statement replace another; without one it stands beside it.
+/// Returns the topic, if its subject and value are in the cited sentences. A wrong topic would let
+/// the statement replace another one; without a topic, both stay.
 fn topic(
     proposed: Option<&Value>,
     text: &str,
@@ -334,7 +349,7 @@ fn topic(
     (holds && evidence.has_all(&topic.subject) && evidence.has_all(&topic.value)).then_some(topic)
 }
 
-/// What a field says; models write their nothing in many ways.
+/// Returns the value of a field. Models have many spellings for no value.
 fn said(field: &Option<String>) -> Option<&str> {
     let text = field.as_deref().map(str::trim)?;
     let nothing = ["", "null", "none", "n/a", "unknown"]

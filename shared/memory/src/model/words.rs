@@ -1,56 +1,57 @@
-//! Words of a text, in the forms in which a proposal and its source are compared.
+//! The words of a text, in the forms in which a proposal is compared with its source.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Words that say nothing by themselves, in the languages that write them often. Denials are among them: they may be put
-/// differently, and are compared on their own.
+/// Words without content, in the languages that use them often. Denials are among them: they may be
+/// paraphrased, and are compared separately.
 static EMPTY: LazyLock<HashSet<&str>> =
     LazyLock::new(|| include_str!("empty_words.txt").split_whitespace().collect());
 
-/// Single characters of Chinese and Japanese that only join others.
+/// Characters of Chinese and Japanese that only connect others.
 const EMPTY_CHARACTERS: &str = "的了是在有和与也都会将被于我他她它你们個个着把之为為";
 
-/// Numbers in words: as binding as digits. Without `one`, which is mostly a pronoun.
+/// Numbers in words, which are as binding as digits. `one` is missing, because it is mostly a
+/// pronoun.
 static NUMBERS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     include_str!("number_words.txt")
         .split_whitespace()
         .collect()
 });
 
-/// Endings that change with number, tense and case; the longest that fits goes.
+/// Endings that change with number, tense and case. The longest that fits is removed.
 const ENDINGS: &[&str] = &[
     "ations", "ation", "ments", "ement", "ungen", "ings", "ment", "ness", "ies", "ied", "ing",
     "ung", "ern", "est", "ten", "ly", "ed", "en", "er", "es", "em", "et", "te", "e", "s", "t", "y",
     "a", "o",
 ];
 
-/// How a word is written, which tells how strictly it has to be in the source.
+/// The form of a word, which decides how strictly it must be in the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Joins other words.
+    /// A word that connects others.
     Empty,
-    /// Holds digits or is a number in words.
+    /// A word with digits, or a number in words.
     Number,
-    /// Has a capital although no sentence begins with it.
+    /// A word with a capital that does not begin a sentence.
     Name,
-    /// Begins a sentence with a capital: a name or any other word.
+    /// A word with a capital that begins a sentence: a name or any other word.
     Initial,
     /// Any other word of a script with capitals.
     Plain,
-    /// Of a script that does not set names apart.
+    /// A word of a script that does not mark names.
     Uncased,
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct Word<'a> {
     pub(super) text: &'a str,
-    /// In lower case, without the ending of a possessive.
+    /// The word in lower case, without a possessive ending.
     pub(super) lower: String,
     pub(super) form: Form,
-    /// Where it begins, in bytes.
+    /// Its position in bytes.
     pub(super) at: usize,
 }
 
@@ -75,7 +76,7 @@ pub(super) fn words(text: &str) -> Vec<Word<'_>> {
     words
 }
 
-/// Returns the roots of the words of a text that say something.
+/// Returns the roots of the words with content in a text.
 pub(super) fn roots(text: &str) -> HashSet<String> {
     let said = words(text)
         .into_iter()
@@ -90,7 +91,7 @@ fn form(word: &str, lower: &str, begins: bool) -> Form {
     if word.chars().any(char::is_numeric) || NUMBERS.contains(lower) {
         Form::Number
     } else if capital {
-        // Even where it looks like a word that joins, as May and Will do.
+        // A capital decides even for words that usually connect others, such as May and Will.
         Form::Name
     } else if EMPTY.contains(lower) || EMPTY_CHARACTERS.contains(first) || is_hiragana(word) {
         Form::Empty
@@ -103,7 +104,7 @@ fn form(word: &str, lower: &str, begins: bool) -> Form {
     }
 }
 
-/// Hiragana writes what joins and inflects.
+/// Checks for hiragana, which writes connecting words and inflections.
 fn is_hiragana(word: &str) -> bool {
     word.chars().all(|c| ('\u{3041}'..='\u{309f}').contains(&c))
 }
@@ -116,7 +117,8 @@ fn singular(lower: &str) -> String {
     bare.trim_matches(['\'', '’']).to_owned()
 }
 
-/// Returns the part of a word in lower case that stays when it is inflected; rough, and the same for all languages.
+/// Returns the part of a lower-case word that inflection does not change. It is an approximation,
+/// the same for all languages.
 pub(super) fn root(lower: &str) -> String {
     if lower.chars().any(char::is_numeric) {
         return lower.to_owned();
@@ -126,7 +128,7 @@ pub(super) fn root(lower: &str) -> String {
         .chars()
         .all(|c| ('\u{ac00}'..='\u{d7a3}').contains(&c))
     {
-        // Particles follow the stem without a space.
+        // Korean particles follow the stem without a space.
         return lower.chars().take(2).collect();
     }
 

@@ -1,4 +1,4 @@
-//! What several ledgers behind one tag say of the same thing.
+//! Resolution of answers that several ledgers behind one tag give to the same topic.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,12 +12,12 @@ struct Answer<'a> {
     ledger: usize,
     topic: &'a Topic,
     trust: Trust,
-    /// When it was last said; of two at the same time the one of the later ledger counts.
+    /// The time at which it was last said. Of two at the same time, that of the later ledger wins.
     said: (Timestamp, usize),
 }
 
 impl Answer<'_> {
-    /// Whether this answer takes the other's place, as it would in one ledger.
+    /// Checks whether this answer replaces the other, as it would within one ledger.
     fn replaces(&self, other: &Self) -> bool {
         let may = self.trust.may_replace(other.trust);
         let denies_other =
@@ -26,8 +26,9 @@ impl Answer<'_> {
     }
 }
 
-/// Leaves, of what several ledgers say, each sentence once, and of different answers to the same question the last one.
-/// `found` names for each memory the ledger that it is from.
+/// Keeps each sentence once, and only the last of several answers to the same topic.
+///
+/// `found` has the index of its ledger with each memory.
 pub(super) fn keep_current<'a>(ledgers: &[&'a Ledger], found: &mut Vec<(usize, &'a Memory)>) {
     let mut answers: HashMap<(&str, &str), Vec<Answer<'_>>> = HashMap::new();
     for (ledger, memory) in found.iter() {

@@ -1,14 +1,14 @@
-//! Which lines a part of a profile has room for.
+//! The selection of the lines that fit into a part of a profile.
 
 use std::cmp::Reverse;
 
 use super::is_standing;
 use crate::ledger::Memory;
 
-/// So many lines that found no room end the search for smaller ones.
+/// The number of lines that did not fit after which the search for smaller ones ends.
 const MAX_MISSES: usize = 32;
 
-/// Lines chosen so far, by their places, and what they take.
+/// The lines chosen so far, with their positions and the tokens that they take.
 #[derive(Default)]
 struct Chosen {
     lines: Vec<(usize, String)>,
@@ -17,7 +17,7 @@ struct Chosen {
 }
 
 impl Chosen {
-    /// Takes a line if there is room for it; whether it is worth trying more.
+    /// Takes a line if there is room for it. Returns whether it is worth offering more.
     fn offer(&mut self, place: usize, line: String, room: usize) -> bool {
         let cost = tokens(&line);
         if self.used + cost <= room {
@@ -30,8 +30,10 @@ impl Chosen {
     }
 }
 
-/// The lines of `memories` that fit, in their order. Standing instructions and preferences come before everything else
-/// and may take twice the budget, the newest first; the newest of them always has a place.
+/// Returns the lines of `memories` that fit into the budget, in their order.
+///
+/// Standing instructions and preferences come before everything else, the newest first. They may
+/// take twice the budget, and the newest of them is always included.
 pub(super) fn fit(
     memories: &[&Memory],
     line: impl Fn(&Memory) -> String,
@@ -64,7 +66,8 @@ pub(super) fn fit(
     chosen.lines.into_iter().map(|(_, line)| line).collect()
 }
 
-/// About how many tokens a text has: four letters make one, and each character of a script without spaces is one.
+/// Estimates the tokens of a text: four letters are one token, and each character of a script
+/// without spaces is one.
 fn tokens(text: &str) -> usize {
     let (mut quarters, mut whole) = (0, 0);
     for character in text.chars() {
@@ -77,7 +80,7 @@ fn tokens(text: &str) -> usize {
     whole + usize::div_ceil(quarters, 4)
 }
 
-/// Chinese, Japanese and Korean.
+/// Checks for a character of Chinese, Japanese or Korean.
 fn is_ideographic(character: char) -> bool {
     matches!(character as u32,
         0x1100..=0x11FF | 0x2E80..=0x9FFF | 0xAC00..=0xD7FF | 0xF900..=0xFAFF | 0xFF00..=0xFFEF | 0x20000..=0x3FFFF)

@@ -1,4 +1,4 @@
-//! What a profile shows, and what it never does.
+//! Tests of what a profile shows and of what it never shows.
 
 use domain::{
     Bucket, ContainerId, DocumentId, DocumentType, Filter, MemoryAction, MemoryKind, Period,
@@ -129,6 +129,7 @@ fn lasting_traits_come_by_kind_and_the_rest_by_day() {
             ..fact("User shows bowls.", 6)
         },
     ]);
+
     let statics = [
         "Always answer briefly.",
         "User likes rain.",
@@ -137,6 +138,7 @@ fn lasting_traits_come_by_kind_and_the_rest_by_day() {
         "User is tall.",
         "User is a potter.",
     ];
+
     assert_eq!(found.statics, statics);
     assert_eq!(
         found.dynamic,
@@ -257,7 +259,7 @@ fn instructions_and_preferences_are_in_whatever_the_budget() {
     });
 
     let ledger = ledger(statements);
-    // Tokens of either part; lines of traits, lines of the rest.
+    // Tokens of each part, lines of traits, other lines.
     for (tokens, traits, rest) in [
         (12, 2, 1),
         (6, 2, 1),

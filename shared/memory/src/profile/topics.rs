@@ -1,4 +1,4 @@
-//! Which of the buckets of a profile a memory belongs to.
+//! The assignment of memories to the buckets of a profile.
 
 #[cfg(test)]
 mod examples;
@@ -13,22 +13,23 @@ use retrieval::{Embedder, StaticEmbedder, Vector};
 use crate::ledger::Memory;
 use crate::words::essence;
 
-/// Below this score a memory fits nowhere. Chosen on the examples beside this file.
+/// The score below which a memory fits no bucket. It was chosen on the examples beside this file.
 const THRESHOLD: f32 = 0.2;
-/// The same for preferences, which are a stance and no topic: half of what somebody says is a little like one.
+/// The same for preferences. They are a stance rather than a topic, and half of what somebody says
+/// is a little like one.
 const STANCE_THRESHOLD: f32 = 0.45;
 /// Words that say nothing about the topic.
 const EMPTY: &[&str] = &[
     "every", "get", "go", "her", "his", "my", "one", "our", "she", "they", "two", "user", "week",
     "day", "year",
 ];
-/// Memories that a sorter remembers the place of; then it starts over.
+/// The most memories whose bucket a sorter caches. Beyond it, the cache is cleared.
 const MAX_REMEMBERED: usize = 20_000;
-/// Words of a memory, and of a bucket, that are looked at: a topic shows in few.
+/// The most words of a memory or a bucket that are compared. A topic shows in a few words.
 const MAX_WORDS: usize = 200;
 
-/// Sorts memories into buckets: each into the one that it fits best, or none. It remembers where it has put a memory,
-/// whose words never change.
+/// Sorts memories into buckets: each into the one that it fits best, or into none. It caches the
+/// bucket of each memory, because the words of a memory never change.
 #[derive(Debug)]
 pub struct Sorter {
     buckets: Vec<Bucket>,
@@ -36,7 +37,7 @@ pub struct Sorter {
     placed: Mutex<HashMap<MemoryId, Option<usize>>>,
 }
 
-/// A bucket as it is compared with memories.
+/// A bucket in the form in which it is compared with memories.
 #[derive(Debug)]
 struct Topic {
     whole: Direction,
@@ -59,7 +60,7 @@ impl Direction {
 }
 
 impl Sorter {
-    /// A sorter into these buckets.
+    /// Creates a sorter into these buckets.
     pub fn new(buckets: Vec<Bucket>) -> Self {
         let topic = |bucket: &Bucket| {
             let text = format!(
@@ -80,12 +81,12 @@ impl Sorter {
         }
     }
 
-    /// The buckets, in their order.
+    /// Returns the buckets, in their order.
     pub fn buckets(&self) -> &[Bucket] {
         &self.buckets
     }
 
-    /// The place of the bucket that the memory belongs to.
+    /// Returns the index of the bucket to which the memory belongs.
     pub fn place(&self, memory: &Memory) -> Option<usize> {
         if memory.kind == MemoryKind::Preference
             && let Some(place) = self
@@ -126,13 +127,14 @@ impl Sorter {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<MemoryId, Option<usize>>> {
-        // A panic while the lock was held cannot leave the map half-changed.
+        // A panic while the lock is held cannot leave the map in an inconsistent state.
         self.placed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Topic {
-    /// Half of it is how near the whole texts are, half how near the nearest two words; a common word is nearest.
+    /// Scores a text: half is the similarity of the whole texts, half that of the most similar two
+    /// words. Equal words have similarity 1.
     fn score(&self, whole: &Direction, words: &[(String, Direction)]) -> f32 {
         let near = |(word, direction): &(String, Direction)| {
             let all = self.words.iter().map(|(other, meaning)| {
@@ -155,7 +157,7 @@ fn directions(words: Vec<String>) -> Vec<(String, Direction)> {
         .collect()
 }
 
-/// The words of a text that may show its topic.
+/// Returns the words of a text that may reveal its topic.
 fn topic_words(text: &str) -> Vec<String> {
     let words = essence(text)
         .into_iter()
@@ -176,7 +178,8 @@ mod tests {
         Sorter::new(buckets.iter().map(bucket).collect())
     }
 
-    /// The share of the examples that are sorted as a person would, and what is not.
+    /// Returns the share of the examples that are sorted as a person would sort them, and the
+    /// failures.
     fn accuracy(examples: &[(&str, &str)]) -> (f64, Vec<String>) {
         let sorter = sorter(&BUCKETS);
         let found = |text: &str| sorter.best(text).map_or("", |place| BUCKETS[place].0);
@@ -191,7 +194,7 @@ mod tests {
 
     #[test]
     fn most_memories_go_where_a_person_would_put_them() {
-        // Measured: .95 on what the threshold was chosen on, .83 on the rest.
+        // Measured: .95 on the examples that the threshold was chosen on, .83 on the rest.
         for (examples, least) in [(&CALIBRATION[..], 0.9), (&CHECK[..], 0.8)] {
             let (right, wrong) = accuracy(examples);
             assert!(right >= least, "{right:.3}: {wrong:#?}");

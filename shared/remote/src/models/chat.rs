@@ -1,4 +1,4 @@
-//! Questions that a model answers with JSON, at any endpoint that knows OpenAI's chat protocol.
+//! Questions that a model answers with JSON, at any endpoint that supports OpenAI's chat protocol.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -10,14 +10,15 @@ use tokio::time::{sleep, timeout};
 use super::{ModelError, Models};
 use crate::settings;
 
-/// How often a question is asked again, each time after a longer pause.
+/// The number of repetitions of a question, each after a longer pause.
 const RETRIES: u32 = 2;
 
-/// What a request asks for besides the text. Endpoints differ in what they take, and refuse the rest with 400.
+/// The options of a request besides the text. Endpoints differ in the options that they accept, and
+/// refuse the others with 400.
 #[derive(Debug, Clone, Copy)]
 struct Format {
     response: Response,
-    /// Whether the request sets the temperature to 0: some models take only their own.
+    /// Sets the temperature to 0. Some models accept only their own temperature.
     steady: bool,
 }
 
@@ -28,7 +29,8 @@ enum Response {
     Plain,
 }
 
-/// From what helps most to what every endpoint takes.
+/// The formats in the order of attempts, from the most helpful to the one that every endpoint
+/// accepts.
 const FORMATS: [Format; 5] = [
     Format {
         response: Response::Schema,
@@ -52,7 +54,8 @@ const FORMATS: [Format; 5] = [
     },
 ];
 
-/// The format that the endpoint has taken before, of all clones of a [`Models`]; none at first.
+/// The format that the endpoint has accepted before, shared by all clones of a [`Models`].
+/// Initially there is none.
 #[derive(Debug)]
 pub(super) struct Taken(AtomicUsize);
 
@@ -63,7 +66,8 @@ impl Default for Taken {
 }
 
 impl Taken {
-    /// Returns the formats to try. Once one was taken, a refusal is about the question, not about the format.
+    /// Returns the formats to try. Once a format has been accepted, a refusal is about the
+    /// question, not about the format.
     fn formats(&self) -> std::ops::Range<usize> {
         match self.0.load(Ordering::Relaxed) {
             known if known < FORMATS.len() => known..known + 1,
@@ -76,44 +80,46 @@ impl Taken {
     }
 }
 
-/// A question. There is no way to give a model tools.
+/// A question to a model. A model cannot be given tools.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
-    /// The task, as the message of the system. It has to describe the JSON too, for endpoints that take no schema.
+    /// The task, sent as the system message. It has to describe the JSON as well, for endpoints
+    /// that accept no schema.
     pub instructions: &'a str,
-    /// What the task is about, as the message of the user.
+    /// The text that the task is about, sent as the user message.
     pub text: &'a str,
-    /// The JSON schema of the answer, with all fields required and no others.
+    /// The JSON schema of the answer, with all fields required and no others allowed.
     pub schema: &'a Value,
     /// A name for the schema: letters, digits and underscores.
     pub name: &'a str,
 }
 
-/// Why a question has no answer. Says nothing of the question, the answer and the key.
+/// The reason why a question has no answer. It reveals nothing of the question, the answer or the
+/// key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
-    /// The operator has not set what this needs, or not to something usable.
+    /// A setting that the question needs is missing or unusable.
     #[error("no model is configured for this; missing or unusable: {}", setting.join(", "))]
     NotConfigured {
         /// The names of the settings.
         setting: Vec<&'static str>,
     },
-    /// No answer in time, in none of the tries.
+    /// No attempt was answered in time.
     #[error("the model timed out")]
     TimedOut,
-    /// The endpoint could not be reached, was too busy, or broke off, in all tries.
+    /// The endpoint could not be reached, was too busy, or broke off in every attempt.
     #[error("the model endpoint did not answer")]
     Unavailable,
-    /// The endpoint takes this question in no format.
+    /// The endpoint accepts this question in no format.
     #[error("the model endpoint refused the request with status {0}")]
     Refused(u16),
-    /// No try had an answer that can be used.
+    /// No attempt returned a usable answer.
     #[error("the model's answer was not usable")]
     Unusable,
 }
 
 impl AnswerError {
-    /// Whether the same question may get an answer a moment later.
+    /// Checks whether the same question may get an answer a moment later.
     fn passes(&self) -> bool {
         matches!(self, Self::TimedOut | Self::Unavailable | Self::Unusable)
     }
@@ -131,13 +137,14 @@ impl From<ModelError> for AnswerError {
 }
 
 impl Models {
-    /// Whether questions about memories are to be asked: whether the operator has named a model for them.
+    /// Checks whether the operator has named a model for questions about memories.
     pub fn reads_memories(&self) -> bool {
         self.settings.memory_model.is_some()
     }
 
-    /// Asks the model for memories a question, and returns what `read` makes of its answer. A try may take a minute;
-    /// passing failures, and answers that `read` refuses, are tried again twice, all within the time `within`.
+    /// Asks the model for memories a question, and parses its answer with `read`. An attempt may
+    /// take a minute. Temporary failures, and answers that `read` refuses, are repeated twice, all
+    /// within the time `within`.
     ///
     /// # Errors
     /// The last failure.
@@ -168,16 +175,17 @@ impl Models {
                 Ok(Err(_)) => AnswerError::Unusable,
                 Err(error) => error,
             };
+
             if tries == RETRIES || !error.passes() {
                 return Err(error);
             }
-            // Apart from each other, so that many documents that were refused at once do not come back at once.
+            // A random factor keeps documents that were refused together from returning together.
             sleep(self.pause.mul_f32(rand::random_range(0.5..1.5)) * 4_u32.pow(tries)).await;
             tries += 1;
         }
     }
 
-    /// Asks once, in the first format that the endpoint takes.
+    /// Asks once, in the first format that the endpoint accepts.
     async fn say(&self, model: &str, question: &Question<'_>) -> Result<String, AnswerError> {
         let mut refused = AnswerError::Unusable;
         for index in self.taken.formats() {
@@ -203,7 +211,8 @@ impl Models {
     }
 }
 
-/// The number of tokens is left alone: endpoints do not agree on the name of the setting. Time and bytes bound an answer.
+/// Returns the body of a request. It does not limit the number of tokens, because endpoints
+/// disagree on the name of that setting. Time and bytes limit the answer instead.
 fn body(model: &str, question: &Question<'_>, format: Format) -> Value {
     let mut body = json!({
         "model": model,
@@ -212,9 +221,11 @@ fn body(model: &str, question: &Question<'_>, format: Format) -> Value {
             { "role": "user", "content": question.text },
         ],
     });
+
     if format.steady {
         body["temperature"] = json!(0);
     }
+
     match format.response {
         Response::Schema => {
             let schema =

@@ -1,4 +1,5 @@
-//! A form with one file as `multipart/form-data`. The file stands between head and tail without being copied.
+//! A form with one file as `multipart/form-data`. The body is made of head, file and tail without
+//! copying the file.
 
 use bytes::{Buf, Bytes};
 use http::HeaderValue;
@@ -17,7 +18,7 @@ pub(super) struct FileForm {
 
 impl Form {
     pub(super) fn new() -> Self {
-        // 128 random bits stand in no file.
+        // No file contains 128 given random bits.
         Self {
             boundary: format!("recollect-{:032x}", rand::random::<u128>()),
             head: String::new(),
@@ -77,7 +78,7 @@ impl FileForm {
     }
 }
 
-/// Escapes what would end a quoted name, as browsers do.
+/// Escapes the characters that would end a quoted name, as browsers do.
 fn escape(name: &str) -> String {
     name.replace('"', "%22")
         .replace('\r', "%0D")

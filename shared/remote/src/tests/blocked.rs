@@ -1,4 +1,5 @@
-//! Every spelling of an address that is not public, against a listener that every address would lead to.
+//! Tests that no spelling of a non-public address is fetched. Every address would lead to a
+//! listener.
 
 use std::net::IpAddr;
 
@@ -6,7 +7,7 @@ use super::server::{PUBLIC, Server, ok, quick};
 use crate::{FetchErrorKind, Fetcher};
 
 const SPELLINGS: &[&str] = &[
-    // Loopback, in every spelling of IPv4 that browsers and libraries take
+    // Loopback, in every spelling of IPv4 that browsers and libraries accept
     "http://127.0.0.1/",
     "http://127.0.0.1./",
     "http://127.255.255.254/",
@@ -140,7 +141,7 @@ const SPELLINGS: &[&str] = &[
     "http://.example.com/",
     "http://a..example.com/",
     "http://./",
-    // Other ports, credentials, other schemes, no address at all
+    // Other ports, credentials, other schemes, not an address at all
     "http://example.com:22/",
     "http://example.com:8080/",
     "https://example.com:8443/",
@@ -173,7 +174,7 @@ async fn no_spelling_of_an_address_that_is_not_public_reaches_a_listener() {
         assert_eq!(server.connections(), 0, "{url:?}");
     }
 
-    // The listener would have been reached.
+    // Without the guard, the listener would have been reached.
     assert_eq!(
         fetcher.fetch("http://example.com/").await.unwrap().bytes,
         "reached"

@@ -1,4 +1,5 @@
-//! Questions to a scripted chat endpoint: formats, retries, limits, and what an error tells.
+//! Tests of questions to a scripted chat endpoint: formats, retries, limits, and the contents of
+//! errors.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -32,7 +33,7 @@ fn said(text: &str) -> Vec<u8> {
     )
 }
 
-/// A list of memories, as the caller reads it.
+/// Parses a list of memories as a caller does.
 fn read(text: &str) -> Result<Vec<Value>, ()> {
     let value: Value = serde_json::from_str(text).map_err(|_| ())?;
     value["memories"].as_array().cloned().ok_or(())
@@ -51,12 +52,12 @@ async fn ask(models: &Models) -> Result<usize, AnswerError> {
         .map(|memories| memories.len())
 }
 
-/// Workers move between threads while they wait.
+/// Requires a future to be `Send`, because workers move between threads while they wait.
 fn sent<F: Future + Send>(future: F) -> F {
     future
 }
 
-/// A server that gives each of these answers in turn, and the last one for ever.
+/// Starts a server that gives these answers in turn, and repeats the last one.
 async fn script(answers: Vec<Vec<u8>>) -> Server {
     let asked = AtomicUsize::new(0);
     Server::start(move |_| {
@@ -69,7 +70,7 @@ fn body(request: &Received) -> Value {
     serde_json::from_slice(&request.body).unwrap()
 }
 
-/// What a request asks for: the type of the format, and whether it sets the temperature.
+/// Returns the type of the response format in a request, and whether it sets the temperature.
 fn format(request: &Received) -> (String, bool) {
     let body = body(request);
     let kind = body["response_format"]["type"]
@@ -83,6 +84,7 @@ fn format(request: &Received) -> (String, bool) {
 async fn a_question_is_one_request_with_a_schema_and_no_tools() {
     let server = script(vec![said(" {\"memories\":[1,2]}\n")]).await;
     assert_eq!(ask(&models(&server)).await, Ok(2));
+
     let received = server.received();
     assert_eq!(received.len(), 1);
     assert_eq!(
@@ -93,6 +95,7 @@ async fn a_question_is_one_request_with_a_schema_and_no_tools() {
         received[0].header("authorization"),
         Some("Bearer sk-very-secret")
     );
+
     let expected = json!({
         "model": "scribe",
         "messages": [
@@ -179,13 +182,15 @@ async fn a_question_that_is_refused_ends_at_once() {
         assert_eq!(ask(&models(&server)).await, Err(AnswerError::Refused(last)));
         assert_eq!(server.connections(), requests, "{statuses:?}");
     }
-    // A format was taken before: the refusal is about this question.
+
+    // A format has been accepted before, so the refusal is about this question.
     let server = script(vec![
         said(r#"{"memories":[]}"#),
         answer("400 Too long", "", b""),
     ])
     .await;
     let models = models(&server);
+
     assert_eq!(
         (ask(&models).await, ask(&models).await),
         (Ok(0), Err(AnswerError::Refused(400)))
@@ -199,6 +204,7 @@ async fn what_passes_is_tried_again_twice() {
     let huge = || said(&format!(r#"{{"memories":["{}"]}}"#, "x".repeat(1 << 20)));
     let broken = || b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{".to_vec();
     let status = |status: &str| answer(status, "", KEY.as_bytes());
+
     for (answers, expected, requests) in [
         (vec![status("429 Slow"), good()], Ok(1), 2),
         (vec![status("503 Busy"), broken(), good()], Ok(1), 3),

@@ -1,4 +1,4 @@
-//! Compression, honest and not.
+//! Tests of compressed bodies, honest and malicious.
 
 use std::io::Write;
 
@@ -23,7 +23,7 @@ const BROTLI_BOMB: &[u8] = &[
     0x9b, 0xff, 0xff, 0x3f, 0xf8, 0x27, 0x00, 0xe2, 0xb1, 0x40, 0x20, 0xf7, 0xfe, 0x07,
 ];
 
-/// 23 bytes of text under the extension for large windows, which asks for a gigabyte.
+/// 23 bytes of text with the extension for large windows, which asks for a gigabyte.
 const BROTLI_LARGE_WINDOW: &[u8] = &[
     0x11, 0x5e, 0x58, 0x00, 0xe0, 0x37, 0x52, 0xba, 0x79, 0x13, 0x55, 0x19, 0x5a, 0xb2, 0x81, 0xbc,
     0x85, 0x3c, 0x71, 0x00, 0xc7, 0x01,
@@ -47,7 +47,7 @@ fn bare_deflate(content: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Noise that does not compress, the same in every run.
+/// Returns noise that does not compress, the same in every run.
 fn noise(length: usize) -> Vec<u8> {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let mut bytes = Vec::with_capacity(length);
@@ -87,6 +87,7 @@ async fn what_was_offered_is_decompressed() {
             "{encoding}"
         );
     }
+
     for encoding in ["gzip", "deflate", "br"] {
         assert!(
             fetch(encoding, Vec::new()).await.unwrap().bytes.is_empty(),
@@ -143,6 +144,7 @@ async fn a_body_that_is_not_what_its_header_says_fails() {
     let mut wrong_checksum = whole.clone();
     let checksum = wrong_checksum.len() - 8;
     wrong_checksum[checksum] ^= 1;
+
     for (encoding, body) in [
         ("gzip", text.clone().into_bytes()),
         ("gzip", whole[..whole.len() - 9].to_vec()),

@@ -1,4 +1,4 @@
-//! Bodies without end, slow bodies, huge heads, false lengths.
+//! Tests of endless bodies, slow bodies, huge heads and wrong lengths.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use crate::{FetchErrorKind, Fetcher};
 const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\n\r\n";
 const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
 
-/// Writes `head`, then `piece` with pauses for as long as the client listens.
+/// Writes `head`, and then `piece` with pauses for as long as the client listens.
 async fn endless(mut stream: TcpStream, head: &[u8], piece: &[u8], pause: Duration) {
     if receive(&mut stream).await.is_none() || stream.write_all(head).await.is_err() {
         return;

@@ -1,4 +1,5 @@
-//! The model endpoint: the shape of the requests, what becomes of every answer, and where the key goes.
+//! Tests of the model endpoint: the shape of requests, the result of every kind of answer, and the
+//! destination of the key.
 
 use std::time::Duration;
 
@@ -88,6 +89,7 @@ async fn a_recording_is_sent_as_a_form_to_the_transcription_model() {
         .await
         .unwrap();
     assert_eq!(text, "Guten Tag.");
+
     let request = only(&server);
     assert_eq!(
         request.head.lines().next(),
@@ -101,6 +103,7 @@ async fn a_recording_is_sent_as_a_form_to_the_transcription_model() {
         request.header("content-length"),
         Some(request.body.len().to_string().as_str())
     );
+
     let boundary = request
         .header("content-type")
         .unwrap()

@@ -1,4 +1,5 @@
-//! What is public, to the last address of each range; resolvers that change their mind.
+//! Tests of public addresses, to the last address of each range, and of resolvers whose answers
+//! change.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -78,7 +79,7 @@ fn the_first_and_last_address_of_each_special_range_are_not_public() {
     }
 }
 
-/// A resolver that gives one answer after the other and counts how often it is asked.
+/// Returns a resolver that gives one answer after the other, and a count of its look-ups.
 fn resolver(
     answers: Vec<Vec<IpAddr>>,
 ) -> (Arc<AtomicUsize>, impl Fn(&str) -> Vec<IpAddr> + Send + Sync) {
@@ -150,6 +151,7 @@ async fn only_vetted_addresses_are_dialed_with_the_port_of_the_url() {
         .fetch("http://example.com/")
         .await
         .unwrap();
+
     assert_eq!(page.bytes, "page");
     assert_eq!(*dialed.lock().unwrap(), [(PUBLIC, 80), (second, 80)]);
 }

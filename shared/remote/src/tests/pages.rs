@@ -1,4 +1,4 @@
-//! Pages that are fetched, and what a server learns about the client.
+//! Tests of fetched pages, and of what a server learns about the client.
 
 use std::sync::{Arc, Mutex};
 
@@ -131,11 +131,13 @@ async fn a_page_comes_with_its_bytes_and_its_whole_media_type() {
     })
     .await;
     let page = server.fetcher().fetch("http://example.com/").await.unwrap();
+
     assert_eq!(page.bytes.as_ref(), b"<p>caf\xe9");
     assert_eq!(
         page.media_type.as_deref(),
         Some("text/html; charset=ISO-8859-1")
     );
+
     let untyped = Server::start(|_| ok("", b"x")).await;
     assert_eq!(
         untyped
@@ -164,6 +166,7 @@ async fn the_resolver_is_asked_for_the_plain_name() {
         .fetch("http://Bücher.Example./")
         .await
         .unwrap();
+
     assert_eq!(*asked.lock().unwrap(), ["xn--bcher-kva.example"]);
 }
 

@@ -1,4 +1,4 @@
-//! Redirects: every hop passes the whole guard again.
+//! Tests of redirects: every hop passes the whole guard again.
 
 use super::server::{Server, answer, ok, redirect};
 use crate::FetchErrorKind;
@@ -130,6 +130,7 @@ async fn five_redirects_are_followed_and_the_sixth_is_not() {
         other => redirect(&next(other)),
     })
     .await;
+
     assert_eq!(
         five.fetcher()
             .fetch("http://example.com/0")
@@ -138,12 +139,14 @@ async fn five_redirects_are_followed_and_the_sixth_is_not() {
             .url,
         "http://example.com/5"
     );
+
     let endless = Server::start(|request| redirect(&next(request.target()))).await;
     let error = endless
         .fetcher()
         .fetch("http://example.com/0")
         .await
         .unwrap_err();
+
     assert_eq!(error.kind, FetchErrorKind::Failed);
     assert_eq!(error.message, "The page redirects more than 5 times.");
     assert_eq!(endless.connections(), 6);

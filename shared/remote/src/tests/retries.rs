@@ -1,4 +1,4 @@
-//! What is tried again, and what is not.
+//! Tests of the failures that are retried, and those that are not.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::server::{PUBLIC, Server, answer, ok, quick};
 use crate::{FetchErrorKind, Fetcher, Network};
 
-/// A server that answers each status in turn, then with a page.
+/// Starts a server that answers with each status in turn, and then with a page.
 async fn statuses(statuses: &'static [&'static str]) -> Server {
     let asked = AtomicUsize::new(0);
     Server::start(
@@ -100,6 +100,7 @@ async fn two_retries_are_all_over_every_redirect() {
         .fetch("http://example.com/")
         .await
         .unwrap_err();
+
     assert_eq!(error.message, "The page answered 503.");
     assert_eq!(server.connections(), 4);
 }
@@ -119,6 +120,7 @@ async fn a_server_that_cannot_be_reached_is_dialed_three_times() {
         .fetch("http://example.com/")
         .await
         .unwrap_err();
+
     assert_eq!(error.kind, FetchErrorKind::Failed);
     assert_eq!(error.message, "The page's server cannot be reached.");
     assert_eq!(dialed.load(Ordering::SeqCst), 3);
@@ -147,6 +149,7 @@ async fn a_connection_that_closes_without_an_answer_is_tried_again() {
         _ => ok("", b"page"),
     })
     .await;
+
     assert_eq!(
         server
             .fetcher()

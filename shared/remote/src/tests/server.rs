@@ -12,10 +12,10 @@ use tokio::task::JoinSet;
 use crate::fetch::Limits;
 use crate::{Fetcher, Network};
 
-/// Where the server claims to live.
+/// The public address that the server claims to have.
 pub(super) const PUBLIC: IpAddr = IpAddr::V4(Ipv4Addr::new(93, 184, 215, 14));
 
-/// One request as it came over the wire.
+/// One request as received.
 #[derive(Debug, Clone)]
 pub(super) struct Received {
     pub(super) head: String,
@@ -35,7 +35,7 @@ impl Received {
     }
 }
 
-/// Stops when it is dropped.
+/// A test server. It stops when it is dropped.
 pub(super) struct Server {
     pub(super) address: SocketAddr,
     connections: Arc<AtomicUsize>,
@@ -44,7 +44,8 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Answers each request with the bytes that `answer` returns for it, and closes the connection.
+    /// Starts a server that answers each request with the bytes that `answer` returns, and then
+    /// closes the connection.
     pub(super) async fn start(
         answer: impl Fn(&Received) -> Vec<u8> + Send + Sync + 'static,
     ) -> Self {
@@ -67,7 +68,8 @@ impl Server {
         server
     }
 
-    /// Answers whatever is sent first, be it a request or the start of TLS.
+    /// Starts a server that answers with `bytes` whatever is sent first, be it a request or the
+    /// start of TLS.
     pub(super) async fn plain(bytes: &'static [u8]) -> Self {
         let received = Arc::new(Mutex::new(Vec::new()));
         let log = Arc::clone(&received);
@@ -90,7 +92,7 @@ impl Server {
         server
     }
 
-    /// Hands each connection to `serve`.
+    /// Starts a server that hands each connection to `serve`.
     pub(super) async fn raw<F, S>(serve: F) -> Self
     where
         F: Fn(TcpStream) -> S + Send + 'static,
@@ -125,7 +127,8 @@ impl Server {
         self.received.lock().unwrap().clone()
     }
 
-    /// A network in which every address leads here, and `resolve` answers for the names.
+    /// Returns a network in which every address leads to this server, and `resolve` answers
+    /// look-ups.
     pub(super) fn network(
         &self,
         resolve: impl Fn(&str) -> Vec<IpAddr> + Send + Sync + 'static,
@@ -134,13 +137,14 @@ impl Server {
         Network::simulated(resolve, move |_, _| Some(address))
     }
 
-    /// A fetcher for which every name has a public address and every address leads here.
+    /// Returns a fetcher for which every name has a public address and every address leads to this
+    /// server.
     pub(super) fn fetcher(&self) -> Fetcher {
         Fetcher::with_limits(self.network(|_| vec![PUBLIC]), quick())
     }
 }
 
-/// The standard limits, but for what a test would have to wait for.
+/// Returns the standard limits, except for those that a test would have to wait for.
 pub(super) fn quick() -> Limits {
     Limits {
         total: Duration::from_secs(10),
@@ -180,18 +184,19 @@ pub(super) async fn receive(stream: &mut (impl AsyncRead + Unpin)) -> Option<Rec
     Some(received)
 }
 
-/// Writes the last bytes of a connection. A client that has hung up is no fault of the server.
+/// Writes the last bytes of a connection. Errors are ignored, because the client may have hung up.
 pub(super) async fn finish(stream: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) {
     let _ = stream.write_all(bytes).await;
     let _ = stream.shutdown().await;
 }
 
-/// An answer of 200 with these header lines.
+/// Returns an answer of status 200 with these header lines.
 pub(super) fn ok(headers: &str, body: &[u8]) -> Vec<u8> {
     answer("200 OK", headers, body)
 }
 
-/// An answer with a status, header lines that end with a line break, and a body of known length.
+/// Returns an answer with a status, header lines that each end with a line break, and a body of
+/// known length.
 pub(super) fn answer(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
     let head = format!(
         "HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\n\r\n",
@@ -200,7 +205,7 @@ pub(super) fn answer(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
     [head.as_bytes(), body].concat()
 }
 
-/// A redirect to a place.
+/// Returns a redirect to `location`.
 pub(super) fn redirect(location: &str) -> Vec<u8> {
     answer("302 Found", &format!("Location: {location}\r\n"), b"")
 }

@@ -1,4 +1,4 @@
-//! TLS: the certificate must prove the name in the address, whatever address was dialed.
+//! Tests of TLS: the certificate must prove the name in the address, whatever address was dialed.
 
 use std::sync::Arc;
 
@@ -10,7 +10,8 @@ use super::server::{PUBLIC, Server, finish, ok, quick, receive};
 use crate::tls::Tls;
 use crate::{FetchErrorKind, Fetcher};
 
-/// Proves `secure.example.com` and `93.184.215.14` until 2120. It vouches for itself; nothing else trusts it.
+/// A self-signed certificate for `secure.example.com` and `93.184.215.14`, valid until 2120.
+/// Nothing else trusts it.
 const CERTIFICATE: &[u8] = include_bytes!("data/certificate.der");
 const KEY: &[u8] = include_bytes!("data/key.der");
 
@@ -39,7 +40,7 @@ async fn secure_server() -> Server {
     .await
 }
 
-/// A fetcher that trusts the certificate.
+/// Returns a fetcher that trusts the certificate.
 fn trusting(server: &Server) -> Fetcher {
     let mut roots = RootCertStore::empty();
     roots.add(CERTIFICATE.into()).unwrap();
@@ -106,6 +107,7 @@ async fn a_secure_address_is_never_asked_in_plain() {
         .fetch("https://example.com/")
         .await
         .unwrap_err();
+
     assert_eq!(
         error.message,
         "There is no secure connection to the page's server."

@@ -1,4 +1,4 @@
-//! Reads LoCoMo conversations and cuts them into chunks.
+//! Reading of LoCoMo conversations, and splitting them into chunks.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub(crate) struct Session {
 pub(crate) struct Question {
     pub(crate) text: String,
     pub(crate) category: u64,
-    /// Ids of the turns that answer it.
+    /// The ids of the turns that answer it.
     pub(crate) evidence: Vec<String>,
 }
 
@@ -29,16 +29,16 @@ pub(crate) struct Conversation {
     pub(crate) questions: Vec<Question>,
 }
 
-/// How conversations are cut.
+/// The parameters of splitting.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cut {
-    /// Turns of a chunk.
+    /// The number of turns in a chunk.
     pub(crate) window: usize,
-    /// Turns that neighbouring chunks share.
+    /// The number of turns that adjacent chunks share.
     pub(crate) overlap: usize,
-    /// Whether date and speakers stand in the headings.
+    /// True if the headings contain date and speakers.
     pub(crate) headings: bool,
-    /// Whether the vector is of headings and text or of the text alone.
+    /// True if the vector is of headings and text, false if it is of the text alone.
     pub(crate) embed_headings: bool,
 }
 
@@ -122,7 +122,7 @@ fn question(value: &Value, known: &[&str]) -> Question {
 /// The turn ids of each chunk, by session (document) number and chunk position.
 pub(crate) type Members = std::collections::HashMap<(String, u32), Vec<String>>;
 
-/// One document per session.
+/// Indexes a conversation with one document per session.
 pub(crate) fn index(conversation: &Conversation, cut: Cut) -> (ContainerIndex, Members) {
     let (mut index, mut members) = (ContainerIndex::new(), Members::new());
     for session in &conversation.sessions {

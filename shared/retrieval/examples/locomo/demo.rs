@@ -1,4 +1,5 @@
-//! What a newcomer tries first: a few short notes, a question about one of them, a question about none.
+//! The first things that a newcomer tries: a few short notes, questions about one of them, and
+//! questions about none.
 
 /// Short documents.
 pub(crate) const NOTES: [&str; 12] = [
@@ -16,7 +17,7 @@ pub(crate) const NOTES: [&str; 12] = [
     "Project Falcon ships on March 3rd; Priya leads the backend team.",
 ];
 
-/// Questions with the number of the note that answers them.
+/// Questions with the index of the note that answers them.
 pub(crate) const QUESTIONS: [(&str, usize); 24] = [
     ("What food am I allergic to?", 0),
     ("Does the user have any allergies?", 0),

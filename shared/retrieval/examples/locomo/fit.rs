@@ -1,4 +1,5 @@
-//! Fits the calibration: questions with an answer in the container against questions without one.
+//! Fitting of the calibration: questions with an answer in the container against questions without
+//! one.
 
 use retrieval::{
     Calibration, ChunkInput, Config, ContainerIndex, Document, Embedder, Features, Query,
@@ -14,7 +15,7 @@ struct Sample {
     kind: usize,
 }
 
-/// Kinds of samples; those from [`FIRST_NEGATIVE`] on have no answer.
+/// The kinds of samples. Those from [`FIRST_NEGATIVE`] on have no answer.
 const KINDS: [&str; 9] = [
     "own question",
     "own question, 1-5 documents",
@@ -66,7 +67,7 @@ const GIBBERISH: [&str; 8] = [
     "hjkl yuio vbnm dfgh",
 ];
 
-/// A small generator of repeatable numbers (an LCG with Knuth's constants).
+/// A small generator of reproducible numbers (an LCG with Knuth's constants).
 struct Numbers(u64);
 
 impl Numbers {
@@ -125,9 +126,11 @@ fn large(corpus: &Corpus<'_>, samples: &mut Vec<Sample>) {
     }
 }
 
-/// Containers of one to five chunks, each a document of its own, one of them with the evidence.
+/// Adds containers of one to five chunks, each a document of its own, one of them with the
+/// evidence.
 fn small(corpus: &Corpus<'_>, samples: &mut Vec<Sample>) {
     let mut numbers = Numbers(7);
+
     for (number, conversation) in corpus.conversations.iter().enumerate() {
         let (index, members) = &corpus.indexed[number];
         let mut places: Vec<&(String, u32)> = members.keys().collect();
@@ -169,7 +172,7 @@ fn small(corpus: &Corpus<'_>, samples: &mut Vec<Sample>) {
 
 const INPUTS: usize = 3;
 
-/// Containers of one, three or five notes, with and without the one asked for.
+/// Adds containers of one, three or five notes, with and without the one that answers the question.
 fn notes(samples: &mut Vec<Sample>) {
     for (text, home) in QUESTIONS {
         for size in [1, 3, 5] {
@@ -193,7 +196,8 @@ fn notes(samples: &mut Vec<Sample>) {
     samples.extend(unrelated.map(|text| ask(&all, text, 8)));
 }
 
-/// How many of five notes pass as answers to a question about one of them, by [`Calibration::floor`].
+/// Prints how many of five notes pass as answers to a question about one of them, by
+/// [`Calibration::floor`].
 fn floors() {
     for floor in [0.25, 0.35, 0.45, 0.55, 0.65] {
         let (mut passed, mut right) = (0, 0);
@@ -246,7 +250,7 @@ fn inputs(features: &Features) -> [f64; INPUTS] {
     [1.0, tight, cosine.max(0.0)].map(f64::from)
 }
 
-/// Logistic regression by gradient ascent; kinds weigh the same on each side.
+/// Fits a logistic regression by gradient ascent. The kinds of each side have equal weight.
 fn regress(samples: &[Sample]) -> [f64; INPUTS] {
     let count = |kind: usize| samples.iter().filter(|s| s.kind == kind).count() as f64;
     let weights: Vec<f64> = (0..KINDS.len())
@@ -305,6 +309,7 @@ pub(crate) fn fit(corpus: &Corpus<'_>) {
 
 fn show(name: &str, samples: &[Sample], calibration: Calibration) {
     println!("{name}: {calibration:?}");
+
     for (kind, title) in KINDS.iter().enumerate() {
         let of_kind: Vec<&Sample> = samples.iter().filter(|s| s.kind == kind).collect();
         let accepted = of_kind

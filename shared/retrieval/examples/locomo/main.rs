@@ -1,7 +1,8 @@
-//! Evidence recall on LoCoMo: `cargo run --release -p retrieval --example locomo -- <folder> [report|windows|tune|fit]`.
+//! Measures evidence recall on LoCoMo: `cargo run --release -p retrieval --example locomo --
+//! <folder> [report|windows|tune|fit]`.
 //!
-//! The folder holds `conversations.json`. A session is a document, a chunk is a window of turns; a turn counts as found
-//! when one of the first ten chunks holds it.
+//! The folder contains `conversations.json`. A session is a document, and a chunk is a window of
+//! turns. A turn counts as found if one of the first ten chunks contains it.
 
 #![expect(clippy::print_stdout, reason = "a report is this program's purpose")]
 
@@ -18,7 +19,7 @@ use retrieval::Config;
 use data::{Cut, read};
 use measure::{Corpus, measure};
 
-/// The cut that the figures of `Config`'s defaults belong to.
+/// The chunk parameters of the figures in the documentation of `Config`.
 const CUT: Cut = Cut {
     window: 5,
     overlap: 0,
@@ -69,7 +70,7 @@ fn report(conversations: &[data::Conversation]) {
 
 type Change = fn(&mut Config);
 
-/// Settings beside the defaults, each a change of them.
+/// Settings to compare with the defaults, each as a change of them.
 const SETTINGS: [(&str, Change); 10] = [
     ("defaults", |_| {}),
     ("k1 1.2 b .75", |c| (c.k1, c.b) = (1.2, 0.75)),

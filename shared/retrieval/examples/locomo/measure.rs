@@ -28,9 +28,9 @@ pub(crate) struct Figures {
     pub(crate) sessions: f64,
     pub(crate) sessions_in_chunks: f64,
     pub(crate) tokens: f64,
-    /// Turn recall and questions by category.
+    /// The turn recall and the number of questions, by category.
     pub(crate) categories: [(f64, f64); 6],
-    /// Useful hits (with evidence) and those of them with a similarity of at least 0.6.
+    /// Useful hits (with evidence), and those of them with a similarity of at least 0.6.
     pub(crate) useful: (f64, f64),
     /// Hits among the first ten with a similarity of at least 0.6.
     pub(crate) passed: f64,
@@ -80,7 +80,7 @@ impl Figures {
     }
 }
 
-/// Measures the conversations whose number `chosen` accepts, questions of categories 1 to 4.
+/// Measures questions of categories 1 to 4 in the conversations whose number `chosen` accepts.
 pub(crate) fn measure(
     corpus: &Corpus<'_>,
     config: Config,

@@ -1,4 +1,4 @@
-//! Coordinate search over the ranking parameters, checked on halves.
+//! Coordinate search for the ranking parameters, checked on halves of the data.
 
 use retrieval::Config;
 
@@ -42,7 +42,7 @@ const AXES: [(&str, Setter, &[f32]); 8] = [
     ),
 ];
 
-/// Turn recall counts most, session recall half.
+/// Returns the weighted sum of turn recall and session recall, the latter with half the weight.
 fn goal(corpus: &Corpus<'_>, config: Config, chosen: impl Fn(usize) -> bool) -> f64 {
     let figures = measure(corpus, config, chosen);
     figures.turn_recall() + 0.5 * figures.session_recall()

@@ -1,8 +1,9 @@
-//! Accent folding, after stemming: stemmers need the accents, comparison does not.
+//! Accent folding. It comes after stemming, because stemmers need the accents and comparisons must
+//! not.
 
 use unicode_normalization::UnicodeNormalization;
 
-/// Appends `word` without accents and vowel points. `word` is lowercase.
+/// Appends `word`, which is in lower case, without accents and vowel points.
 pub(super) fn fold(word: &str, out: &mut String) {
     if word.is_ascii() {
         out.push_str(word);
@@ -26,8 +27,9 @@ pub(super) fn fold(word: &str, out: &mut String) {
     }
 }
 
-/// Combining accents of Latin, Greek and Cyrillic, Hebrew and Arabic points, the Arabic lengthening stroke. Marks of
-/// other scripts are letters in effect (vowel signs) and stay.
+/// Checks for a combining accent of Latin, Greek or Cyrillic, a Hebrew or Arabic point, or the
+/// Arabic lengthening stroke. The marks of other scripts are vowel signs, which are letters in
+/// effect and stay.
 fn is_dropped(c: char) -> bool {
     matches!(u32::from(c), 0x300..=0x36F | 0x591..=0x5C7 | 0x640 | 0x64B..=0x65F | 0x670 | 0x200C..=0x200F)
 }

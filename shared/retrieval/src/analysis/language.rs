@@ -1,10 +1,10 @@
-//! Which language's stemmer a document's Latin words get.
+//! Detection of the language whose stemmer is used for a document's words in Latin script.
 
 use rust_stemmers::Algorithm;
 
 use super::stop;
 
-/// A language with a Snowball stemmer for Latin script, or none of them. The number is stored in segments.
+/// A language with a Snowball stemmer for Latin script, or none of them. Segments store the number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 #[expect(missing_docs, reason = "the names are the documentation")]
@@ -23,12 +23,12 @@ pub enum Language {
     Hungarian = 11,
     Romanian = 12,
     Turkish = 13,
-    /// Latin words are not stemmed.
+    /// Any other language; its words in Latin script are not stemmed.
     Other = 14,
 }
 
 impl Language {
-    /// Every value, in the order of its number.
+    /// All values in the order of their numbers.
     pub(crate) const ALL: [Self; 15] = [
         Self::English,
         Self::German,
@@ -73,6 +73,7 @@ impl Language {
 
     fn of_whatlang(lang: whatlang::Lang) -> Self {
         use whatlang::Lang;
+
         match lang {
             Lang::Deu => Self::German,
             Lang::Spa => Self::Spanish,
@@ -106,7 +107,7 @@ impl Languages {
         self.0 & (1 << language as u8) != 0
     }
 
-    /// The languages, English when there are none.
+    /// Returns the languages, or English if there are none.
     pub(crate) fn iter(self) -> impl Iterator<Item = Language> {
         let set = if self.0 == 0 {
             self.with(Language::English)
@@ -119,11 +120,13 @@ impl Languages {
     }
 }
 
-/// Characters of a text that decide its language.
+/// The number of bytes at the start of a text that decide its language.
 const DECIDING: usize = 1_500;
 
-/// The language of a document: by its stop words, by letter trigrams when those do not tell and the text is long
-/// enough for them, else English. The same text always gives the same answer.
+/// Detects the language of a document, deterministically.
+///
+/// Stop words decide first. If they are ambiguous and the text is long enough, letter trigrams
+/// decide. Otherwise the language is English.
 pub(crate) fn detect(text: &str) -> Language {
     let text = &text[..text.floor_char_boundary(DECIDING)];
     let votes = stop::votes(text);

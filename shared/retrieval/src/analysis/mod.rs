@@ -1,8 +1,9 @@
-//! Text to terms, for many languages at once.
+//! Conversion of texts to terms, for many languages at once.
 //!
-//! A document is stemmed in the one language detected for it; a query is stemmed in every language that the searched
-//! documents use, as alternatives of one term. So a wrong or unstable detection of a short query cannot part it from
-//! its document. Identifiers are kept whole (`=` in front) beside their parts.
+//! A document is stemmed in the one language that was detected for it. A query is stemmed in every
+//! language of the searched documents, and the stems are alternatives of one term. A wrong or
+//! unstable detection of a short query therefore cannot separate it from its document. Identifiers
+//! are kept whole (with `=` in front) in addition to their parts.
 
 mod fold;
 mod language;
@@ -15,18 +16,19 @@ pub(crate) use language::{Languages, detect};
 
 use scan::{Event, scan};
 
-/// Terms longer than this many bytes are cut: the dictionary needs a bound.
+/// The longest term in bytes; longer ones are cut. The dictionary needs a limit.
 const LONGEST_TERM: usize = 96;
 
-/// Terms of a query beyond this many are not looked at: a pasted page is no question.
+/// The most terms of a query; those after them are ignored. A pasted page is not a question.
 const MOST_TERMS: usize = 128;
 
-/// Marks a whole identifier in the dictionary; no word contains it.
+/// The prefix of a whole identifier in the dictionary. No word contains it.
 const IDENTIFIER: char = '=';
-/// Marks a single character of a script without spaces.
+/// The prefix of a single character of a script without spaces.
 const SINGLE: char = '^';
 
-/// Calls `sink(term, counted)` for each term of a document's text; `counted` terms make up the text's length.
+/// Calls `sink(term, counted)` for each term of a document's text. The `counted` terms make up the
+/// length of the text.
 pub(crate) fn index_terms(text: &str, language: Language, sink: &mut dyn FnMut(&str, bool)) {
     let mut buffer = String::new();
     scan(text, &mut |event| {
@@ -55,17 +57,17 @@ pub(crate) fn index_terms(text: &str, language: Language, sink: &mut dyn FnMut(&
     });
 }
 
-/// One term of a query: a chunk that holds any of `variants` holds the term.
+/// A term of a query. A chunk contains it if it contains any of `variants`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueryTerm {
-    /// Dictionary forms of the same word, one per stemmer in use, without repeats.
+    /// The dictionary forms of the word, one per stemmer in use, without duplicates.
     pub variants: Vec<String>,
-    /// Whether this is a whole identifier (an order number, a path, an error code).
+    /// True for a whole identifier (an order number, a path, an error code).
     pub identifier: bool,
 }
 
-/// The terms of a query over documents in `languages`: stop words left out unless nothing else is there, each term
-/// once, in the order of the query.
+/// Returns the terms of a query over documents in `languages`, in the order of the query and each
+/// once. Stop words are left out unless the query has no other words.
 pub(crate) fn query_terms(text: &str, languages: Languages) -> Vec<QueryTerm> {
     let terms = collect_terms(&stop::without_phrases(text), languages, true);
     if terms.is_empty() {

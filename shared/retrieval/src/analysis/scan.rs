@@ -1,23 +1,23 @@
-//! Splits a text into words, identifiers and character pairs.
+//! Splitting of a text into words, identifiers and character pairs.
 
 use std::borrow::Cow;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 use unicode_segmentation::UnicodeSegmentation;
 
-/// What a text is made of.
+/// A unit of a text.
 pub(super) enum Event<'a> {
-    /// A lowercase word, composed, accents kept.
+    /// A word in lower case, composed, with its accents.
     Word(&'a str),
-    /// Two neighbouring characters of a script without spaces.
+    /// Two adjacent characters of a script without spaces.
     Gram(&'a str),
-    /// One such character; `alone` when it has no neighbour.
+    /// One such character; `alone` if it has no neighbour.
     Single { text: &'a str, alone: bool },
     /// A whole identifier, as written.
     Identifier(&'a str),
 }
 
-/// Visits `text` in order.
+/// Visits the units of `text` in order.
 pub(super) fn scan(text: &str, visit: &mut dyn FnMut(Event<'_>)) {
     let text: Cow<'_, str> = if text.is_ascii() || is_nfkc_quick(text.chars()) == IsNormalized::Yes
     {
@@ -42,7 +42,8 @@ pub(super) fn scan(text: &str, visit: &mut dyn FnMut(Event<'_>)) {
     }
 }
 
-/// Characters of scripts written without spaces, and Hangul, whose particles stick to their words.
+/// Checks for a script that is written without spaces, or for Hangul, whose particles are attached
+/// to words.
 fn is_unspaced(c: char) -> bool {
     let c = u32::from(c);
     c >= 0xE01
@@ -87,8 +88,8 @@ fn scan_spaced(run: &str, visit: &mut dyn FnMut(Event<'_>)) {
     }
 }
 
-/// Whether a token names something exactly: letters with digits, inner punctuation of codes, paths and addresses,
-/// or a long number.
+/// Checks whether a token names something exactly: letters with digits, the inner punctuation of
+/// codes, paths and addresses, or a long number.
 fn is_identifier(token: &str) -> bool {
     let (mut letters, mut digits, mut joint, mut code) = (false, 0, false, false);
     let mut before = ' ';
@@ -104,7 +105,8 @@ fn is_identifier(token: &str) -> bool {
     token.len() >= 2 && (code || mixed || (digits > 0 && joint) || digits >= 5)
 }
 
-/// One word of the Unicode segmentation: apostrophes, inner dots and underscores, and inner capitals are split.
+/// Splits one word of the Unicode segmentation at apostrophes, at inner dots and underscores, and
+/// at inner capitals.
 fn scan_word(word: &str, visit: &mut dyn FnMut(Event<'_>)) {
     if word.bytes().all(|b| b.is_ascii_lowercase()) {
         return visit(Event::Word(word));

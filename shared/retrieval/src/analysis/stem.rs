@@ -1,4 +1,5 @@
-//! One word to its stem. The script decides where it can; Latin words follow the document's language.
+//! Stemming of single words. The script selects the stemmer where it can; words in Latin script use
+//! the document's language.
 
 use std::sync::LazyLock;
 
@@ -7,7 +8,8 @@ use rust_stemmers::{Algorithm, Stemmer};
 use super::fold::fold;
 use super::language::Language;
 
-/// Appends the folded stem of `word` (lowercase, composed). Words with digits keep their form.
+/// Appends the folded stem of `word`, which is in lower case and composed. Words with digits keep
+/// their form.
 pub(super) fn stem(word: &str, language: Language, out: &mut String) {
     if word.bytes().any(|b| b.is_ascii_digit()) {
         return fold(word, out);
@@ -30,7 +32,8 @@ pub(super) fn stem(word: &str, language: Language, out: &mut String) {
     }
 }
 
-/// Hindi case and number endings, longest first: the vowel signs and nasals that plain nouns and verbs take.
+/// Endings of case and number in Hindi, longest first: the vowel signs and nasals that plain nouns
+/// and verbs take.
 static HINDI_ENDINGS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     let mut endings: Vec<&str> =
         "ियों ियाँ ियां ाओं ाएं ाएँ ुओं ुएं ुआं ता ती ते ना नी ने कर ों ें ीं ाँ ां ो े ू ु ी ि ा"

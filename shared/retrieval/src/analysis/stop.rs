@@ -1,4 +1,5 @@
-//! Words that carry no meaning of their own: they vote for a text's language and are left out of queries.
+//! Stop words: words without a meaning of their own. They vote for the language of a text, and are
+//! left out of queries.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -12,16 +13,18 @@ use super::scan::{Event, scan};
 static WORDS: &str = include_str!("stop_words.txt");
 static PHRASES: &str = include_str!("stop_phrases.txt");
 
-/// Slots of the vote table: the stemmed languages, then those told by their script.
+/// The size of the vote table: the stemmed languages, then those that are recognized by their
+/// script.
 const SLOTS: usize = 32;
 
-/// Languages of the word list, in the order of their bit. The first fifteen are [`Language`]'s.
+/// The languages of the word list, in the order of their bits. The first fifteen are those of
+/// [`Language`].
 const CODES: [&str; 18] = [
     "en", "de", "es", "fr", "pt", "it", "nl", "sv", "da", "no", "fi", "hu", "ro", "tr", "-", "ru",
     "hi", "ar",
 ];
 
-/// Languages that no other uses the script of: their stop words always count.
+/// The languages that do not share their script with another one. Their stop words always count.
 const BY_SCRIPT: u32 = 1 << 15 | 1 << 16 | 1 << 17;
 
 fn table() -> &'static HashMap<String, u32> {
@@ -55,7 +58,7 @@ fn languages_of_word(word: &str) -> u32 {
     table().get(&folded).copied().unwrap_or(0)
 }
 
-/// How many words of `text` are stop words of each language.
+/// Counts the stop words of each language in `text`.
 pub(super) fn votes(text: &str) -> [u32; SLOTS] {
     let mut votes = [0; SLOTS];
     scan(text, &mut |event| {
@@ -70,8 +73,8 @@ pub(super) fn votes(text: &str) -> [u32; SLOTS] {
     votes
 }
 
-/// The languages whose stop words a query loses: those with most votes, among the languages of the searched
-/// documents when one of them has any.
+/// Returns the languages whose stop words are left out of a query: those with the most votes among
+/// the languages of the searched documents, or among all languages if none of the former has any.
 pub(super) fn languages_of(query: &str, used: Languages) -> u32 {
     let votes = votes(query);
     let strongest = |allowed: u32| {
@@ -101,12 +104,13 @@ pub(super) fn languages_of(query: &str, used: Languages) -> u32 {
     found | BY_SCRIPT
 }
 
-/// Whether `word` (lowercase) is a stop word of one of `languages`, a set as [`languages_of`] gives it.
+/// Checks whether `word` (in lower case) is a stop word of one of `languages`, a set from
+/// [`languages_of`].
 pub(super) fn is_stop_word(word: &str, languages: u32) -> bool {
     languages_of_word(word) & languages != 0
 }
 
-/// `text` with the question phrases of scripts without spaces replaced by a space.
+/// Replaces the question phrases of scripts without spaces in `text` by a space.
 pub(super) fn without_phrases(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);

@@ -1,46 +1,49 @@
-//! Texts to vectors. Built in is a static word-piece table; a caller may bring any other [`Embedder`].
+//! Conversion of texts to vectors. The built-in embedder is a static table of word pieces; a caller
+//! may use any other [`Embedder`].
 
 mod table;
 mod wordpiece;
 
 use crate::vector::Vector;
 
-/// Turns a text into a direction. Equal texts give equal vectors; a text without known words gives [`Vector::ZERO`].
+/// A model that turns a text into a direction. Equal texts give equal vectors, and a text without
+/// known words gives [`Vector::ZERO`].
 pub trait Embedder: Send + Sync {
-    /// Names the model; vectors of different models must not be compared.
+    /// Returns the name of the model. Vectors of different models must not be compared.
     fn model_id(&self) -> &str;
 
-    /// The text's vector.
+    /// Returns the vector of the text.
     fn embed(&self, text: &str) -> Vector;
 }
 
-/// The built-in embedder: the mean of a static table's rows over the text's word pieces. No state, costs microseconds.
+/// The built-in embedder: the mean of a static table's rows over the word pieces of the text. It
+/// has no state and takes microseconds.
 ///
-/// The first use in a process builds the vocabulary (a few milliseconds).
+/// The first use in a process builds the vocabulary, which takes a few milliseconds.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct StaticEmbedder;
 
 impl StaticEmbedder {
-    /// Builds the vocabulary now instead of at first use.
+    /// Builds the vocabulary now instead of at the first use.
     #[must_use]
     pub fn warm() -> Self {
         wordpiece::vocabulary();
         Self
     }
 
-    /// The number of word pieces of `text`: the unit in which returned tokens are counted.
+    /// Counts the word pieces of `text`, the unit in which returned tokens are counted.
     #[must_use]
     pub fn count_tokens(&self, text: &str) -> usize {
         self.token_ids(text).len()
     }
 
-    /// The text's word-piece ids, unknown words as [`UNKNOWN`](Self::UNKNOWN).
+    /// Returns the word-piece ids of the text, with [`UNKNOWN`](Self::UNKNOWN) for unknown words.
     #[must_use]
     pub fn token_ids(&self, text: &str) -> Vec<u32> {
         wordpiece::encode(text)
     }
 
-    /// Id of a word that no pieces spell.
+    /// The id of a word that no sequence of pieces spells.
     pub const UNKNOWN: u32 = 1;
 }
 

@@ -1,4 +1,5 @@
-//! The table of word-piece rows, int8 with one scale per row, read in place from the program's own bytes.
+//! The table of word-piece rows: int8 with one scale per row, read in place from the bytes of the
+//! program.
 
 use crate::embedding::StaticEmbedder;
 use crate::vector::{DIMENSIONS, Vector};
@@ -6,7 +7,7 @@ use crate::vector::{DIMENSIONS, Vector};
 static ROWS: &[u8] = include_bytes!("../../model/rows.bin");
 static SCALES: &[u8] = include_bytes!("../../model/scales.bin");
 
-/// The quantized mean of the rows of `ids`; ids of special tokens are left out.
+/// Returns the quantized mean of the rows of `ids`, leaving out the ids of special tokens.
 pub(super) fn mean(ids: &[u32]) -> Vector {
     let (rows, _) = pulp::bytemuck::cast_slice::<u8, i8>(ROWS).as_chunks::<DIMENSIONS>();
     let (scales, _) = SCALES.as_chunks::<4>();

@@ -1,8 +1,10 @@
-//! BERT's word pieces: clean, space out CJK, strip accents, lowercase, split at punctuation, greedy longest match.
+//! The word-piece tokenizer of BERT: clean, surround CJK characters with spaces, strip accents,
+//! lowercase, split at punctuation, then match the longest pieces greedily.
 //!
-//! Follows the behaviour of the `BertNormalizer`, `BertPreTokenizer` and `WordPiece` components that the model was
-//! trained with; a golden file in `tests/data` holds ids which that implementation gave. Its character tables are of
-//! an older Unicode version, so characters assigned since may differ.
+//! It follows the behaviour of the `BertNormalizer`, `BertPreTokenizer` and `WordPiece` components
+//! with which the model was trained. A golden file in `tests/data` has ids from that
+//! implementation. Its character tables are of an older Unicode version, so characters assigned
+//! since then may differ.
 
 use std::sync::LazyLock;
 
@@ -14,15 +16,16 @@ use crate::embedding::StaticEmbedder;
 
 static VOCABULARY_TEXT: &str = include_str!("../../model/vocab.txt");
 
-/// Words of more characters are unknown as a whole (the model's `max_input_chars_per_word`).
+/// The most characters of a word. A longer one is unknown as a whole (the model's
+/// `max_input_chars_per_word`).
 const LONGEST_WORD: usize = 100;
 
 pub(super) struct Vocabulary {
     /// Pieces that start a word.
     first: HashMap<&'static str, u32>,
-    /// Pieces that continue one, without their `##`.
+    /// Pieces that continue a word, without their `##`.
     next: HashMap<&'static str, u32>,
-    /// Bytes of the longest piece.
+    /// The size of the longest piece in bytes.
     longest: usize,
 }
 
@@ -48,7 +51,7 @@ pub(super) fn vocabulary() -> &'static Vocabulary {
     &VOCABULARY
 }
 
-/// The word-piece ids of `text`.
+/// Returns the word-piece ids of `text`.
 pub(super) fn encode(text: &str) -> Vec<u32> {
     let vocabulary = vocabulary();
     let mut ids = Vec::with_capacity(text.len() / 4 + 1);
@@ -154,7 +157,8 @@ fn is_punctuation(c: char) -> bool {
         || (!c.is_ascii() && c.general_category_group() == GeneralCategoryGroup::Punctuation)
 }
 
-/// The ranges that the model's tokenizer spaces out (a gap before U+2B920 is its own).
+/// Checks for the ranges that the model's tokenizer surrounds with spaces. The gap before U+2B920
+/// is that tokenizer's own.
 fn is_cjk(c: char) -> bool {
     matches!(u32::from(c),
         0x4E00..=0x9FFF | 0x3400..=0x4DBF | 0x20000..=0x2A6DF | 0x2A700..=0x2B73F | 0x2B740..=0x2B81F

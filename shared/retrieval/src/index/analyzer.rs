@@ -5,14 +5,15 @@ use hashbrown::HashMap;
 use super::ChunkInput;
 use crate::analysis::{Language, index_terms};
 
-/// Counts terms chunk by chunk, reusing its table.
+/// Counts the terms of one chunk at a time, reusing its table.
 #[derive(Debug, Default)]
 pub(crate) struct Analyzer {
     frequencies: HashMap<String, u32>,
 }
 
 impl Analyzer {
-    /// The chunk's length (its words, headings included) and its terms with their frequencies, in no order.
+    /// Returns the chunk's length in words, headings included, and its terms with their frequencies
+    /// in arbitrary order.
     pub(crate) fn chunk(
         &mut self,
         chunk: &ChunkInput,

@@ -11,18 +11,19 @@ use super::{Document, DocumentView};
 use crate::error::Error;
 use crate::segment::{Segment, SegmentBuilder};
 
-/// Older segments and a tail of recent writes.
+/// The index of a container: older segments, and a tail of recent writes.
 ///
-/// A clone is a snapshot that shares everything; a change after a clone copies only the tail or the set of dead
-/// documents it touches. So a writer keeps one, and readers search clones (or an `Arc` of one) undisturbed. The tail is
-/// meant for up to about a thousand chunks between two segments; larger ones work, a copy then costs more.
+/// A clone is a snapshot that shares everything. A change after a clone copies only the tail, or
+/// the set of deleted documents that it touches. A writer therefore keeps one index, and readers
+/// search clones of it (or an `Arc` of one) without interference. The tail is meant for up to about
+/// a thousand chunks between two segments. Larger tails work, but a copy then costs more.
 #[derive(Debug, Clone)]
 pub struct ContainerIndex {
     segments: Vec<Part>,
     tail: Part,
-    /// Ids that the tail removed from the segments.
+    /// The ids that the tail removed from the segments.
     removed: Arc<BTreeSet<String>>,
-    /// Ids whose attributes the tail changed in the segments.
+    /// The ids whose attributes in the segments the tail changed.
     patched: Arc<BTreeSet<String>>,
 }
 
@@ -33,7 +34,7 @@ impl Default for ContainerIndex {
 }
 
 impl ContainerIndex {
-    /// A container without documents.
+    /// Creates a container without documents.
     #[must_use]
     pub fn new() -> Self {
         let tail = Part::new(Source::Tail(Arc::new(Tail::default())));
@@ -45,7 +46,7 @@ impl ContainerIndex {
         }
     }
 
-    /// Adds a segment that is newer than the segments before it and older than everything in the tail.
+    /// Adds a segment that is newer than all segments so far and older than everything in the tail.
     pub fn push_segment(&mut self, segment: Arc<Segment>) {
         let mut part = Part::new(Source::Segment(segment.clone()));
         for id in segment.removed() {
@@ -67,13 +68,13 @@ impl ContainerIndex {
         self.segments.push(part);
     }
 
-    /// Ids that the tail holds or removed.
+    /// Returns the ids that are in the tail or were removed by it.
     fn newer_ids(&self) -> impl Iterator<Item = &str> {
         let tail = self.tail.living().map(|document| self.tail.id(document));
         tail.chain(self.removed.iter().map(String::as_str))
     }
 
-    /// Writes a document into the tail; an earlier document of its id is gone at once.
+    /// Writes a document into the tail, replacing any document of the same id at once.
     pub fn upsert(&mut self, document: Document) {
         self.remove(&document.id);
         if self.removed.contains(&document.id) {
@@ -88,13 +89,15 @@ impl ContainerIndex {
         if let Source::Segment(_) = self.tail.source {
             self.tail.source = Source::Tail(Arc::default());
         }
+
         match &mut self.tail.source {
             Source::Tail(tail) => Arc::make_mut(tail),
             Source::Segment(_) => unreachable!("the source was just made a tail"),
         }
     }
 
-    /// Rewrites the tail when most of it is dead, so that a document written over and over does not fill it.
+    /// Rewrites the tail if most of it is deleted, so that repeated writes of one document do not
+    /// fill it.
     fn shrink_tail(&mut self) {
         let slots = self.tail.len_chunks() + self.tail.len_documents() as usize;
         let living = self.tail.live.chunks + self.tail.live.documents;
@@ -110,7 +113,7 @@ impl ContainerIndex {
         }
     }
 
-    /// Removes a document; `false` when there is none.
+    /// Removes a document. Returns `false` if there is none.
     pub fn remove(&mut self, id: &str) -> bool {
         if let Some(document) = self.tail.find(id) {
             self.tail_mut().forget(id);
@@ -132,7 +135,8 @@ impl ContainerIndex {
         found
     }
 
-    /// Replaces a document's attributes without touching its chunks; `false` when there is none.
+    /// Replaces a document's attributes without touching its chunks. Returns `false` if there is
+    /// none.
     pub fn update_attributes(&mut self, id: &str, attributes: Bytes) -> bool {
         if let Some(document) = self.tail.find(id) {
             self.tail.set_attributes(document, attributes);
@@ -149,23 +153,23 @@ impl ContainerIndex {
         self.segments.iter().chain([&self.tail])
     }
 
-    /// All documents, in no order.
+    /// Returns all documents in arbitrary order.
     pub fn documents(&self) -> impl Iterator<Item = DocumentView<'_>> {
         self.parts()
             .flat_map(|part| part.living().map(|document| part.view(document)))
     }
 
-    /// The document `id`.
+    /// Returns the document `id`.
     #[must_use]
     pub fn document(&self, id: &str) -> Option<DocumentView<'_>> {
         self.parts()
             .find_map(|part| part.find(id).map(|document| part.view(document)))
     }
 
-    /// The document `id` with texts and vectors.
+    /// Returns the document `id` with texts and vectors.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] when its stored texts cannot be read.
+    /// [`Error::Corrupt`] if its stored texts cannot be read.
     pub fn stored(&self, id: &str) -> Result<Option<Document>, Error> {
         let found = self
             .parts()
@@ -175,31 +179,32 @@ impl ContainerIndex {
             .transpose()
     }
 
-    /// Living documents.
+    /// Returns the number of live documents.
     #[must_use]
     pub fn len_documents(&self) -> usize {
         self.parts().map(|part| part.live.documents).sum()
     }
 
-    /// Living chunks.
+    /// Returns the number of live chunks.
     #[must_use]
     pub fn len_chunks(&self) -> usize {
         self.parts().map(|part| part.live.chunks).sum()
     }
 
-    /// Chunks in the tail, dead ones included: what a new segment would take over.
+    /// Returns the number of chunks in the tail, deleted ones included: those that a new segment
+    /// would take over.
     #[must_use]
     pub fn tail_chunks(&self) -> usize {
         self.tail.len_chunks()
     }
 
-    /// Number of segments.
+    /// Returns the number of segments.
     #[must_use]
     pub fn len_segments(&self) -> usize {
         self.segments.len()
     }
 
-    /// Approximate bytes held, files of segments included.
+    /// Estimates the memory of the index in bytes, including the files of its segments.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let parts = self.parts().map(|part| match &part.source {
@@ -209,16 +214,17 @@ impl ContainerIndex {
         parts.sum::<usize>() + 1_000
     }
 
-    /// Whether the tail holds nothing that a segment would have to record.
+    /// Checks whether the tail holds nothing that a segment would have to record.
     #[must_use]
     pub fn is_tail_empty(&self) -> bool {
         self.tail.live.documents == 0 && self.removed.is_empty() && self.patched.is_empty()
     }
 
-    /// The tail as a segment to put after the present segments: its documents, removals and changed attributes.
+    /// Writes the tail as a segment that follows the current segments: its documents, removals and
+    /// changed attributes.
     ///
     /// # Errors
-    /// [`Error`] when texts cannot be read or do not fit.
+    /// [`Error`] if texts cannot be read or do not fit.
     pub fn seal_tail(&self) -> Result<Vec<u8>, Error> {
         let mut builder = SegmentBuilder::new();
         for document in self.tail.living() {
@@ -246,10 +252,10 @@ impl ContainerIndex {
         builder.build()
     }
 
-    /// All living documents as one segment that replaces everything here.
+    /// Writes all live documents as one segment that replaces the whole index.
     ///
     /// # Errors
-    /// [`Error`] when texts cannot be read or do not fit.
+    /// [`Error`] if texts cannot be read or do not fit.
     pub fn compact(&self) -> Result<Vec<u8>, Error> {
         let mut builder = SegmentBuilder::new();
         for part in self.parts() {
@@ -261,11 +267,12 @@ impl ContainerIndex {
     }
 }
 
-/// One segment that may take the place of `segments` (neighbours, oldest first). With `oldest_included` nothing older
-/// exists, so removals and changed attributes need not be carried on.
+/// Merges `segments` (adjacent, oldest first) into one segment that can replace them.
+///
+/// With `oldest_included`, no older segment exists, so removals and changed attributes are dropped.
 ///
 /// # Errors
-/// [`Error`] when texts cannot be read or do not fit.
+/// [`Error`] if texts cannot be read or do not fit.
 pub fn merge(segments: &[Arc<Segment>], oldest_included: bool) -> Result<Vec<u8>, Error> {
     let mut index = ContainerIndex::new();
     let mut builder = SegmentBuilder::new();
@@ -321,7 +328,8 @@ fn patch_in(parts: &mut [Part], id: &str, attributes: &Bytes) -> bool {
     found.is_some()
 }
 
-/// Kills the documents of `older` whose ids `newer` holds. Both are sorted, so each search starts where the last ended.
+/// Marks the documents of `older` as deleted whose ids `newer` holds. Both are sorted, so each
+/// search starts where the last one ended.
 fn kill_superseded(older: &mut Part, newer: &Segment) {
     let Source::Segment(segment) = &older.source else {
         return;

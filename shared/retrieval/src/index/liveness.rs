@@ -1,4 +1,4 @@
-//! Which documents of a part still count, and the statistics of those that do.
+//! The live documents of a part, and their statistics.
 
 use std::ops::Range;
 
@@ -24,7 +24,7 @@ impl Bits {
     }
 }
 
-/// Dead documents and chunks of a part, and sums over the living ones.
+/// The deleted documents and chunks of a part, and sums over the live ones.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Liveness {
     dead_documents: Bits,
@@ -32,13 +32,13 @@ pub(crate) struct Liveness {
     pub(crate) any_dead: bool,
     pub(crate) documents: usize,
     pub(crate) chunks: usize,
-    /// Sum of the chunk lengths.
+    /// The sum of the chunk lengths.
     pub(crate) length: u64,
     languages: [u32; Language::ALL.len()],
 }
 
 impl Liveness {
-    /// Counts a document in. Its chunks' lengths are `lengths`.
+    /// Adds a live document whose chunks have these `lengths`.
     pub(crate) fn add(&mut self, language: Language, lengths: &[u16]) {
         self.documents += 1;
         self.chunks += lengths.len();
@@ -46,7 +46,7 @@ impl Liveness {
         self.languages[language as usize] += 1;
     }
 
-    /// Marks a living document dead.
+    /// Marks a live document as deleted.
     pub(crate) fn kill(
         &mut self,
         document: u32,

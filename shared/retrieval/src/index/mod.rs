@@ -1,4 +1,5 @@
-//! A container's documents: immutable segments, oldest first, and a mutable tail of recent writes.
+//! The documents of a container: immutable segments, oldest first, and a mutable tail of recent
+//! writes.
 
 mod analyzer;
 mod container;
@@ -15,19 +16,19 @@ pub(crate) use part::Part;
 use crate::analysis::{Language, detect};
 use crate::vector::Vector;
 
-/// A document to be found: its chunks and what the caller wants back with a hit.
+/// A document to index: its chunks, and the attributes that come back with a hit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Document {
-    /// Unique in a container; a later write of an id replaces the earlier.
+    /// Its id, unique within a container. A later write of the same id replaces the earlier one.
     pub id: String,
-    /// Opaque to this crate; the filter of a query reads them.
+    /// The attributes, opaque to this crate; the filter of a query reads them.
     pub attributes: Bytes,
-    /// In reading order: neighbours lend each other score.
+    /// The chunks in reading order. Neighbours raise each other's scores.
     pub chunks: Vec<ChunkInput>,
 }
 
 impl Document {
-    /// The language whose stemmer the document's Latin words get.
+    /// Returns the language whose stemmer is used for the document's words in Latin script.
     pub(crate) fn language(&self) -> Language {
         let mut sample = String::new();
         for chunk in &self.chunks {
@@ -41,31 +42,31 @@ impl Document {
     }
 }
 
-/// A passage of a document.
+/// A chunk of a document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChunkInput {
-    /// What is found and returned.
+    /// The text that is searched and returned.
     pub text: String,
-    /// Title, section headings, date or speakers: found like the text, returned beside it.
+    /// Title, section headings, date or speakers: searched like the text, and returned beside it.
     pub headings: String,
     /// The vector of the text (see [`crate::Embedder`]).
     pub vector: Vector,
     /// The caller's number of the chunk, returned with hits.
     pub position: u32,
-    /// Where the text starts in its document, in the caller's unit.
+    /// The start of the text in its document, in the caller's unit.
     pub start: u32,
-    /// Where it ends.
+    /// The end of the text.
     pub end: u32,
 }
 
-/// What a filter sees of a document.
+/// A document as a filter sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DocumentView<'a> {
     /// The document's id.
     pub id: &'a str,
-    /// Its attributes, as written last.
+    /// Its attributes, as last written.
     pub attributes: &'a [u8],
-    /// How many chunks it has.
+    /// The number of its chunks.
     pub chunks: u32,
 }
 
@@ -78,8 +79,8 @@ pub(crate) struct ChunkView {
     pub(crate) text: String,
     /// Its headings.
     pub(crate) headings: String,
-    /// Where the text starts in its document.
+    /// The start of the text in its document.
     pub(crate) start: u32,
-    /// Where it ends.
+    /// The end of the text.
     pub(crate) end: u32,
 }

@@ -1,4 +1,4 @@
-//! A segment or the tail, with what died in it since: the unit that a search walks over.
+//! The unit of a search: a segment or the tail, with the documents in it that were deleted since.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,12 +19,12 @@ pub(crate) enum Source {
     Tail(Arc<Tail>),
 }
 
-/// Cheap to clone: everything is shared until it is changed.
+/// A part of the index. Clones are cheap: everything is shared until it is changed.
 #[derive(Debug, Clone)]
 pub(crate) struct Part {
     pub(super) source: Source,
     pub(crate) live: Arc<Liveness>,
-    /// Attributes newer than the source's, by document number.
+    /// Attributes that are newer than those of the source, by document number.
     attributes: Arc<HashMap<u32, Bytes>>,
 }
 
@@ -62,7 +62,7 @@ impl Part {
         of_source!(self, source => source.len_documents() as u32)
     }
 
-    /// Chunk slots, dead ones included.
+    /// Returns the number of chunk slots, deleted ones included.
     pub(crate) fn len_chunks(&self) -> usize {
         self.lengths().len()
     }
@@ -159,7 +159,7 @@ impl Part {
         }
     }
 
-    /// A living document, whole, with its newest attributes.
+    /// Returns a whole live document with its newest attributes.
     pub(super) fn document(&self, document: u32) -> Result<Document, Error> {
         let mut found = match &self.source {
             Source::Segment(segment) => segment.document(document)?,
@@ -169,12 +169,12 @@ impl Part {
         Ok(found)
     }
 
-    /// Numbers of the living documents.
+    /// Returns the numbers of the live documents.
     pub(crate) fn living(&self) -> impl Iterator<Item = u32> {
         (0..self.len_documents()).filter(|&document| !self.live.is_dead(document))
     }
 
-    /// The number of the living document `id`.
+    /// Returns the number of the live document `id`.
     pub(crate) fn find(&self, id: &str) -> Option<u32> {
         match &self.source {
             Source::Segment(segment) => {
@@ -199,7 +199,7 @@ impl Part {
         Arc::make_mut(&mut self.attributes).insert(document, attributes);
     }
 
-    /// Counts in the document that was just appended to the source.
+    /// Adds the document that was just appended to the source to the statistics.
     pub(super) fn count_in(&mut self, document: u32) {
         let (range, language) = (self.chunks_of(document), self.language(document));
         let lengths =

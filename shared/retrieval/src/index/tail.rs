@@ -1,4 +1,4 @@
-//! Recent documents in memory, searchable at once.
+//! Recent documents in memory, which can be searched at once.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,7 +22,8 @@ struct Plain {
     frequencies: Vec<u32>,
 }
 
-/// The inverted index of the documents written since the last segment. Cloned when a reader still holds it.
+/// The inverted index of the documents written since the last segment. It is cloned on a write
+/// while a reader still holds it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tail {
     documents: Vec<TailDocument>,
@@ -35,10 +36,12 @@ pub(crate) struct Tail {
 }
 
 impl Tail {
-    /// Appends `document` and returns its number. An earlier document of its id is no longer found by id.
+    /// Appends `document` and returns its number. An earlier document of the same id can no longer
+    /// be found by id.
     pub(super) fn push(&mut self, document: Arc<Document>) -> u32 {
         let language = document.language();
         let first = self.lengths.len() as u32;
+
         let mut analyzer = Analyzer::default();
         for (chunk, number) in document.chunks.iter().zip(first..) {
             let (length, terms) = analyzer.chunk(chunk, language);

@@ -1,4 +1,4 @@
-//! The caller's filter, asked at most once per document.
+//! The caller's filter, called at most once per document.
 
 use super::Scope;
 use crate::index::DocumentView;
@@ -10,7 +10,7 @@ enum Verdict {
     Out,
 }
 
-/// Remembers verdicts by part and document.
+/// A cache of the filter's decisions, by part and document.
 pub(super) struct Admission<'a> {
     admit: Option<&'a dyn Fn(&DocumentView<'_>) -> bool>,
     verdicts: Vec<Vec<Verdict>>,
@@ -32,12 +32,12 @@ impl<'a> Admission<'a> {
         Self { admit, verdicts }
     }
 
-    /// Whether there is a filter at all.
+    /// Checks whether there is a filter at all.
     pub(super) fn filters(&self) -> bool {
         self.admit.is_some()
     }
 
-    /// Whether a chunk lives and its document passes the filter.
+    /// Checks whether a chunk is live and its document passes the filter.
     pub(super) fn admits_chunk(&mut self, scope: &Scope<'_>, part: usize, chunk: u32) -> bool {
         let source = scope.parts[part].1;
         if source.live.is_dead_chunk(chunk) {

@@ -1,28 +1,30 @@
-//! From scores to a similarity that means something by itself.
+//! Calibration of scores to a similarity that has a meaning by itself.
 
 use super::candidates::ScoredCandidates;
 use super::lexical::Lexical;
 use super::{Scope, compare};
 use crate::config::Calibration;
 
-/// What is known of a query's best hits.
+/// The features of a query's best hits.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Features {
-    /// Share of the query's terms, weighted by how rare they are, that the best chunk and its neighbours hold.
+    /// The share of the query's terms, weighted by rarity, in the best chunk and its neighbours.
     pub coverage: f32,
     /// The same for the chunk alone.
     pub tight: f32,
-    /// The best cosine among the best chunks; 0 when the query names identifiers and those chunks hold none of them,
-    /// because the word pieces of one order number are near those of any other.
+    /// The best cosine among the best chunks.
+    ///
+    /// It is 0 if the query has identifiers and those chunks contain none of them, because the word
+    /// pieces of one order number are close to those of any other.
     pub cosine: f32,
-    /// Number of terms of the query.
+    /// The number of terms of the query.
     pub terms: usize,
 }
 
-/// How many of the best hits are looked at.
+/// The number of best hits that are considered.
 const LOOKED_AT: usize = 3;
 
-/// Reads the features off the scored candidates.
+/// Computes the features of the scored candidates.
 pub(super) fn features(
     scope: &Scope<'_>,
     scored: &ScoredCandidates,
@@ -56,7 +58,7 @@ pub(super) fn features(
     features
 }
 
-/// The best candidates, in no order.
+/// Returns the best candidates in arbitrary order.
 fn best(scope: &Scope<'_>, scored: &ScoredCandidates) -> Vec<usize> {
     let candidates = &scored.candidates;
     let mut order: Vec<usize> = (0..candidates.len()).collect();
@@ -74,7 +76,7 @@ fn best(scope: &Scope<'_>, scored: &ScoredCandidates) -> Vec<usize> {
     order
 }
 
-/// A candidate with its neighbours in the document.
+/// Returns a candidate with its neighbours in the document.
 fn around(scored: &ScoredCandidates, index: usize) -> Vec<usize> {
     let place = scored
         .documents
@@ -92,7 +94,7 @@ fn around(scored: &ScoredCandidates, index: usize) -> Vec<usize> {
         .collect()
 }
 
-/// The weights of the terms that one of the `rows` holds.
+/// Sums the weights of the terms that one of the `rows` contains.
 fn held(contributions: &[f32], weights: &[f32], rows: &[usize]) -> f32 {
     let holds = |term: usize| {
         rows.iter()
@@ -105,7 +107,8 @@ fn held(contributions: &[f32], weights: &[f32], rows: &[usize]) -> f32 {
 }
 
 impl Calibration {
-    /// The probability that the query is answered, stretched so that [`Calibration::accept`] is 0.6.
+    /// Returns the probability that the query is answered, scaled so that [`Calibration::accept`]
+    /// is 0.6.
     #[must_use]
     pub fn confidence(&self, features: &Features) -> f32 {
         let z = self.bias + self.coverage * features.tight + self.cosine * features.cosine.max(0.0);
@@ -117,7 +120,8 @@ impl Calibration {
         }
     }
 
-    /// The similarity of a hit with score `fused` when the best hit has `best` and the query `confidence`.
+    /// Returns the similarity of a hit with score `fused`, from the `best` score and the
+    /// `confidence` of the query.
     #[must_use]
     pub fn similarity(&self, confidence: f32, fused: f32, best: f32) -> f32 {
         let share = if best > 0.0 {

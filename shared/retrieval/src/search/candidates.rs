@@ -1,4 +1,4 @@
-//! Which chunks get the full score, and their own part of it.
+//! The candidates that are scored in full, and their own scores.
 
 use std::collections::HashSet;
 
@@ -15,9 +15,9 @@ pub(crate) struct Candidate {
     pub(super) chunk: u32,
     pub(super) lexical: f32,
     pub(super) cosine: f32,
-    /// The chunk by itself.
+    /// The score of the chunk by itself.
     pub(super) own: f32,
-    /// With its context.
+    /// The score with its context.
     pub(super) fused: f32,
 }
 
@@ -31,19 +31,19 @@ impl Placed for Candidate {
     }
 }
 
-/// Candidates ordered by part and chunk, so that those of a document stand together.
+/// The candidates in the order of part and chunk, so that those of a document are adjacent.
 pub(super) struct ScoredCandidates {
     pub(super) candidates: Vec<Candidate>,
-    /// Ranges of `candidates` that belong to one document each.
+    /// The ranges of `candidates`, one per document.
     pub(super) documents: Vec<std::ops::Range<usize>>,
-    /// What each term adds to each candidate's BM25, a row per candidate.
+    /// The contributions of each term to the BM25 of each candidate, one row per candidate.
     pub(super) contributions: Vec<f32>,
 }
 
-/// Chunk numbers per part, ascending.
+/// The numbers of found chunks by part, ascending.
 type Found = Vec<Vec<u32>>;
 
-/// All chunks of one document.
+/// Returns all chunks of one document.
 pub(super) fn of_document(scope: &Scope<'_>, id: &str, admission: &mut Admission<'_>) -> Found {
     let mut found = vec![Vec::new(); scope.parts.len()];
     for (number, (_, part)) in scope.parts.iter().enumerate() {
@@ -56,7 +56,8 @@ pub(super) fn of_document(scope: &Scope<'_>, id: &str, admission: &mut Admission
     found
 }
 
-/// The best by words and by vector, their neighbours, and all chunks of the best documents.
+/// Returns the best chunks by words and by vector, their neighbours, and all chunks of the best
+/// documents.
 pub(super) fn find(
     scope: &Scope<'_>,
     query: &Query<'_>,

@@ -1,4 +1,4 @@
-//! A chunk's score with its surroundings: neighbours and the document as a whole.
+//! The score of a chunk in its context: its neighbours and the document as a whole.
 
 use super::candidates::ScoredCandidates;
 use super::lexical::Lexical;
@@ -6,7 +6,8 @@ use crate::config::Config;
 
 /// Sets `fused` of every candidate.
 ///
-/// A chunk without neighbours counts itself for them, so that a document of one chunk competes on equal terms.
+/// A chunk without neighbours uses its own score in their place, so that a document of one chunk
+/// competes on equal terms.
 pub(super) fn apply(scored: &mut ScoredCandidates, lexical: &Lexical<'_>, config: &Config) {
     let width = lexical.idf.len();
     let coverages: Vec<f32> = scored
@@ -39,7 +40,7 @@ pub(super) fn apply(scored: &mut ScoredCandidates, lexical: &Lexical<'_>, config
     }
 }
 
-/// The mean own score of the chunks within `reach`.
+/// Returns the mean own score of the chunks within `reach`.
 fn neighbours(own: &[f32], chunks: &[u32], index: usize, reach: u32) -> f32 {
     let reach_index = reach as usize;
     let (first, last) = (
@@ -61,7 +62,7 @@ fn neighbours(own: &[f32], chunks: &[u32], index: usize, reach: u32) -> f32 {
     }
 }
 
-/// BM25 of a document by the best contribution of each term.
+/// Computes BM25 of a document from the best contribution of each term.
 fn coverage(contributions: &[f32], range: std::ops::Range<usize>, width: usize) -> f32 {
     (0..width)
         .map(|term| {

@@ -1,4 +1,4 @@
-//! BM25 with statistics over the living chunks of all parts.
+//! BM25 with statistics of the live chunks of all parts.
 
 use super::Scope;
 use super::admission::Admission;
@@ -7,13 +7,14 @@ use crate::analysis::QueryTerm;
 use crate::config::Config;
 use crate::segment::Postings;
 
-/// A query's terms as found in the parts.
+/// The terms of a query with their postings in the parts.
 pub(super) struct Lexical<'a> {
-    /// By term and part.
+    /// The postings by term and part.
     postings: Vec<Vec<Option<Postings<'a>>>>,
-    /// BM25's inverse document frequency of each term.
+    /// The inverse document frequency of each term in BM25.
     pub(super) idf: Vec<f32>,
-    /// How much each term says, also in a small container: see [`weight`].
+    /// The weight of each term. Unlike the inverse document frequency, it assumes at least
+    /// [`SMALLEST_POPULATION`] chunks.
     pub(super) weights: Vec<f32>,
     pub(super) identifiers: Vec<bool>,
     saturation: Saturation,
@@ -36,12 +37,14 @@ impl Saturation {
     }
 }
 
-/// A container of fewer chunks is taken for a sample of this many when the weight of a term is estimated.
+/// The number of chunks that a smaller container is assumed to be a sample of, when the weight of a
+/// term is estimated.
 const SMALLEST_POPULATION: usize = 100;
 
-/// A word is rare in a container that has it in one chunk of so many, or fewer.
+/// A word is rare in a container if at most one of this many chunks contains it.
 const RARE_SHARE: usize = 1_000;
-/// In a small container it is rare in so many chunks: a name, a code word and what is said of it.
+/// The number of chunks that may contain a rare word in a small container: a name or a code word,
+/// and what is said about it.
 const RARE_CHUNKS: usize = 3;
 
 impl<'a> Lexical<'a> {
@@ -78,7 +81,7 @@ impl<'a> Lexical<'a> {
         }
     }
 
-    /// BM25 of every chunk of `part`.
+    /// Computes BM25 of every chunk of `part`.
     pub(super) fn accumulate(&self, scope: &Scope<'_>, part: usize) -> Vec<f32> {
         let lengths = scope.parts[part].1.lengths();
         let mut scores = vec![0f32; lengths.len()];
@@ -109,6 +112,7 @@ impl<'a> Lexical<'a> {
         top: &mut Top,
     ) {
         const STRIDE: usize = 64;
+
         for (block, chunk_scores) in scores.chunks(STRIDE).enumerate() {
             let best = chunk_scores
                 .iter()
@@ -125,7 +129,8 @@ impl<'a> Lexical<'a> {
         }
     }
 
-    /// What each term adds to the BM25 of `chunks` (ascending) of `part`: one row per chunk.
+    /// Returns the contribution of each term to the BM25 of `chunks` (ascending) of `part`, one row
+    /// per chunk.
     pub(super) fn contributions(&self, scope: &Scope<'_>, part: usize, chunks: &[u32]) -> Vec<f32> {
         let (width, lengths) = (self.idf.len(), scope.parts[part].1.lengths());
         let mut rows = vec![0f32; chunks.len() * width];
@@ -154,9 +159,9 @@ fn find<'a>(part: &'a crate::index::Part, term: &QueryTerm) -> Option<Postings<'
     }
 }
 
-/// Which terms name something, so that the chunks that hold them come first: whole identifiers, and a word that is the
-/// whole query and rare. Of a word that nobody knows the vector says next to nothing: its pieces are near those of any
-/// other.
+/// Marks the terms that name something, so that the chunks with them come first: whole identifiers,
+/// and a rare word that is the whole query. The vector of an unknown word has little meaning,
+/// because its pieces are close to those of any other.
 fn identifiers(terms: &[QueryTerm], frequencies: &[usize], chunks: usize) -> Vec<bool> {
     let most = (chunks / RARE_SHARE).max(RARE_CHUNKS);
     let is_named = |found: usize| (1..=most).contains(&found);
@@ -166,7 +171,7 @@ fn identifiers(terms: &[QueryTerm], frequencies: &[usize], chunks: usize) -> Vec
     }
 }
 
-/// Living chunks in `lists`, one list per part.
+/// Counts the live chunks in `lists`, which has one list per part.
 fn living(scope: &Scope<'_>, lists: &[Option<Postings<'_>>]) -> usize {
     let mut total = 0;
     for (list, (_, part)) in lists.iter().zip(&scope.parts) {

@@ -1,9 +1,12 @@
-//! Finds the chunks that answer a query, over one or several containers at once.
+//! Search for the chunks that answer a query, in one or several containers at once.
 //!
-//! 1. Every living chunk gets a BM25 and a cosine (`lexical`, `vectors`); the best of both are candidates.
-//! 2. Candidates, their neighbours and the other chunks of the best documents are scored in full (`candidates`):
-//!    own score = share of BM25 and cosine, lifted by the neighbours' and the document's scores (`context`).
-//! 3. What is known of the best hit says how likely the query is answered at all (`calibrate`).
+//! 1. Every live chunk gets a BM25 score and a cosine (`lexical`, `vectors`). The best of both are
+//!    candidates.
+//! 2. Candidates, their neighbours and the other chunks of the best documents are scored in full
+//!    (`candidates`): the own score combines BM25 and cosine, and the scores of the neighbours and
+//!    the document raise it (`context`).
+//! 3. The features of the best hits give the probability that the query is answered at all
+//!    (`calibrate`).
 
 mod admission;
 mod calibrate;
@@ -27,25 +30,27 @@ use crate::vector::Vector;
 use admission::Admission;
 use candidates::Candidate;
 
-/// What to look for.
+/// A query.
 #[derive(Clone, Copy)]
 pub struct Query<'a> {
-    /// The words.
+    /// The words to search for.
     pub text: &'a str,
-    /// Their vector, of the same embedder as the chunks'; [`Vector::ZERO`] searches by words alone.
+    /// Their vector, from the same embedder as the vectors of the chunks. [`Vector::ZERO`] searches
+    /// by words alone.
     pub vector: Vector,
-    /// At most this many hits.
+    /// The most hits to return.
     pub limit: usize,
-    /// Which documents may be found; called at most once per document, and only for documents that could be hits.
+    /// A filter of documents. It is called at most once per document, and only for documents that
+    /// could be hits.
     pub admit: Option<&'a dyn Fn(&DocumentView<'_>) -> bool>,
-    /// Only chunks of the document with this id.
+    /// The id of the only document to search.
     pub only_document: Option<&'a str>,
-    /// Ranking parameters.
+    /// The parameters of ranking.
     pub config: Config,
 }
 
 impl<'a> Query<'a> {
-    /// A query over all documents for ten hits.
+    /// Creates a query for ten hits in all documents.
     #[must_use]
     pub fn new(text: &'a str, vector: Vector) -> Self {
         Self {
@@ -59,12 +64,12 @@ impl<'a> Query<'a> {
     }
 }
 
-/// A found chunk.
+/// A chunk that was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
-    /// Place of the hit's container in the slice that was searched.
+    /// The index of the hit's container in the slice that was searched.
     pub container: usize,
-    /// Id of the hit's document.
+    /// The id of the hit's document.
     pub document: String,
     /// The document's attributes.
     pub attributes: Bytes,
@@ -74,42 +79,43 @@ pub struct Hit {
     pub text: String,
     /// Its headings.
     pub headings: String,
-    /// Where the text starts in its document.
+    /// The start of the text in its document.
     pub start: u32,
-    /// Where it ends.
+    /// The end of the text.
     pub end: u32,
-    /// How the score came about.
+    /// The components of the score.
     pub scores: Scores,
-    /// 0..=1, at least 0.6 when this is likely an answer. Hits come sorted by it.
+    /// The similarity, 0..=1. At least 0.6 means that this is probably an answer. Hits are sorted
+    /// by it.
     pub similarity: f32,
 }
 
-/// The parts of a hit's score.
+/// The components of a hit's score.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Scores {
-    /// BM25.
+    /// The BM25 score.
     pub lexical: f32,
-    /// Cosine, -1..=1.
+    /// The cosine, -1..=1.
     pub vector: f32,
-    /// What neighbours and document added to the own score.
+    /// The amount that neighbours and document added to the own score.
     pub context: f32,
-    /// What the hits were sorted by.
+    /// The score by which the hits were sorted.
     pub fused: f32,
 }
 
-/// The hits of a query and what is known about them as a whole.
+/// The hits of a query, with the features of the best ones.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Response {
-    /// Best first.
+    /// The hits, best first.
     pub hits: Vec<Hit>,
-    /// What the calibration saw of the best hits.
+    /// The input of the calibration.
     pub features: Features,
 }
 
 /// Searches `containers` as if they were one.
 ///
 /// # Errors
-/// [`Error::Corrupt`] when the stored text of a hit cannot be read.
+/// [`Error::Corrupt`] if the stored text of a hit cannot be read.
 pub fn search(containers: &[&ContainerIndex], query: &Query<'_>) -> Result<Response, Error> {
     let scope = Scope::new(containers);
     if scope.chunks == 0 || query.limit == 0 {
@@ -127,6 +133,7 @@ pub fn search(containers: &[&ContainerIndex], query: &Query<'_>) -> Result<Respo
     let mut scored = candidates::score(&scope, query, &lexical, &terms, found);
     context::apply(&mut scored, &lexical, &query.config);
     let features = calibrate::features(&scope, &scored, &lexical);
+
     scored
         .candidates
         .sort_by(|a, b| compare(&scope, (b.fused, b), (a.fused, a)));
@@ -135,6 +142,7 @@ pub fn search(containers: &[&ContainerIndex], query: &Query<'_>) -> Result<Respo
         .candidates
         .first()
         .map_or(0.0, |candidate| candidate.fused);
+
     let confidence = query.config.calibration.confidence(&features);
     let mut hits = Vec::with_capacity(scored.candidates.len());
     for candidate in &scored.candidates {
@@ -172,9 +180,9 @@ fn hit(scope: &Scope<'_>, candidate: &Candidate, similarity: f32) -> Result<Hit,
     })
 }
 
-/// The parts that are searched, with statistics over all of them.
+/// The parts that are searched, with statistics of all of them.
 pub(crate) struct Scope<'a> {
-    /// Parts with the place of their container.
+    /// The parts, each with the index of its container.
     parts: Vec<(usize, &'a Part)>,
     chunks: usize,
     mean_length: f32,
@@ -206,14 +214,14 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// Anything with a place in a part.
+/// A value that belongs to a chunk of a part.
 pub(crate) trait Placed {
     fn part(&self) -> usize;
     fn chunk(&self) -> u32;
 }
 
-/// The order of scores with ties broken by container, document id and place in the document, whatever the layout.
-/// Greater is better.
+/// Compares scores; greater is better. Ties are broken by container, document id and position in
+/// the document, independently of the layout.
 pub(crate) fn compare<T: Placed>(
     scope: &Scope<'_>,
     a: (f32, &T),

@@ -1,4 +1,4 @@
-//! Checks the engine against a plain implementation of the same formulas.
+//! Comparison of the engine with a plain implementation of the same formulas.
 
 use std::collections::HashMap;
 
@@ -44,7 +44,7 @@ fn document(id: usize, texts: &[String]) -> Document {
     }
 }
 
-/// Frequencies of a text's terms and its length.
+/// Returns the frequencies of a text's terms, and its length.
 fn count(text: &str) -> (HashMap<String, f32>, f32) {
     let (mut terms, mut length) = (HashMap::<String, f32>::new(), 0.0);
     index_terms(text, Language::English, &mut |term, counted| {
@@ -54,7 +54,7 @@ fn count(text: &str) -> (HashMap<String, f32>, f32) {
     (terms, length)
 }
 
-/// Own score of every chunk, without context, by document id and position.
+/// Returns the own score of every chunk, without context, by document id and position.
 fn naive(documents: &[Document], query: &str, config: &Config) -> HashMap<(String, u32), f32> {
     let chunks: Vec<_> = documents
         .iter()

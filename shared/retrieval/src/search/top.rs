@@ -1,4 +1,4 @@
-//! The best of many scored chunks.
+//! Selection of the best of many scored chunks.
 
 use super::admission::Admission;
 use super::{Placed, Scope, compare};
@@ -21,16 +21,16 @@ impl Placed for Scored {
     }
 }
 
-/// Keeps the `size` best admitted chunks. Ties are decided as everywhere ([`compare`]).
+/// A collector of the `size` best admitted chunks. Ties are broken by [`compare`].
 pub(super) struct Top {
     size: usize,
     kept: Vec<Scored>,
-    /// Scores below cannot enter.
+    /// The score below which a chunk cannot enter.
     pub(super) threshold: f32,
 }
 
 impl Top {
-    /// Scores must be above `floor`.
+    /// Creates a collector of scores above `floor`.
     pub(super) fn new(size: usize, floor: f32) -> Self {
         Self {
             size,
@@ -39,7 +39,7 @@ impl Top {
         }
     }
 
-    /// Offers a chunk whose score is at least the threshold.
+    /// Offers a chunk. It is ignored if its score is below the threshold.
     pub(super) fn offer(
         &mut self,
         scope: &Scope<'_>,
@@ -69,7 +69,7 @@ impl Top {
         self.kept.truncate(self.size);
     }
 
-    /// The best, in no order.
+    /// Returns the best chunks in arbitrary order.
     pub(super) fn finish(mut self, scope: &Scope<'_>) -> Vec<Scored> {
         self.shrink(scope);
         self.kept

@@ -1,4 +1,5 @@
-//! The nearest chunks by cosine: an exact scan of int8 rows; in large parts sign bits choose which rows to look at.
+//! The nearest chunks by cosine, from an exact scan of int8 rows. In large parts, sign bits choose
+//! the rows to scan.
 
 use super::Scope;
 use super::admission::Admission;
@@ -9,7 +10,7 @@ use crate::vector::{DIMENSIONS, Vector};
 
 const STRIDE: usize = 1_024;
 
-/// Offers the chunks of `part` to `top`, the nearest at least.
+/// Offers the chunks of `part` to `top`, at least the nearest ones.
 pub(super) fn select(
     scope: &Scope<'_>,
     part: usize,
@@ -46,8 +47,8 @@ pub(super) fn select(
     }
 }
 
-/// Looks at the rows whose signs differ least from the query's. Rows that may not be hits are left out before the
-/// cut, so that a narrow filter still gets its nearest.
+/// Offers the rows whose signs differ least from the query's. Rows that cannot be hits are left out
+/// before the cut, so that a narrow filter still gets its nearest chunks.
 fn select_by_signs(
     scope: &Scope<'_>,
     part: usize,
@@ -86,7 +87,7 @@ fn select_by_signs(
     }
 }
 
-/// The least distance within which at least `keep` rows lie; rows at 255 are out.
+/// Returns the smallest distance within which at least `keep` rows lie. Rows at 255 are excluded.
 fn cut(distances: &[u8], keep: usize) -> u8 {
     let mut histogram = [0usize; 256];
     distances
@@ -100,7 +101,7 @@ fn cut(distances: &[u8], keep: usize) -> u8 {
     cut.map_or(254, |cut| cut.min(254) as u8)
 }
 
-/// The cosine of one chunk with the query.
+/// Returns the cosine of one chunk with the query.
 pub(super) fn cosine(scope: &Scope<'_>, part: usize, query: &Vector, chunk: u32) -> f32 {
     let (source, chunk) = (scope.parts[part].1, chunk as usize);
     let mut out = [0f32];

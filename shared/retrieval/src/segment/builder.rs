@@ -1,4 +1,4 @@
-//! Writes documents to a segment.
+//! Writing of documents to a segment.
 
 use bytes::Bytes;
 use hashbrown::HashMap;
@@ -10,10 +10,11 @@ use crate::error::Error;
 use crate::index::{Analyzer, Document};
 use crate::kernel::SIGN_BYTES;
 
-/// Segments of fewer chunks carry no sign bits: their vectors are scanned whole.
+/// The number of chunks from which a segment has sign bits. The vectors of smaller ones are scanned
+/// whole.
 const SIGNS_FROM: usize = 32_768;
 
-/// Collects documents, removals and changed attributes and writes them as one immutable segment.
+/// Collects documents, removals and changed attributes, and writes them as one immutable segment.
 #[derive(Debug, Default)]
 pub struct SegmentBuilder {
     documents: Vec<Document>,
@@ -22,28 +23,28 @@ pub struct SegmentBuilder {
 }
 
 impl SegmentBuilder {
-    /// A builder without documents.
+    /// Creates a builder without documents.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a document; of several with one id the last is kept.
+    /// Adds a document. Of several with the same id, the last one is kept.
     pub fn add(&mut self, document: Document) {
         self.documents.push(document);
     }
 
-    /// Records that older segments' document `id` is removed.
+    /// Records that the document `id` of older segments is removed.
     pub fn remove(&mut self, id: impl Into<String>) {
         self.removed.push(id.into());
     }
 
-    /// Records new attributes of older segments' document `id`.
+    /// Records new attributes of the document `id` of older segments.
     pub fn patch(&mut self, id: impl Into<String>, attributes: Bytes) {
         self.patches.push((id.into(), attributes));
     }
 
-    /// Sorts everything by id and keeps the last of equal ids.
+    /// Sorts everything by id, and keeps the last of equal ids.
     fn keep_last(&mut self) {
         self.documents.reverse();
         self.documents.sort_by(|a, b| a.id.cmp(&b.id));
@@ -55,10 +56,10 @@ impl SegmentBuilder {
         self.patches.dedup_by(|a, b| a.0 == b.0);
     }
 
-    /// The file's bytes.
+    /// Returns the bytes of the file.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] when the documents do not fit one segment.
+    /// [`Error::TooLarge`] if the documents do not fit into one segment.
     pub fn build(mut self) -> Result<Vec<u8>, Error> {
         self.keep_last();
         let chunk_count: usize = self.documents.iter().map(|d| d.chunks.len()).sum();
@@ -105,7 +106,7 @@ impl SegmentBuilder {
     }
 }
 
-/// The sections while they grow.
+/// The sections while they are written.
 struct Writer {
     analyzer: Analyzer,
     postings: HashMap<Box<str>, Growing>,

@@ -1,4 +1,4 @@
-//! The file layout of a segment: a header, a table of sections with checksums, the sections.
+//! The file layout of a segment: a header, a table of sections with checksums, and the sections.
 //!
 //! ```text
 //! "RCLSEG\0\0" | version u32 | chunks u32 | documents u32 | sections u32
@@ -6,7 +6,8 @@
 //! crc32 of everything above u32
 //! sections, each starting at a multiple of 64
 //! ```
-//! All numbers are little endian. Blocks of texts carry their own checksums and are verified when they are read.
+//! All numbers are little endian. Text blocks have their own checksums, which are verified when the
+//! blocks are read.
 
 use bytes::Bytes;
 
@@ -53,7 +54,7 @@ impl Header {
     }
 }
 
-/// Joins sections, given in order, to a file.
+/// Joins the sections, given in order, into a file.
 pub(super) fn write(chunks: u32, documents: u32, sections: [Vec<u8>; SECTIONS]) -> Vec<u8> {
     let table_end = FIXED + SECTIONS * ENTRY + 4;
     let total: usize = table_end + sections.iter().map(|s| s.len() + 64).sum::<usize>();
@@ -82,20 +83,23 @@ pub(super) fn write(chunks: u32, documents: u32, sections: [Vec<u8>; SECTIONS]) 
     file
 }
 
-/// Checks header and checksums and cuts `file` into sections.
+/// Verifies the header and the checksums, and splits `file` into its sections.
 pub(super) fn read(file: &Bytes) -> Result<Header, Error> {
     if file.get(..8) != Some(MAGIC) {
         return Err(Error::Corrupt("not a segment"));
     }
+
     let version = u32_at(file, 8)?;
     let table_end = FIXED + SECTIONS * ENTRY;
     if version > VERSION && version < 1_000 {
         return Err(Error::Version(version));
     }
+
     if file.len() < table_end + 4 || u32_at(file, table_end)? != crc32fast::hash(&file[..table_end])
     {
         return Err(Error::Corrupt("header"));
     }
+
     let mut sections = Vec::with_capacity(SECTIONS);
     for index in 0..SECTIONS {
         let entry = FIXED + index * ENTRY;
@@ -114,6 +118,7 @@ pub(super) fn read(file: &Bytes) -> Result<Header, Error> {
         }
         sections.push(section);
     }
+
     Ok(Header {
         chunks: u32_at(file, 12)?,
         documents: u32_at(file, 16)?,
@@ -135,7 +140,7 @@ fn u64_at(bytes: &[u8], at: usize) -> Result<u64, Error> {
         .ok_or(Error::Corrupt("cut off"))
 }
 
-/// Appends `value` in 7-bit groups, lowest first.
+/// Appends `value` in groups of 7 bits, lowest first.
 pub(super) fn put_varint(mut value: u32, out: &mut Vec<u8>) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
@@ -144,7 +149,8 @@ pub(super) fn put_varint(mut value: u32, out: &mut Vec<u8>) {
     out.push(value as u8);
 }
 
-/// Reads what [`put_varint`] wrote and advances `bytes`; 0 at the end of the input.
+/// Reads a number that [`put_varint`] wrote, and advances `bytes` past it. Returns 0 at the end of
+/// the input.
 #[inline]
 pub(super) fn take_varint(bytes: &mut &[u8]) -> u32 {
     let (mut value, mut shift) = (0u32, 0);
@@ -159,7 +165,7 @@ pub(super) fn take_varint(bytes: &mut &[u8]) -> u32 {
     value
 }
 
-/// A table of byte strings read in place: offsets, then the bytes.
+/// A table of byte strings that is read in place: the offsets, then the bytes.
 #[derive(Debug, Clone)]
 pub(super) struct Strings {
     count: usize,
@@ -230,7 +236,8 @@ impl Strings {
         std::str::from_utf8(self.get(index)).unwrap_or_default()
     }
 
-    /// The place of `key` at or after `from` in a table sorted by bytes.
+    /// Returns the index of `key`, searched from `from` on, in a table sorted by bytes. `Err` has
+    /// the index at which it would be inserted.
     pub(super) fn find(&self, key: &str, from: usize) -> Result<usize, usize> {
         let (mut low, mut high) = (from, self.count);
         while low < high {

@@ -1,4 +1,5 @@
-//! Immutable sets of documents as one file: written once, opened without work, searched in place.
+//! Immutable sets of documents, each as one file: written once, opened without parsing, searched in
+//! place.
 
 mod builder;
 mod format;
@@ -11,7 +12,7 @@ pub use builder::SegmentBuilder;
 pub(crate) use postings::Postings;
 pub(crate) use texts::ChunkText;
 
-/// A document as a segment gives it back.
+/// A document as a segment returns it.
 pub type StoredDocument = Document;
 
 use crate::analysis::Language;
@@ -22,13 +23,14 @@ use crate::vector::{DIMENSIONS, Vector};
 use format::{Section, Strings};
 use texts::TextReader;
 
-/// An opened segment. Cheap to share; holds the file's bytes and about 6 bytes per chunk besides.
+/// An opened segment. It is cheap to share, and holds the bytes of the file and about 6 bytes per
+/// chunk.
 #[derive(Debug)]
 pub struct Segment {
     size: usize,
     ids: Strings,
     attributes: Strings,
-    /// First chunk of each document, then the number of chunks.
+    /// The first chunk of each document, then the number of chunks.
     document_chunks: Vec<u32>,
     languages: Bytes,
     places: Bytes,
@@ -45,10 +47,10 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Opens a file that [`SegmentBuilder::build`] wrote. Every section but the texts is verified here.
+    /// Opens a file that [`SegmentBuilder::build`] wrote. Verifies every section but the texts.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] for anything else, [`Error::Version`] for a file of a later program.
+    /// [`Error::Corrupt`] for anything else, and [`Error::Version`] for a file of a newer version.
     pub fn open(file: Bytes) -> Result<Self, Error> {
         let header = format::read(&file)?;
         let (chunks, documents) = (header.chunks as usize, header.documents as usize);
@@ -100,35 +102,35 @@ impl Segment {
         }
     }
 
-    /// Bytes of the file.
+    /// Returns the size of the file in bytes.
     #[must_use]
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// Number of documents, superseded ones included.
+    /// Returns the number of documents, superseded ones included.
     #[must_use]
     pub fn len_documents(&self) -> usize {
         self.ids.len()
     }
 
-    /// Number of chunks, those of superseded documents included.
+    /// Returns the number of chunks, those of superseded documents included.
     #[must_use]
     pub fn len_chunks(&self) -> usize {
         self.lengths.len()
     }
 
-    /// Ids of documents of older segments that this one removes.
+    /// Returns the ids of the documents of older segments that this one removes.
     pub fn removed(&self) -> impl ExactSizeIterator<Item = &str> {
         (0..self.removed.len()).map(|index| self.removed.text(index))
     }
 
-    /// Ids and new attributes of documents of older segments.
+    /// Returns the ids and new attributes of documents of older segments.
     pub fn patches(&self) -> impl ExactSizeIterator<Item = (&str, Bytes)> {
         (0..self.patched.len()).map(|index| (self.patched.text(index), self.patches.bytes(index)))
     }
 
-    /// All documents in the order of their ids, with texts and vectors.
+    /// Returns all documents in the order of their ids, with texts and vectors.
     pub fn documents(&self) -> impl ExactSizeIterator<Item = Result<StoredDocument, Error>> {
         (0..self.len_documents() as u32).map(|index| self.document(index))
     }
@@ -186,7 +188,8 @@ impl Segment {
         self.ids.text(document as usize)
     }
 
-    /// The place of `id` at or after `from`; `Err` carries the place where it would be.
+    /// Returns the index of `id`, searched from `from` on. `Err` has the index at which it would be
+    /// inserted.
     pub(crate) fn find(&self, id: &str, from: usize) -> Result<usize, usize> {
         self.ids.find(id, from)
     }
@@ -219,7 +222,7 @@ impl Segment {
             - 1) as u32
     }
 
-    /// Position, start and end.
+    /// Returns the position, start and end of a chunk.
     pub(crate) fn place(&self, chunk: u32) -> [u32; 3] {
         [0, 1, 2]
             .map(|i| format::u32_at(&self.places, chunk as usize * 12 + i * 4).unwrap_or_default())
@@ -243,7 +246,7 @@ impl Segment {
         &self.inverse_norms
     }
 
-    /// Sign bits, 32 bytes per chunk; empty in small segments.
+    /// Returns the sign bits, 32 bytes per chunk; empty in small segments.
     pub(crate) fn signs(&self) -> &[u8] {
         &self.signs
     }

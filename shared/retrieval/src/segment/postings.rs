@@ -1,14 +1,15 @@
-//! Posting lists: chunk numbers and term frequencies in packed blocks of 128, the remainder as varints.
+//! Posting lists: chunk numbers and term frequencies in packed blocks of 128, and the rest as
+//! varints.
 
 use bitpacking::{BitPacker, BitPacker4x};
 
 use super::format::{put_varint, take_varint};
 
 const BLOCK: usize = BitPacker4x::BLOCK_LEN;
-/// Last chunk u32, bits of the deltas, bits of the frequencies.
+/// The last chunk as u32, the bits of a delta, and the bits of a frequency.
 const BLOCK_HEADER: usize = 6;
 
-/// A posting list while a segment is built: varint pairs in order of the chunks.
+/// A posting list while a segment is built: pairs of varints in the order of the chunks.
 #[derive(Debug, Default)]
 pub(super) struct Growing {
     bytes: Vec<u8>,
@@ -17,7 +18,7 @@ pub(super) struct Growing {
 }
 
 impl Growing {
-    /// Appends `chunk`, which is greater than all before.
+    /// Appends `chunk`, which must be greater than all chunks before it.
     pub(super) fn push(&mut self, chunk: u32, frequency: u32) {
         put_varint(chunk - self.last, &mut self.bytes);
         put_varint(frequency, &mut self.bytes);
@@ -61,12 +62,12 @@ fn write_block(before: u32, chunks: &[u32; BLOCK], frequencies: &[u32; BLOCK], o
     out.extend_from_slice(&packed[..size]);
 }
 
-/// A posting list read in place, decoded, or borrowed from the tail.
+/// A posting list: read in place, borrowed from the tail, or decoded.
 #[derive(Debug, Clone)]
 pub(crate) enum Postings<'a> {
-    /// As [`Growing::write`] wrote it, without its count.
+    /// The format of [`Growing::write`], without its count.
     Packed { count: u32, data: &'a [u8] },
-    /// Chunk numbers and frequencies of the tail.
+    /// The chunk numbers and frequencies of the tail.
     Plain {
         chunks: &'a [u32],
         frequencies: &'a [u32],
@@ -84,7 +85,7 @@ impl<'a> Postings<'a> {
         Self::Packed { count, data }
     }
 
-    /// The number of chunks, dead ones included.
+    /// Returns the number of chunks, deleted ones included.
     pub(crate) fn count(&self) -> u32 {
         match self {
             Self::Packed { count, .. } => *count,
@@ -93,12 +94,13 @@ impl<'a> Postings<'a> {
         }
     }
 
-    /// Calls `visit` with blocks of chunk numbers (ascending) and their frequencies.
+    /// Calls `visit` with blocks of ascending chunk numbers and their frequencies.
     pub(crate) fn for_each_block(&self, mut visit: impl FnMut(&[u32], &[u32])) {
         self.blocks(&mut |_| true, &mut visit);
     }
 
-    /// The frequencies at `targets` (ascending): calls `visit(index of the target, frequency)` where there is one.
+    /// Calls `visit(index of the target, frequency)` for each of the `targets` (ascending) in the
+    /// list.
     pub(crate) fn intersect(&self, targets: &[u32], mut visit: impl FnMut(usize, u32)) {
         let next = std::cell::Cell::new(0usize);
         let mut wanted = |last: u32| {
@@ -124,7 +126,7 @@ impl<'a> Postings<'a> {
         self.blocks(&mut wanted, &mut found);
     }
 
-    /// Decodes the blocks whose last chunk number `wanted` accepts.
+    /// Decodes the blocks whose last chunk number is accepted by `wanted`.
     fn blocks(&self, wanted: &mut dyn FnMut(u32) -> bool, visit: &mut dyn FnMut(&[u32], &[u32])) {
         let (count, mut data) = match self {
             Self::Packed { count, data } => (*count as usize, *data),
@@ -174,7 +176,7 @@ impl<'a> Postings<'a> {
         }
     }
 
-    /// The union of `lists`; frequencies of a chunk in several lists are added.
+    /// Returns the union of `lists`. The frequencies of a chunk in several lists are added.
     pub(crate) fn union(lists: &[Self]) -> Self {
         let mut pairs: Vec<(u32, u32)> = Vec::new();
         for list in lists {

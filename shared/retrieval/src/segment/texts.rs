@@ -1,19 +1,20 @@
-//! Chunk texts and headings in zstd blocks of neighbouring chunks, each decompressed when one of its chunks is asked for.
+//! The texts and headings of chunks in zstd blocks of adjacent chunks. A block is decompressed when
+//! one of its chunks is requested.
 
 use bytes::Bytes;
 
 use super::format::{put_varint, take_varint, u32_at};
 use crate::error::Error;
 
-/// Uncompressed bytes after which a block is closed.
+/// The number of uncompressed bytes after which a block is closed.
 const BLOCK_BYTES: usize = 12 * 1024;
-/// The largest block that is read: one chunk may be longer than [`BLOCK_BYTES`].
+/// The size of the largest block that is read. One chunk may be longer than [`BLOCK_BYTES`].
 const LARGEST_BLOCK: usize = 256 << 20;
-/// First chunk, offset (two words), stored bytes, raw bytes, checksum.
+/// The first chunk, the offset (two words), the stored bytes, the raw bytes, and the checksum.
 const ENTRY: usize = 24;
 const LEVEL: i32 = 3;
 
-/// Headings and text of a chunk.
+/// The headings and text of a chunk.
 pub(crate) struct ChunkText {
     pub(crate) headings: String,
     pub(crate) text: String,
@@ -71,7 +72,7 @@ impl TextWriter {
         Ok(())
     }
 
-    /// The block table and the blocks.
+    /// Returns the block table and the blocks.
     pub(super) fn finish(mut self) -> Result<(Vec<u8>, Vec<u8>), Error> {
         if !self.raw.is_empty() {
             self.close()?;
@@ -98,7 +99,7 @@ impl TextReader {
         u32_at(&self.blocks, block * ENTRY).unwrap_or(u32::MAX)
     }
 
-    /// The block of `chunk`.
+    /// Returns the block of `chunk`.
     pub(super) fn block_of(&self, chunk: u32) -> usize {
         let (mut low, mut high) = (0, self.blocks.len() / ENTRY);
         while low < high {
@@ -112,7 +113,7 @@ impl TextReader {
         low.saturating_sub(1)
     }
 
-    /// The chunks of `block` with the number of the first.
+    /// Returns the number of the first chunk of `block`, and the chunks.
     pub(super) fn read(&self, block: usize) -> Result<(u32, Vec<ChunkText>), Error> {
         let at = block * ENTRY;
         let number = |index: usize| u32_at(&self.blocks, at + index * 4);

@@ -1,4 +1,5 @@
-//! `recollect demo --drive`: a made-up company's cloud drive, and a server that stays in step with it until it is stopped.
+//! `recollect demo --drive`: the cloud drive of a made-up company, and a server that stays in step
+//! with it until it is stopped.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -23,13 +24,14 @@ use crate::outside::Outside;
 use crate::system::System;
 use crate::workers::Workers;
 
-/// How often the connection is looked at.
+/// The interval at which the connection is polled.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// Looks between two synchronizations: the real drive would tell of changes, or be asked every four hours.
+/// The number of polls between two synchronizations. The real drive would report changes, or be
+/// polled every four hours.
 const SYNC_EVERY: u32 = 6;
 const QUESTION: &str = "How much does it cost to rent a bike for a week?";
 
-/// Runs until it is interrupted.
+/// Runs the demo until it is interrupted.
 #[expect(clippy::print_stdout, reason = "a demo is there to be read")]
 pub(super) async fn run(options: &Demo, folder: &std::path::Path, cleanup: Cleanup) -> Result<()> {
     let drive = FakeDrive::start_with(Config {
@@ -99,7 +101,7 @@ fn now() -> i64 {
     SystemClock.now().as_millis()
 }
 
-/// Tells whatever changes.
+/// Prints every change.
 #[expect(clippy::print_stdout, reason = "a demo is there to be read")]
 async fn follow(routes: &Router, id: &str, drive: &FakeDrive, folder: &str) -> Result<()> {
     let (mut status, mut shown, mut asked) = (String::new(), BTreeMap::new(), false);
@@ -123,7 +125,7 @@ async fn follow(routes: &Router, id: &str, drive: &FakeDrive, folder: &str) -> R
         if settled && !asked {
             asked = true;
             println!();
-            // What was selected need not tell of it.
+            // The selected files need not contain the answer.
             if let Err(error) = ask(routes, QUESTION).await {
                 println!("  {error}\n");
             }
@@ -195,7 +197,7 @@ async fn documents(routes: &Router) -> Result<BTreeMap<String, Line>> {
         .collect())
 }
 
-/// Tells what has changed.
+/// Prints the changed documents.
 #[expect(clippy::print_stdout, reason = "a demo is there to be read")]
 fn tell(before: &BTreeMap<String, Line>, now: &BTreeMap<String, Line>) {
     for (id, line) in now {

@@ -1,6 +1,6 @@
-//! Made-up credentials in the forms of well-known services; nothing in them was ever valid.
+//! Made-up credentials in the formats of well-known services. None of them was ever valid.
 
-/// A text of this length that looks random and is the same every time.
+/// Returns a random-looking text of `len` characters, the same on every call.
 pub(crate) fn random(alphabet: &str, len: usize) -> String {
     let letters: Vec<char> = alphabet.chars().collect();
     let mut state = 0x2545_F491_4F6C_DD1D_u64 ^ (len as u64);
@@ -18,7 +18,7 @@ pub(crate) const MIXED: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUV
 const HEX: &str = "0123456789abcdef";
 const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-/// What has to go, each with the part of it that must not be left.
+/// Returns texts that contain credentials, each with the part that must not remain.
 pub(crate) fn credentials() -> Vec<(String, String)> {
     let mixed = |len| random(MIXED, len);
     let (hex, upper) = (|len| random(HEX, len), |len| random(UPPER, len));
@@ -70,12 +70,12 @@ pub(crate) fn credentials() -> Vec<(String, String)> {
         whole("key-", hex(32)),
         whole("dapi", hex(32)),
         whole("AGE-SECRET-KEY-1", upper(58)),
-        // Without a prefix: by how they look.
+        // Recognized without a prefix, by their randomness.
         whole("", hex(32)),
         whole("", hex(64)),
         whole("", mixed(40)),
         whole("", mixed(86)),
-        // By what stands before them.
+        // Recognized by the words before them.
         whole("Authorization: Bearer ", mixed(24)),
         whole("authorization: Basic ", "dXNlcjpwYXNz".to_owned()),
         whole("Bearer ", mixed(18)),
@@ -110,7 +110,7 @@ pub(crate) fn credentials() -> Vec<(String, String)> {
     all
 }
 
-/// The first line of a private key.
+/// Returns the first line of a private key.
 fn pem(kind: &str) -> String {
     format!("-----BEGIN {kind} KEY-----\n")
 }

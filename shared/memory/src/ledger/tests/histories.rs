@@ -1,4 +1,5 @@
-//! Any history of a container against the same statements told at once.
+//! Property test: any history of a container gives the same memories as inserting its statements at
+//! once.
 
 use domain::{ContainerId, Statement};
 use proptest::prelude::*;
@@ -40,8 +41,9 @@ fn any_statement() -> impl Strategy<Value = Statement> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Any order of arrival, with repetitions, replacements and deletions, settled at any point, ends where a ledger
-    /// that was told the rest at once ends; and what `settle` reports is what has changed.
+    /// Checks that any order of arrival, with repetitions, replacements and deletions, and with
+    /// `settle` at any point, ends in the state of a ledger into which the remaining documents were
+    /// inserted at once. `settle` reports exactly the changes.
     #[test]
     fn memories_depend_on_nothing_but_what_is_stated(
         documents in prop::collection::vec(prop::collection::vec(any_statement(), 0..4), 1..6),

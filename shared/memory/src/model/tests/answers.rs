@@ -1,4 +1,4 @@
-//! What becomes of a whole answer.
+//! Tests of whole answers.
 
 use domain::{MemoryKind, Statement, Trust};
 use proptest::prelude::*;
@@ -24,6 +24,7 @@ fn the_place_the_speaker_the_time_and_the_trust_come_from_the_source() {
         ],
         trust: Trust::User,
     };
+
     let answer = json!({ "id": "mem_1", "containerTag": "other", "memories": [
         proposal("Ida sees a dentist.", json!({ "sentences": [4], "confidence": 1, "speaker": "Zoe" })),
         proposal("Ida has a dentist appointment at Nordby Clinic on 16 April 2025.", json!({
@@ -33,6 +34,7 @@ fn the_place_the_speaker_the_time_and_the_trust_come_from_the_source() {
             "topic": { "subject": "Ida", "attribute": "Dentist  appointment", "value": "tomorrow", "negated": false },
         })),
     ]});
+
     let request = only(&source, None);
     let statements = validate(&answer.to_string(), &request, &source).unwrap();
     let expected = json!([
@@ -49,10 +51,12 @@ fn the_place_the_speaker_the_time_and_the_trust_come_from_the_source() {
             "trust": "assistant", "said_at": "2025-04-15T20:00:00.000Z",
         },
     ]);
+
     let round = |value: Value| {
         let statements: Vec<Statement> = serde_json::from_value(value).unwrap();
         statements
     };
+
     assert_eq!(statements, round(expected));
 }
 
@@ -67,6 +71,7 @@ fn an_answer_is_read_in_any_wrapping_or_is_garbage() {
         json!({ "memories": vec![proposal("User lives in Lund.", json!({})); 2] }).to_string();
     let many =
         json!({ "memories": vec![proposal("User lives in Lund.", json!({})); 5_000] }).to_string();
+
     for (answer, expected) in [
         (good.clone(), Ok(1)),
         (short.to_owned(), Ok(1)),
@@ -178,6 +183,7 @@ proptest! {
         let mut source = read(&text, Trust::Document);
         source.passages[0].start = 17;
         let length = text.chars().count();
+
         for request in prompt(&source, Some(&proposed), &[]) {
             for said in [proposed.as_str(), text.as_str(), date.as_str()] {
                 let fields = json!({ "sentences": numbers, "eventDate": date, "forgetAfter": date });

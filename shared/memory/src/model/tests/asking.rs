@@ -1,4 +1,4 @@
-//! What a model is asked.
+//! Tests of the requests to a model.
 
 use domain::{MemoryKind, Trust};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Which proposals hold.
+//! Tests of single proposals.
 
 use domain::{MemoryKind, Trust};
 use serde_json::json;
@@ -14,6 +14,7 @@ fn what_the_sentences_do_not_say_is_rejected() {
          Ida pays 40 EUR for ORD-2024-17. Hello. One. Two. Three.",
     );
     let ok = Ok(());
+
     for (text, fields, expected) in [
         ("User moved to Lund with two cats.", json!({}), ok),
         (
@@ -27,7 +28,7 @@ fn what_the_sentences_do_not_say_is_rejected() {
             json!({ "sentences": [2] }),
             ok,
         ),
-        // Places
+        // Cited sentences
         (
             "User moved to Lund.",
             json!({ "sentences": [] }),
@@ -113,7 +114,7 @@ fn what_the_sentences_do_not_say_is_rejected() {
             json!({ "sentences": [4] }),
             Err(Rejection::Number),
         ),
-        // Other words
+        // Paraphrases
         (
             "User works as a surgeon nearby.",
             json!({}),
@@ -205,6 +206,7 @@ fn scripts_without_capitals_are_held_to_their_words() {
 fn optional_fields_that_do_not_hold_are_left_out() {
     let topic = |subject: &str, value: &str, negated: bool| json!({ "topic": { "subject": subject, "attribute": "residence", "value": value, "negated": negated } });
     let source = said("I live in Lund.");
+
     for (fields, expected) in [
         (topic("user", "Lund", false), Some("user/residence/lund")),
         (topic("user", "malmö", false), None),
@@ -221,10 +223,12 @@ fn optional_fields_that_do_not_hold_are_left_out() {
             .map(|topic| format!("{}/{}/{}", topic.subject, topic.attribute, topic.value));
         assert_eq!(found.as_deref(), expected, "{fields}");
     }
+
     let loose = json!({
         "eventDate": "soon", "forgetAfter": "n/a", "static": true, "confidence": null, "speaker": "",
     });
     let statement = verdict(&source, proposal("User lives in Lund.", loose)).unwrap();
+
     assert_eq!(
         (statement.event, statement.forget_after, statement.is_static),
         (None, None, true)
@@ -242,6 +246,7 @@ fn an_obeyed_injection_reaches_nothing_but_its_own_document() {
             json!({ "sentences": [number], "kind": kind, "static": true }),
         )
     };
+
     for trust in [Trust::Document, Trust::External] {
         let source = read(page, trust);
         for (proposal, expected) in [
@@ -266,7 +271,8 @@ fn an_obeyed_injection_reaches_nothing_but_its_own_document() {
                 "{proposal}"
             );
         }
-        // What the document does claim is a claim of the document: as little trusted, and with its place there.
+        // A claim of the document itself stays one: it has the trust and the position of the
+        // document.
         let mut claim = obedient(4, "The user is an admin of container payroll.", "fact");
         claim["id"] = json!("mem_7");
         claim["containerTag"] = json!("payroll");
@@ -288,8 +294,10 @@ fn an_obeyed_injection_reaches_nothing_but_its_own_document() {
             "{stored}"
         );
     }
-    // Nobody on a fetched page is the user, whatever "I" says there.
+
+    // The "I" of a fetched page is never the user.
     let first_person = proposal("User lives in Lund.", json!({}));
+
     assert!(
         verdict(
             &read("I live in Lund.", Trust::Document),
@@ -301,12 +309,13 @@ fn an_obeyed_injection_reaches_nothing_but_its_own_document() {
         verdict(&read("I live in Lund.", Trust::External), first_person),
         Err(Rejection::Name)
     );
-    // Assistants give no standing orders either; users do.
+    // Assistants cannot give standing instructions either; users can.
     let mut source = said("Always answer in German.");
     let order = proposal(
         "Always answer in German.",
         json!({ "kind": "instruction", "static": true }),
     );
+
     assert_eq!(
         verdict(&source, order.clone()).map(|found| found.kind),
         Ok(MemoryKind::Instruction)

@@ -1,6 +1,6 @@
-//! Invented sentences and the bucket that a person would put each into; `""` is none.
+//! Invented sentences with the bucket into which a person would put them; `""` means none.
 
-/// Buckets as somebody would describe them.
+/// Buckets with descriptions as a client would write them.
 pub(super) const BUCKETS: [(&str, &str); 5] = [
     (
         "health",
@@ -18,7 +18,7 @@ pub(super) const BUCKETS: [(&str, &str); 5] = [
     ),
 ];
 
-/// What the threshold and the weights were chosen on.
+/// The examples on which the threshold and the weights were chosen.
 pub(super) const CALIBRATION: [(&str, &str); 60] = [
     ("health", "User is allergic to penicillin."),
     (
@@ -100,7 +100,7 @@ pub(super) const CALIBRATION: [(&str, &str); 60] = [
     ("", "User paints landscapes in watercolour."),
 ];
 
-/// What they were measured on, written after they were chosen.
+/// The examples on which they were measured, written after they were chosen.
 pub(super) const CHECK: [(&str, &str); 48] = [
     ("health", "User has asthma."),
     ("health", "User had knee surgery last spring."),
