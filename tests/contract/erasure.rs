@@ -1,4 +1,5 @@
-//! What was deleted is out of every stored byte within half an hour, without any further request.
+//! Deleted content disappears from every stored byte within half an hour, without any further
+//! request.
 
 use std::io::Read;
 
@@ -9,11 +10,11 @@ use testkit::files;
 use crate::client::Client;
 use crate::damage::container;
 
-/// Minutes within which what was deleted is gone. As README.md says.
+/// The number of minutes after which deleted content is gone, as promised in docs/security.md.
 const WITHIN_MINUTES: u32 = 30;
-/// Sweeps between two clean-ups of files, as `local::workers` has it.
+/// The number of sweeps between two clean-ups of files, the same as in `local::workers`.
 const ERASE_EVERY: u32 = 5;
-/// What a frame of zstd begins with.
+/// The first bytes of a zstd frame.
 const MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 
 fn contains(bytes: &[u8], needle: &str) -> bool {
@@ -22,21 +23,21 @@ fn contains(bytes: &[u8], needle: &str) -> bool {
         .any(|window| window == needle.as_bytes())
 }
 
-/// What unpacks from every place of a file where a compressed frame begins.
+/// Decompresses the data at every position of a file where a compressed frame begins.
 fn unpacked(bytes: &[u8]) -> Vec<u8> {
     let mut all = Vec::new();
     for (at, window) in bytes.windows(MAGIC.len()).enumerate() {
         if window == MAGIC
             && let Ok(decoder) = zstd::stream::Decoder::new(&bytes[at..])
         {
-            // Bytes after the frame do not decode; those decoded before them count.
+            // Bytes after the frame cause an error, but the bytes decoded before them count.
             decoder.take(4 * 1024 * 1024).read_to_end(&mut all).ok();
         }
     }
     all
 }
 
-/// The files that have the words, plain or compressed.
+/// Returns the files that contain the words, plain or compressed.
 fn traces(client: &Client, needle: &str) -> Vec<String> {
     let has = |path: &std::path::PathBuf| {
         let bytes = std::fs::read(path).unwrap_or_default();
@@ -46,7 +47,7 @@ fn traces(client: &Client, needle: &str) -> Vec<String> {
     found.map(|path| path.display().to_string()).collect()
 }
 
-/// A part of a small blob as the database holds it.
+/// Returns a part of a small blob in its stored form.
 async fn stored_text(client: &Client, blob: &BlobRef) -> String {
     let BlobRef::Inline(path) = blob else {
         panic!("{blob:?} is not small")
@@ -68,7 +69,7 @@ async fn stored_text(client: &Client, blob: &BlobRef) -> String {
     coded[coded.len() / 2..coded.len() / 2 + 24].to_owned()
 }
 
-/// What passes on a machine in so many minutes on which nobody asks for anything.
+/// Simulates `minutes` minutes on a machine that receives no requests.
 async fn pass(client: &Client, minutes: u32) {
     let app = &client.app;
     for minute in 1..=minutes {
@@ -100,7 +101,7 @@ async fn compact(client: &Client) {
     client.settle().await;
 }
 
-/// Content that is large or small, with words that nothing else has.
+/// Returns content that is large or small, with words that nothing else contains.
 fn content(canary: &str, large: bool) -> String {
     let lines = (0..if large { 2500 } else { 1 })
         .map(|i| format!("Line {} of {}.", i * 7919 % 10_007, i * 104_729));
@@ -151,7 +152,6 @@ async fn nothing_of_what_was_deleted_or_replaced_is_left_in_any_file() {
     }
 
     pass(&client, WITHIN_MINUTES).await;
-
     for needle in names.iter().chain(&small) {
         assert_eq!(traces(&client, needle), [""; 0], "{needle} is left");
     }
@@ -216,9 +216,11 @@ async fn objects_that_nothing_names_go_when_they_are_a_day_old() {
         .expect("a blob");
     let walk = keeper::OrphanWalk::default();
     assert_eq!(walk.step(ctx).await.expect("a step"), 0);
+
     client.app.world.clock.advance_seconds(25 * 3600);
     assert_eq!(walk.step(ctx).await.expect("a step"), 1);
     assert_eq!(walk.step(ctx).await.expect("the walk is over for today"), 0);
+
     let left = ctx
         .blobs
         .get(&client.tenant, &[orphan])

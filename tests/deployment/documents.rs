@@ -7,12 +7,13 @@ use crate::tree::{files, read};
 
 #[test]
 fn every_parameter_of_the_template_is_in_the_table_of_the_documents() {
-    let document = read("infra/README.md");
+    let document = read("docs/deploy.md");
     let rows: Vec<&str> = document
         .lines()
         .filter(|line| line.starts_with("| `"))
         .collect();
     let template = template();
+
     for name in template["Parameters"]
         .as_object()
         .expect("parameters")
@@ -26,12 +27,13 @@ fn every_parameter_of_the_template_is_in_the_table_of_the_documents() {
         });
         assert!(
             is_listed,
-            "infra/README.md has no row for the parameter {name}"
+            "docs/deploy.md has no row for the parameter {name}"
         );
     }
 }
 
-/// Debian 11 and 12, Ubuntu 22.04 and macOS 13 have a curl older than 7.82, which does not know the option.
+/// Debian 11 and 12, Ubuntu 22.04 and macOS 13 have a curl older than 7.82, which does not support
+/// the option.
 #[test]
 fn no_command_needs_a_newer_curl_than_systems_have() {
     let kinds = [".md", ".rs", ".sh", ".yaml", ".html"];
@@ -53,7 +55,7 @@ fn no_command_needs_a_newer_curl_than_systems_have() {
 
 #[test]
 fn sam_is_on_the_path_before_it_is_called() {
-    for path in ["README.md", "infra/README.md"] {
+    for path in ["README.md", "docs/deploy.md"] {
         let document = read(path);
         let block = document
             .split("```")

@@ -1,4 +1,5 @@
-//! Recorded API Gateway events through the Lambda glue answer as the same requests do over HTTP.
+//! Recorded API Gateway events through the Lambda glue get the same answers as the same requests
+//! over HTTP.
 
 use domain::usecase::Authenticator;
 use edge::App;
@@ -13,22 +14,23 @@ use crate::tree::read;
 /// The two kinds of API in front of a function.
 const KINDS: [&str; 2] = ["http-api", "rest-api"];
 
-/// A request as a test writes it down.
+/// A request as a test writes it.
 #[derive(Clone, Default)]
 struct Call<'a> {
     method: &'a str,
     path: &'a str,
     query: &'a str,
-    /// No content type when there is none.
+    /// The content type; `None` sends none.
     content_type: Option<&'a str>,
     body: Option<&'a [u8]>,
     key: &'a str,
-    /// `$default` when empty.
+    /// The stage; empty stands for `$default`.
     stage: &'a str,
 }
 
 impl Call<'_> {
-    /// The event that API Gateway makes of it: text as it is, other bytes as base64.
+    /// Builds the event that API Gateway sends for this request: text as it is, other bytes as
+    /// Base64.
     fn event(&self, kind: &str) -> Value {
         let text = read(&format!("tests/deployment/data/{kind}.json")).replace("KEY", self.key);
         let mut event: Value = serde_json::from_str(&text).unwrap();
@@ -82,7 +84,7 @@ impl Call<'_> {
         event
     }
 
-    /// REST APIs decode the query string.
+    /// Adds the query string, which REST APIs decode.
     fn rest_query(&self, event: &mut Value) {
         let Some((name, value)) = self.query.split_once('=') else {
             return;
@@ -92,7 +94,7 @@ impl Call<'_> {
         event["multiValueQueryStringParameters"] = json!({ name: [value] });
     }
 
-    /// The same over HTTP.
+    /// Sends the same request over HTTP.
     async fn over_http(&self, app: &TestApp) -> Answer {
         let target = if self.query.is_empty() {
             self.path.to_owned()
@@ -112,7 +114,7 @@ impl Call<'_> {
     }
 }
 
-/// The standard alphabet with padding, as API Gateway encodes bodies.
+/// Encodes bytes in the standard alphabet with padding, as API Gateway encodes bodies.
 fn base64(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();
@@ -135,7 +137,8 @@ fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// What the function answers to an event: the code that `lambda::http` runs, on the ports of `app`.
+/// Returns the function's answer to an event. Runs the code of `lambda::http` on the ports of
+/// `app`.
 async fn invoke(app: &TestApp, function: &str, event: &Value) -> Value {
     let ctx = app.system.ctx.clone();
     let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
@@ -156,7 +159,7 @@ async fn invoke(app: &TestApp, function: &str, event: &Value) -> Value {
     serde_json::to_value(response).unwrap()
 }
 
-/// Without what differs from request to request.
+/// Clears the fields that differ from request to request.
 fn comparable(mut body: Value) -> Value {
     for field in ["requestId", "timing"] {
         if let Some(found) = body
@@ -169,7 +172,8 @@ fn comparable(mut body: Value) -> Value {
     body
 }
 
-/// Sends a request as events and over HTTP, holds the answers equal, and returns the answer.
+/// Sends a request as events and over HTTP, checks that the answers are equal, and returns the
+/// answer.
 async fn check(app: &TestApp, function: &str, call: &Call<'_>, status: u16) -> Value {
     let wanted = call.over_http(app).await;
     let what = format!("{} {}", call.method, call.path);
@@ -213,7 +217,8 @@ async fn content_that_is_sent_is_accepted_and_found() {
         key,
         ..Call::default()
     };
-    // The same content is one document, however it comes.
+
+    // The same content is one document, whichever way it arrives.
     let accepted = check(&app, "documents", &add, 200).await;
     app.settle().await.unwrap();
     let path = format!("/v3/documents/{}", accepted["id"].as_str().unwrap());
@@ -228,6 +233,7 @@ async fn content_that_is_sent_is_accepted_and_found() {
         document["content"],
         "Größe zählt: the bridge opens at noon."
     );
+
     let body =
         br#"{"q": "when does the bridge open?", "containerTag": "town", "searchMode": "hybrid"}"#;
     for path in ["/v4/search", "/v3/search"] {
@@ -293,6 +299,7 @@ async fn ids_and_queries_may_be_percent_encoded() {
         json!({"conversationId": "chat 7/é", "messages": [{"role": "user", "content": "Two."}]});
     app.post("/v4/conversations", key, &conversation).await;
     app.settle().await.unwrap();
+
     for (path, content) in [
         ("/v3/documents/note%3A1", "One."),
         ("/v3/documents/note:1", "One."),
@@ -309,6 +316,7 @@ async fn ids_and_queries_may_be_percent_encoded() {
             document["content"].as_str().unwrap().contains(content),
             "{path}: {document}"
         );
+
         let chunks = format!("{path}/chunks");
         let chunks = check(
             &app,
@@ -322,6 +330,7 @@ async fn ids_and_queries_may_be_percent_encoded() {
         .await;
         assert_eq!(chunks["total"], 1, "{path}");
     }
+
     let get = Call {
         method: "GET",
         path: "/v3/documents/note:1",
@@ -356,7 +365,7 @@ async fn a_post_needs_neither_body_nor_content_type() {
 
     let listed = check(&app, "documents", &list, 200).await;
     assert_eq!(listed["pagination"]["totalItems"], 1);
-    // An empty text is what some events carry instead of nothing.
+    // Some events have an empty text where others have no body.
     check(
         &app,
         "documents",
@@ -413,6 +422,7 @@ async fn refusals_have_the_same_shape() {
         key,
         ..Call::default()
     };
+
     for (body, status) in [
         ("{", 400),
         (r#"{"content": 5}"#, 400),
@@ -431,6 +441,7 @@ async fn refusals_have_the_same_shape() {
         .await;
         assert_eq!(refused["type"], "ValidationError", "{body}");
     }
+
     let refused = check(
         &app,
         "documents",
@@ -442,7 +453,8 @@ async fn refusals_have_the_same_shape() {
     )
     .await;
     assert_eq!(refused["type"], "AuthenticationError");
-    // Whoever calls a function, it is never from this machine.
+
+    // A request to a function never comes from this machine.
     check(
         &app,
         "documents",
@@ -453,6 +465,7 @@ async fn refusals_have_the_same_shape() {
         401,
     )
     .await;
+
     let unknown = Call {
         path: "/v3/nothing",
         ..add.clone()
@@ -502,7 +515,8 @@ async fn a_named_stage_is_no_part_of_the_path() {
     )
     .await;
 
-    // An HTTP API leaves the stage in the path, a REST API takes it out. `v3` looks like the beginning of a route.
+    // An HTTP API leaves the stage in the path, and a REST API removes it. The stage `v3` looks
+    // like the beginning of a route.
     for stage in ["prod", "v3"] {
         for (kind, prefix) in [
             ("http-api", format!("/{stage}")),

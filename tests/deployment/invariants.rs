@@ -1,8 +1,8 @@
-//! Rules of the sources that neither the compiler nor clippy checks.
+//! Rules for the sources that neither the compiler nor Clippy checks.
 
 use crate::tree::{code, files, read, sources};
 
-/// The paths of the sources whose code contains one of `words`, sorted.
+/// Returns the sorted paths of the sources whose code contains one of `words`.
 fn naming(words: &[&str]) -> Vec<String> {
     let mut paths: Vec<String> = sources()
         .into_iter()
@@ -19,15 +19,15 @@ fn naming(words: &[&str]) -> Vec<String> {
 #[test]
 fn one_place_turns_errors_into_status_codes() {
     let mapping = naming(&["=> StatusCode::", "=> http::StatusCode::"]);
-    // Services of their own: the embedded ones of AWS, and the stand-in of the drive.
+    // These are separate services: the embedded AWS services and the fake drive.
     let is_ours = |path: &&String| {
         !["shared/embedded/", "shared/fake-drive/"]
             .iter()
             .any(|other| path.starts_with(other))
     };
-
     let ours = mapping.iter().filter(is_ours);
-    // A page that tells a person that the provider refused is no error of ours.
+
+    // A page that tells a user about the provider's refusal is not an error of the product.
     let pages = "functions/connections/src/consent.rs";
     assert_eq!(
         ours.collect::<Vec<_>>(),
@@ -45,7 +45,8 @@ fn clippy_is_overruled_about_clock_and_environment_in_these_places_only() {
         "shared/lambda/src/lib.rs",
     ];
     assert_eq!(places, wanted);
-    // Ways around the methods that clippy is told of.
+
+    // Clippy does not know these ways around the disallowed methods.
     assert_eq!(
         naming(&[
             "env::vars",
@@ -55,6 +56,7 @@ fn clippy_is_overruled_about_clock_and_environment_in_these_places_only() {
         ]),
         Vec::<String>::new()
     );
+
     let arguments = naming(&["env::args"]);
     assert!(
         arguments.iter().all(|path| path.ends_with("/main.rs")),
@@ -65,13 +67,13 @@ fn clippy_is_overruled_about_clock_and_environment_in_these_places_only() {
 #[test]
 fn random_values_come_from_the_types_they_are_for() {
     let places = naming(&["rand::", "getrandom", "Uuid::new"]);
-    // The child of the sandbox may ask the system for them, as its hash maps do.
+    // The sandbox child may request random bytes from the system, as its hash maps do.
     let others = ["shared/embedded/", "shared/sandbox/src/walls.rs"];
     let is_ours = |path: &&String| {
         !others.iter().any(|other| path.starts_with(other)) && !path.contains("/tests/")
     };
-
     let ours: Vec<_> = places.iter().filter(is_ours).collect();
+
     let tickets = "shared/domain/src/usecase/connections/tickets.rs";
     let (jitter, boundary) = (
         "shared/remote/src/models/chat.rs",
@@ -105,7 +107,7 @@ fn every_source_says_what_it_is() {
     let all = ["shared", "functions", "tests"].into_iter().flat_map(files);
     for (path, place) in all.filter(|(path, _)| path.ends_with(".rs")) {
         let text = std::fs::read_to_string(place).expect("sources are UTF-8");
-        // Tests moved out of a file are described there.
+        // Tests that moved out of a file are described in that file.
         let moved = path.ends_with("/tests.rs");
         assert!(
             moved || text.starts_with("//! ") || text.starts_with("#![doc"),
@@ -128,7 +130,7 @@ fn no_source_is_too_long_to_read() {
 
 #[test]
 fn nothing_names_a_place_on_somebodys_machine() {
-    // Put together here, because this file is searched as well.
+    // The paths are assembled here because this file is searched as well.
     let places = ["work", "root", "home", "Users", "farm"].map(|name| format!("/{name}/"));
     for (path, place) in files(".") {
         let Ok(text) = std::fs::read_to_string(place) else {
@@ -141,7 +143,7 @@ fn nothing_names_a_place_on_somebodys_machine() {
     }
 }
 
-/// Whether `line` has `place` at the beginning of a path, not in the middle of one.
+/// Checks whether `line` has `place` at the beginning of a path rather than in the middle of one.
 fn mentions(line: &str, place: &str) -> bool {
     line.match_indices(place).any(|(at, _)| {
         let before = line[..at].chars().next_back();

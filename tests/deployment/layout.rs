@@ -1,4 +1,5 @@
-//! Tables, queues and their readers in the template are those of `aws::layout`, which the embedded services create.
+//! The tables, the queues and the readers of queues in the template match `aws::layout`, from which
+//! the embedded services are created.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 use crate::template::{built_from, events, resources, target, template};
 use crate::tree::{folders, read};
 
-/// Which variable carries which part of the layout.
+/// Returns each environment variable with the part of the layout that it names.
 fn variables() -> Vec<(&'static str, String)> {
     let names = Names {
         process_queue: PROCESS.name.into(),
@@ -25,7 +26,8 @@ fn variables() -> Vec<(&'static str, String)> {
     names.to_environment()
 }
 
-/// The logical id of the resource behind a name of the layout: that which the functions get in its variable.
+/// Returns the logical id of the resource with this name in the layout, taken from the variable
+/// that functions receive.
 fn id_of<'a>(template: &'a Value, name: &str) -> &'a str {
     let variables = variables();
     let (variable, _) = variables
@@ -50,7 +52,7 @@ fn functions_get_exactly_the_variables_that_are_read() {
         .into_iter()
         .map(|(variable, _)| variable)
         .collect();
-    // Read by the glue, and by the AWS SDK.
+    // The glue and the AWS SDK read these.
     read.extend(["RECOLLECT_LOG", "AWS_ENDPOINT_URL"]);
     assert_eq!(given, read);
 
@@ -64,7 +66,8 @@ fn functions_get_exactly_the_variables_that_are_read() {
         let wanted = match id {
             "ProcessorFunction" => model_variables(),
             "ConnectionsFunction" => drive_variables(),
-            // It asks a model whether an item is wanted, and neither shows it pictures nor plays it recordings.
+            // The importer asks a model whether an item is wanted, but sends it neither pictures
+            // nor recordings.
             "ImporterFunction" => {
                 let mut wanted = model_variables();
                 wanted.retain(|name| !name.contains("VISION") && !name.contains("TRANSCRIPTION"));
@@ -77,8 +80,8 @@ fn functions_get_exactly_the_variables_that_are_read() {
     }
 }
 
-/// What connections ask the environment about: the OAuth app, and where the API is reached. The addresses of the drive
-/// are asked for as well, and are never another's in a deployment.
+/// Returns the environment variables that connections read: the OAuth app, and the address of the
+/// API. Connections also read the addresses of the drive, but a deployment never sets those.
 fn drive_variables() -> BTreeSet<String> {
     let asked = RefCell::new(BTreeSet::from(["RECOLLECT_PUBLIC_URL".to_owned()]));
     connectors::Settings::from_environment(|name| {
@@ -90,7 +93,7 @@ fn drive_variables() -> BTreeSet<String> {
     asked.into_inner()
 }
 
-/// What the processor asks the environment about models.
+/// Returns the environment variables for models that the processor reads.
 fn model_variables() -> BTreeSet<String> {
     let asked = RefCell::new(BTreeSet::new());
     remote::ModelSettings::from_environment(|name| {
@@ -116,11 +119,13 @@ fn the_bucket_tells_the_keeper_of_every_upload() {
         id_of(&template, KEEPER.name)
     );
     assert_eq!(configuration["Event"], "s3:ObjectCreated:*");
+
     let rules = &configuration["Filter"]["S3Key"]["Rules"];
     assert_eq!(
         rules,
         &serde_json::json!([{"Name": "suffix", "Value": "/upload"}])
     );
+
     let allows = |policy: &Value| {
         let statement = &policy["PolicyDocument"]["Statement"][0];
         statement["Principal"]["Service"] == "s3.amazonaws.com"
@@ -220,7 +225,7 @@ fn tables_that_hold_data_are_kept_and_can_be_recovered() {
     }
 }
 
-/// The logical id of a queue's dead-letter queue.
+/// Returns the logical id of a queue's dead-letter queue.
 fn dead_of<'a>(template: &'a Value, layout: &QueueLayout) -> &'a str {
     let queue = properties(template, id_of(template, layout.name));
     target(&queue["RedrivePolicy"]["deadLetterTargetArn"])
@@ -281,6 +286,7 @@ fn every_queue_is_read_by_its_function_in_batches_of_the_layout_within_the_visib
                 json!(["ReportBatchItemFailures"]),
                 "{id}: {queue}"
             );
+
             let visible_after = properties(&template, queue)["VisibilityTimeout"]
                 .as_u64()
                 .unwrap();
@@ -289,16 +295,20 @@ fn every_queue_is_read_by_its_function_in_batches_of_the_layout_within_the_visib
                 visible_after,
                 "{id}: {queue}"
             );
+
             let own = QUEUES
                 .iter()
                 .find(|layout| id_of(&template, layout.name) == queue);
             let batch_size = own.map_or(10, |layout| layout.batch_size);
             assert_eq!(event["BatchSize"], batch_size, "{id}: {queue}");
+
             let before = readers.insert(queue, built_from(&template, id));
             assert_eq!(before, None, "{queue} has two readers");
         }
     }
-    // What the keeper itself gave up is for a person. A connection that is due is sent again by the sweep.
+
+    // Messages that the keeper function itself gave up are left for an operator. The sweep resends
+    // due connections.
     let wanted = BTreeMap::from([
         (id_of(&template, PROCESS.name), "processor"),
         (id_of(&template, COMMIT.name), "processor"),
@@ -335,6 +345,7 @@ fn the_schedule_sweeps_as_often_as_one_machine_does() {
     };
     assert_eq!(*name, "keeper");
     assert_eq!(pace % 60, 0);
+
     let unit = if pace == 60 { "minute" } else { "minutes" };
     assert_eq!(
         schedule["ScheduleExpression"],

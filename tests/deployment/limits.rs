@@ -1,5 +1,5 @@
-//! The templates stay within the documented limits of the services that they use: the linter accepts what the services
-//! then refuse in the middle of a deployment.
+//! The templates stay within the documented limits of the services that they use. The linter
+//! accepts values that the services refuse in the middle of a deployment.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::template::{parse, resources};
 use crate::tree::{files, read};
 
-/// The paths of all templates.
+/// Returns the paths of all templates.
 fn templates() -> Vec<String> {
     let parts = files("infra")
         .into_iter()
@@ -19,7 +19,8 @@ fn templates() -> Vec<String> {
         .collect()
 }
 
-/// Calls `check` with the path of each template and each of its resources of a type, and fails when there is none.
+/// Calls `check` with the path of each template and each of its resources of a type. Fails if there
+/// is none.
 fn each(kind: &str, mut check: impl FnMut(&str, &Value)) {
     let mut seen = 0;
     for path in templates() {
@@ -32,7 +33,8 @@ fn each(kind: &str, mut check: impl FnMut(&str, &Value)) {
     assert!(seen > 0, "no template has a resource of the type {kind}");
 }
 
-/// Fails unless a number that a template sets lies between two bounds. A number that is not set is the service's own.
+/// Checks that a number in a template lies within the limits. A missing number is the service's
+/// default.
 fn within(what: &str, value: &Value, least: u64, most: u64) {
     if value.is_null() {
         return;
@@ -46,7 +48,7 @@ fn within(what: &str, value: &Value, least: u64, most: u64) {
     );
 }
 
-/// Fails when a text is longer than the service takes.
+/// Checks that a text is no longer than the service accepts.
 fn at_most(what: &str, value: &Value, most: usize) {
     let length = value.as_str().map_or(0, |text| text.chars().count());
     assert!(
@@ -55,7 +57,7 @@ fn at_most(what: &str, value: &Value, most: usize) {
     );
 }
 
-/// <https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html>
+/// See <https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html>.
 #[test]
 fn templates_stay_within_the_limits_of_cloudformation() {
     for path in templates() {
@@ -64,12 +66,14 @@ fn templates_stay_within_the_limits_of_cloudformation() {
             text.len() <= 1024 * 1024,
             "{path} is larger than CloudFormation reads from a bucket"
         );
+
         let template = parse(&path);
         at_most(
             &format!("{path}: Description"),
             &template["Description"],
             1024,
         );
+
         for (section, most) in [
             ("Parameters", 200),
             ("Mappings", 200),
@@ -84,6 +88,7 @@ fn templates_stay_within_the_limits_of_cloudformation() {
                 "{path} has {} entries in {section}",
                 entries.len()
             );
+
             for (name, entry) in entries {
                 assert!(name.len() <= 255, "{path}: {name} is too long");
                 assert!(
@@ -97,7 +102,7 @@ fn templates_stay_within_the_limits_of_cloudformation() {
     }
 }
 
-/// SAM makes several resources of one: a role, a permission for each event, a stage.
+/// SAM creates several resources from one: a role, a permission for each event, a stage.
 #[test]
 fn the_expanded_template_stays_within_the_resources_of_one_stack() {
     let template = parse("template.yaml");
@@ -107,7 +112,7 @@ fn the_expanded_template_stays_within_the_resources_of_one_stack() {
         .filter_map(|(_, function)| function["Events"].as_object());
     let events: usize = events.map(|events| events.len()).sum();
     let declared = template["Resources"].as_object().map_or(0, |all| all.len());
-    // Each function has a role beside it, and each event a permission or a mapping.
+    // Each function adds a role, and each event adds a permission or a mapping.
     let expanded = declared + functions.len() + events;
     assert!(
         expanded <= 500,
@@ -115,8 +120,8 @@ fn the_expanded_template_stays_within_the_resources_of_one_stack() {
     );
 }
 
-/// <https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarm-limits.html> and the reference of
-/// `PutMetricAlarm`.
+/// See <https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarm-limits.html> and the
+/// reference of `PutMetricAlarm`.
 #[test]
 fn alarms_stay_within_the_limits_of_cloudwatch() {
     let mut names = BTreeSet::new();
@@ -131,10 +136,12 @@ fn alarms_stay_within_the_limits_of_cloudwatch() {
             &alarm["AlarmDescription"],
             1024,
         );
+
         assert!(
             names.insert(alarm["AlarmName"].to_string()),
             "{id} has the name of another alarm"
         );
+
         let metrics = alarm["Metrics"].as_array().map_or(&[][..], Vec::as_slice);
         let stored = metrics
             .iter()
@@ -149,6 +156,7 @@ fn alarms_stay_within_the_limits_of_cloudwatch() {
             computed <= 10,
             "{id} has {computed} expressions, CloudWatch takes 10 in one alarm"
         );
+
         if !metrics.is_empty() {
             let shown = metrics
                 .iter()
@@ -158,12 +166,14 @@ fn alarms_stay_within_the_limits_of_cloudwatch() {
                 shown, 1,
                 "{id} watches {shown} values, an alarm watches one"
             );
+
             let ids: BTreeSet<String> = metrics
                 .iter()
                 .map(|metric| metric["Id"].to_string())
                 .collect();
             assert_eq!(ids.len(), metrics.len(), "{id} uses an id twice");
         }
+
         let periods = metrics.iter().map(|metric| &metric["MetricStat"]["Period"]);
         for period in periods
             .chain([&alarm["Period"]])
@@ -174,6 +184,7 @@ fn alarms_stay_within_the_limits_of_cloudwatch() {
                 [10, 20, 30].contains(&seconds) || seconds.is_multiple_of(60),
                 "{id}: {seconds} s"
             );
+
             let evaluated = seconds
                 * alarm["EvaluationPeriods"]
                     .as_u64()
@@ -184,6 +195,7 @@ fn alarms_stay_within_the_limits_of_cloudwatch() {
                 "{id} looks back {evaluated} s, CloudWatch {most}"
             );
         }
+
         for metric in metrics
             .iter()
             .map(|metric| &metric["MetricStat"]["Metric"])
@@ -198,7 +210,8 @@ fn alarms_stay_within_the_limits_of_cloudwatch() {
     });
 }
 
-/// What the alarms cost is told beside the templates, by the number of their metrics.
+/// The documentation beside the templates states the cost of the alarms, which depends on the
+/// number of their metrics.
 #[test]
 fn the_told_price_of_the_alarms_is_that_of_their_metrics() {
     let mut metrics = 0;
@@ -217,12 +230,13 @@ fn the_told_price_of_the_alarms_is_that_of_their_metrics() {
         metrics % 10
     );
     assert!(
-        read("infra/README.md").contains(&told),
-        "infra/README.md does not say `{told}`"
+        read("docs/deploy.md").contains(&told),
+        "docs/deploy.md does not say `{told}`"
     );
 }
 
-/// <https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dashboard-Body-Structure.html>
+/// See
+/// <https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dashboard-Body-Structure.html>.
 #[test]
 fn the_dashboard_stays_within_the_limits_of_cloudwatch() {
     each("AWS::CloudWatch::Dashboard", |id, dashboard| {
@@ -233,6 +247,7 @@ fn the_dashboard_stays_within_the_limits_of_cloudwatch() {
             serde_json::from_str(body).unwrap_or_else(|error| panic!("{id}: {error}"));
         let widgets = body["widgets"].as_array().expect("widgets");
         assert!(widgets.len() <= 500, "{id} has {} widgets", widgets.len());
+
         for widget in widgets {
             within(
                 &format!("the width of a widget of {id}"),
@@ -246,6 +261,7 @@ fn the_dashboard_stays_within_the_limits_of_cloudwatch() {
                 0,
                 23,
             );
+
             let metrics = widget["properties"]["metrics"]
                 .as_array()
                 .map_or(0, Vec::len);
@@ -254,7 +270,7 @@ fn the_dashboard_stays_within_the_limits_of_cloudwatch() {
     });
 }
 
-/// <https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>
+/// See <https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>.
 #[test]
 fn functions_stay_within_the_limits_of_lambda() {
     let globals = parse("template.yaml")["Globals"]["Function"].clone();
@@ -281,7 +297,7 @@ fn functions_stay_within_the_limits_of_lambda() {
             &function["Description"],
             256,
         );
-        // The name of a stack is at most 128 characters, of which a function leaves half.
+        // The name of a stack has at most 128 characters, and the function's part may take 64.
         at_most(
             &format!("the name of {id}"),
             &function["FunctionName"]["Fn::Sub"],
@@ -292,7 +308,8 @@ fn functions_stay_within_the_limits_of_lambda() {
             .iter()
             .filter_map(Value::as_object)
             .flat_map(|map| map.keys());
-        // Their values are known only when they are deployed; an address of a queue has about 90 characters.
+        // The values are known only after deployment. The address of a queue has about 90
+        // characters.
         let bytes: usize = names.map(|name| name.len() + 100).sum();
         assert!(
             bytes <= 4096,
@@ -306,7 +323,7 @@ fn functions_stay_within_the_limits_of_lambda() {
             let properties = &event["Properties"];
             match event["Type"].as_str() {
                 Some("SQS") => check_mapping(id, properties, &of(function, "Timeout")),
-                // An HTTP API waits no longer for its function.
+                // An HTTP API waits no longer than this for its function.
                 Some("HttpApi") => within(
                     &format!("the time limit of {id}"),
                     &of(function, "Timeout"),
@@ -319,7 +336,7 @@ fn functions_stay_within_the_limits_of_lambda() {
     });
 }
 
-/// <https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-parameters.html>
+/// See <https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-parameters.html>.
 fn check_mapping(id: &str, event: &Value, timeout: &Value) {
     let template = parse("template.yaml");
     let queue = crate::template::target(&event["Queue"]);
@@ -352,7 +369,8 @@ fn check_mapping(id: &str, event: &Value, timeout: &Value) {
     );
 }
 
-/// <https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html>
+/// See
+/// <https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html>.
 #[test]
 fn queues_stay_within_the_limits_of_sqs() {
     each("AWS::SQS::Queue", |id, queue| {
@@ -368,6 +386,7 @@ fn queues_stay_within_the_limits_of_sqs() {
             60,
             1_209_600,
         );
+
         within(
             &format!("DelaySeconds of {id}"),
             &queue["DelaySeconds"],
@@ -380,6 +399,7 @@ fn queues_stay_within_the_limits_of_sqs() {
             0,
             20,
         );
+
         within(
             &format!("maxReceiveCount of {id}"),
             &queue["RedrivePolicy"]["maxReceiveCount"],
@@ -395,7 +415,7 @@ fn queues_stay_within_the_limits_of_sqs() {
     });
 }
 
-/// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html>
+/// See <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html>.
 #[test]
 fn tables_stay_within_the_limits_of_dynamodb() {
     each("AWS::DynamoDB::Table", |id, table| {
@@ -403,6 +423,7 @@ fn tables_stay_within_the_limits_of_dynamodb() {
             .as_array()
             .map_or(&[][..], Vec::as_slice);
         assert!(indexes.len() <= 20, "{id} has {} indexes", indexes.len());
+
         let list = |of: &Value| -> BTreeSet<String> {
             of.as_array()
                 .into_iter()
@@ -414,12 +435,14 @@ fn tables_stay_within_the_limits_of_dynamodb() {
             .iter()
             .map(|index| &index["KeySchema"])
             .chain([&table["KeySchema"]]);
+
         let used: BTreeSet<String> = keys.flat_map(list).collect();
         assert_eq!(
             list(&table["AttributeDefinitions"]),
             used,
             "{id} defines exactly the attributes of its keys"
         );
+
         let projected = indexes
             .iter()
             .filter_map(|index| index["Projection"]["NonKeyAttributes"].as_array());
@@ -431,7 +454,7 @@ fn tables_stay_within_the_limits_of_dynamodb() {
     });
 }
 
-/// <https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html>
+/// See <https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html>.
 #[test]
 fn roles_stay_within_the_limits_of_iam() {
     each("AWS::Serverless::Function", |id, function| {
@@ -443,7 +466,8 @@ fn roles_stay_within_the_limits_of_iam() {
             managed <= 10,
             "{id} has {managed} managed policies, a role takes 10"
         );
-        // Names become ARNs when they are deployed: about 60 characters more for each.
+
+        // Deployment expands each reference to an ARN, which adds about 60 characters.
         let inline = serde_json::to_string(policies).expect("policies are JSON");
         let references = inline.matches("\"Ref\"").count() + inline.matches("Fn::").count();
         let size = inline.len() + 60 * references;
@@ -454,7 +478,7 @@ fn roles_stay_within_the_limits_of_iam() {
     });
 }
 
-/// <https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html>
+/// See <https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html>.
 #[test]
 fn routes_stay_within_the_limits_of_an_http_api() {
     let mut routes = 0;

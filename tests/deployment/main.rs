@@ -1,5 +1,5 @@
-//! What is deployed is what the code means: the template beside the code, recorded events through the Lambda glue, and
-//! the rules of the tree that no compiler checks.
+//! Checks of the deployment: the template matches the code, recorded events pass through the Lambda
+//! glue, and the sources follow the rules that no compiler checks.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
@@ -8,7 +8,9 @@ mod http_events;
 mod invariants;
 mod layout;
 mod limits;
+mod links;
 mod manifests;
+mod map;
 mod openapi;
 mod queue_events;
 mod rights;

@@ -1,10 +1,10 @@
-//! Which crate may depend on what: the arrows of the tree.
+//! The allowed dependencies between crates.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::tree::{folders, read};
 
-/// What does I/O, or leads to it.
+/// Packages that do I/O or lead to it.
 const IO: [&str; 14] = [
     "axum",
     "tokio",
@@ -22,8 +22,9 @@ const IO: [&str; 14] = [
     "aws-smithy-runtime-api",
 ];
 
-/// The dependencies in a section of a manifest. Manifests here have one dependency a line.
-fn dependencies(manifest: &str, section: &str) -> BTreeSet<String> {
+/// Returns the dependencies in a section of a manifest. The manifests here have one dependency per
+/// line.
+pub(crate) fn dependencies(manifest: &str, section: &str) -> BTreeSet<String> {
     let mut inside = false;
     let mut names = BTreeSet::new();
     for line in manifest.lines() {
@@ -37,7 +38,8 @@ fn dependencies(manifest: &str, section: &str) -> BTreeSet<String> {
     names
 }
 
-/// The packages of the lock file and what each depends on, development included for our own.
+/// Returns the packages of the lock file with their dependencies. For our own packages, they
+/// include development dependencies.
 fn lock() -> BTreeMap<String, BTreeSet<String>> {
     let text = read("Cargo.lock");
     let mut packages: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -65,6 +67,7 @@ fn what_is_pure_depends_on_nothing_that_does_io() {
             .map(|name| (name, crate_name.to_owned()))
             .collect();
         let mut seen = BTreeMap::new();
+
         while let Some((name, through)) = waiting.pop() {
             if seen.contains_key(&name) {
                 continue;
@@ -73,12 +76,14 @@ fn what_is_pure_depends_on_nothing_that_does_io() {
                 !IO.contains(&name.as_str()),
                 "{crate_name} depends on {name} through {through}"
             );
+
             let next = lock
                 .get(&name)
                 .unwrap_or_else(|| panic!("{name} is not in Cargo.lock"));
             waiting.extend(next.iter().map(|one| (one.clone(), name.clone())));
             seen.insert(name, through);
         }
+
         assert!(seen.len() > 3, "the manifest of {crate_name} was not read");
     }
 }
@@ -139,7 +144,7 @@ fn every_crate_takes_versions_and_lints_from_the_workspace() {
             let manifest = read(&path);
             assert!(manifest.contains("[lints]\nworkspace = true"), "{path}");
             assert!(manifest.contains("license.workspace = true"), "{path}");
-            // This one stands in for a crate of another version.
+            // This crate replaces a published crate, whose version it must have.
             let stands_in = name == "sqlite-sys";
             assert!(
                 stands_in || !manifest.contains("version = \""),
@@ -159,7 +164,7 @@ fn every_crate_takes_versions_and_lints_from_the_workspace() {
     }
 }
 
-/// The lines of a section of the root manifest.
+/// Returns the lines of a section of the root manifest.
 fn section(manifest: &str, name: &str) -> Vec<String> {
     let begin = format!("\n[{name}]\n");
     let section = manifest
@@ -193,6 +198,7 @@ fn the_functions_and_the_binary_are_shipped_with_the_same_settings() {
                 .replace('\'', "\"")
         })
         .collect();
+
     assert!(binary.len() >= 3, "{binary:?}");
     assert_eq!(functions, binary);
 }

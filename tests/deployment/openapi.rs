@@ -1,5 +1,6 @@
-//! `openapi.yaml` is one document, and has the routes of the template and of the routers, all of them and no other. That
-//! requests and answers are as it says is checked by every test that sends any, in the crate `testkit`.
+//! Checks that `openapi.yaml` is a consistent document with exactly the routes of the template and
+//! of the routers. The crate `testkit` validates requests and answers against it in every test that
+//! sends any.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +18,7 @@ use crate::template::{events, resources, template};
 use crate::tree::{folders, read};
 
 const JSON: &str = "application/json";
-/// A folder of a drive, as examples name it.
+/// The id of a drive's folder in the examples.
 const FOLDER: &str = "1aBcPlans";
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
@@ -25,12 +26,12 @@ fn document() -> Value {
     serde_norway::from_str(&read("openapi.yaml")).expect("openapi.yaml is YAML with texts as keys")
 }
 
-/// The properties of an object.
+/// Iterates over the properties of an object.
 fn entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
     value.as_object().expect("an object").iter()
 }
 
-/// Every operation: method, path, and what the document says about it.
+/// Returns every operation: method, path and its description.
 fn operations(document: &Value) -> Vec<(String, &str, &Value)> {
     let paths = entries(&document["paths"]);
     let operations = paths.flat_map(|(path, item)| {
@@ -47,7 +48,7 @@ fn routes(document: &Value) -> BTreeSet<(String, String)> {
         .collect()
 }
 
-/// Calls `visit` with every value of the tree and its name.
+/// Calls `visit` with the name of every value of the tree and the value.
 fn walk<'a>(name: &'a str, value: &'a Value, visit: &mut impl FnMut(&'a str, &'a Value)) {
     visit(name, value);
     match value {
@@ -74,7 +75,8 @@ fn every_reference_leads_to_a_component_and_every_component_is_used() {
     assert_eq!(references, components.collect());
 }
 
-/// Calls `visit` with every schema below one, which has its place in a request, and follows references.
+/// Calls `visit` with a schema and every schema below it, and with the place that each has in a
+/// request. Follows references.
 fn visit_schemas<'a>(
     document: &'a Value,
     (place, schema): (&str, &'a Value),
@@ -82,7 +84,7 @@ fn visit_schemas<'a>(
     visit: &mut impl FnMut(&str, &'a Value),
 ) {
     visit(place, schema);
-    // Once each: filters contain filters.
+    // Each reference is followed once, because filters contain filters.
     if let Some(reference) = schema["$ref"].as_str()
         && seen.insert(reference.to_owned())
     {
@@ -181,7 +183,7 @@ fn its_paths_are_those_of_the_routers() {
     assert_eq!(paths, documented);
 }
 
-/// Whether any route of one machine takes this method on this path.
+/// Checks whether any route of the local server accepts this method on this path.
 async fn is_taken(app: &App, method: &str, path: &str) -> bool {
     let request = http::Request::builder().method(method).uri(filled(path));
     let response = local::routes(app, 1024 * 1024, Connectors::default(), None);
@@ -190,7 +192,7 @@ async fn is_taken(app: &App, method: &str, path: &str) -> bool {
         .await
         .unwrap();
     let status = response.status().as_u16();
-    // Without a key a route answers 401, and no route 404 or 405.
+    // Without a key, a route answers 401, and a missing route 404 or 405.
     assert!(
         [200, 401, 404, 405].contains(&status),
         "{method} {path} is answered with {status}"
@@ -290,7 +292,7 @@ fn aliases_are_what_they_stand_for() {
     assert_eq!(aliases, 8);
 }
 
-/// What the examples of operations are about.
+/// Creates the objects that the examples refer to.
 async fn prepare(
     test: &TestApp,
     drive: &FakeDrive,
@@ -325,6 +327,7 @@ async fn prepare(
         let body = json!({"content": format!("About {tag}."), "containerTag": tag});
         test.post("/v3/documents", key, &body).await;
     }
+
     test.add(key, note).await;
     let text = |value: &Value| value.as_str().unwrap_or("none").to_owned();
     let inferred = test
@@ -350,6 +353,7 @@ async fn prepare(
         )
         .await
         .body;
+
     BTreeMap::from([
         ("{memoryId}", text(&inferred["memories"][0]["id"])),
         ("{mergeId}", text(&merge["mergeId"])),
@@ -361,7 +365,7 @@ async fn prepare(
     ])
 }
 
-/// Does what the example of an operation says, on what is there for it.
+/// Sends the example of an operation, with the ids of existing objects.
 async fn try_out(
     test: &TestApp,
     key: &str,
@@ -390,7 +394,7 @@ async fn try_out(
 
     let id = match path.rsplit('/').next() {
         _ if path.starts_with("/v3/auth/") => &known["{keyId}"],
-        // Where the operation is about a provider.
+        // These operations take a provider instead of an id.
         Some("connection" | "documents" | "import") if path.starts_with("/v3/connections/") => {
             "cloud-drive"
         }
@@ -408,13 +412,13 @@ async fn try_out(
         });
 
     let session = test.post("/v3/session", key, &Value::Null).await.body;
-    // Only a session can be ended.
+    // Only a session key can end a session.
     let ends_session = method == "DELETE" && path == "/v3/session";
     let key = session["token"]
         .as_str()
         .filter(|_| ends_session)
         .unwrap_or(key);
-    // The folder that the examples select.
+    // This is the folder that the examples select.
     let example = content[JSON]["example"]
         .to_string()
         .replace(FOLDER, &known[FOLDER]);
@@ -433,15 +437,15 @@ async fn every_operation_takes_its_example_and_answers_as_it_says() {
 
     for (method, path, operation) in operations(&document) {
         let answer = try_out(&test, &key, &known, &document, (&method, path, operation)).await;
-        // A merge that is under way would refuse what comes next.
+        // A running merge would refuse the next requests.
         test.settle().await.expect("work that ends");
-        // What takes something away, or moves it.
+        // These operations delete or move objects, so everything is created again.
         if ["DELETE", "PATCH"].contains(&method.as_str())
             || ["reset", "merge"].iter().any(|end| path.ends_with(end))
         {
             known = prepare(&test, &drive, &key, &document).await;
         }
-        // The crate `testkit` has compared the rest with the document.
+        // The crate `testkit` has validated the rest of the answer.
         assert!(
             answer.status.is_success(),
             "{method} {path}: {} {}",

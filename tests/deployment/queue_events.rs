@@ -1,4 +1,4 @@
-//! Recorded SQS events through the Lambda glue: each message has its own fate.
+//! Recorded SQS events through the Lambda glue. Each message succeeds or fails on its own.
 
 use domain::{Document, DocumentId, Envelope, Job, OrgId, Tenant};
 use keeper::Keeper;
@@ -17,7 +17,7 @@ const IDS: [&str; 3] = [
 ];
 const ORG: &str = "acme";
 
-/// A recorded event with these messages instead of its own.
+/// Returns a recorded event with these messages in place of its own.
 fn event(name: &str, bodies: [String; 3]) -> Value {
     let mut event: Value =
         serde_json::from_str(&read(&format!("tests/deployment/data/{name}.json"))).unwrap();
@@ -46,7 +46,7 @@ fn org() -> OrgId {
     OrgId::parse(ORG).unwrap()
 }
 
-/// Accepts two texts, which nobody processes yet.
+/// Accepts two texts without processing them.
 async fn two_documents(app: &TestApp) -> (String, [Document; 2]) {
     let key = app.key(ORG).await;
     let mut ids = Vec::new();
@@ -181,6 +181,7 @@ async fn documents_whose_messages_are_dead_fail_with_a_reason() {
             [IDS[1]],
             "what nobody can read stays for a person"
         );
+
         for document in [&first, &second] {
             let failed = state(&app, &key, document).await;
             assert_eq!(failed["status"], "failed", "{name}: {failed}");

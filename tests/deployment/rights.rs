@@ -1,4 +1,5 @@
-//! What the functions may do: named actions on named resources, and what they need to read their queues.
+//! The permissions of the functions: named actions on named resources, including those needed to
+//! read their queues.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::template::{events, list, resources, target, template};
 
-/// The statements of a role.
+/// Returns the statements of a role.
 fn statements(role: &Value) -> Vec<&Value> {
     let policies = role["Policies"].as_array().expect("policies written out");
     policies
@@ -15,7 +16,7 @@ fn statements(role: &Value) -> Vec<&Value> {
         .collect()
 }
 
-/// The role of a function, by logical id.
+/// Returns the role of a function, by logical id.
 fn role_of<'a>(template: &'a Value, function: &'a Value) -> &'a Value {
     &template["Resources"][target(&function["Role"])]["Properties"]
 }
@@ -42,7 +43,7 @@ fn no_role_has_a_wildcard() {
                 assert_ne!(action, "dynamodb:Scan", "{id}");
             }
             for resource in list(&statement["Resource"]) {
-                // Panics for a text like `*`: every resource is named by reference.
+                // This panics for a text such as `*`: every resource must be a reference.
                 let owner = target(resource);
                 assert!(
                     !template["Resources"][owner].is_null(),
@@ -95,7 +96,7 @@ fn functions_receive_from_their_queues_and_from_no_other() {
     }
 }
 
-/// The statements of a function's role about the table of secrets.
+/// Returns the statements of a function's role about the table of secrets.
 fn of_secrets<'a>(template: &'a Value, function: &'a Value) -> Vec<&'a Value> {
     let secrets = target(
         &template["Globals"]["Function"]["Environment"]["Variables"]["RECOLLECT_SECRETS_TABLE"],
@@ -121,9 +122,11 @@ fn only_what_answers_requests_reads_api_keys_and_one_function_writes_them() {
             .map(|action| action.as_str().unwrap())
             .collect();
         let answers = !events(function, "HttpApi").is_empty();
+
         match id {
             "SettingsFunction" => assert!(actions.contains("dynamodb:PutItem"), "{id}"),
-            // Tickets of browsers and sealed tokens lie in the same table, under keys of other beginnings.
+            // Browser tickets and sealed tokens are in the same table, under keys with other
+            // prefixes.
             "ConnectionsFunction" | "ImporterFunction" => {
                 let wanted = [
                     "dynamodb:GetItem",
@@ -143,6 +146,7 @@ fn only_what_answers_requests_reads_api_keys_and_one_function_writes_them() {
                     );
                 }
             }
+
             _ if answers => assert_eq!(actions, BTreeSet::from(["dynamodb:GetItem"]), "{id}"),
             _ => assert_eq!(actions, BTreeSet::new(), "{id}"),
         }
@@ -177,11 +181,13 @@ fn no_function_unseals_what_it_need_not_use() {
             let unseals = list(&statement["Action"]).contains(&&Value::from("kms:Decrypt"));
             let through_table =
                 statement["Condition"]["StringEquals"]["kms:ViaService"].is_object();
-            // Those that act for users open their tokens and the app's secret, by the name that is sealed with them.
+            // Functions that act for users unseal the users' tokens and the app's secret,
+            // restricted to the names with which those were sealed.
             let names = &statement["Condition"]["StringLike"]["kms:EncryptionContext:name"];
             let theirs = *names == json!(["grant/*", "oauth-app/cloud-drive/*"]);
             let acts_for_users =
                 ["ConnectionsFunction", "ImporterFunction"].contains(&id) && theirs;
+
             assert!(
                 !unseals || through_table || acts_for_users,
                 "{id}: {statement}"

@@ -1,4 +1,4 @@
-//! The routes of the template are the routes of the code, one by one.
+//! The routes of the template are exactly the routes of the code.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use testkit::{TestApp, is_for_browsers};
 use crate::template::{built_from, events, resources, target, template};
 use crate::tree::read;
 
-/// Every route: function, method, path.
+/// All routes: function, method, path.
 const ROUTES: [(&str, &str, &str); 92] = [
     ("documents", "GET", "/health"),
     ("documents", "POST", "/v3/documents"),
@@ -130,10 +130,10 @@ const ROUTES: [(&str, &str, &str); 92] = [
 ];
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
-/// Every route that needs no key.
+/// The paths that need no key.
 pub(crate) const OPEN: [&str; 3] = ["/health", "/v3/openapi", "/v4/openapi"];
 
-/// The path with something in the place of each parameter.
+/// Returns the path with a value for each parameter.
 pub(crate) fn filled(path: &str) -> String {
     let parts = path
         .split('/')
@@ -141,7 +141,8 @@ pub(crate) fn filled(path: &str) -> String {
     parts.collect::<Vec<_>>().join("/")
 }
 
-/// The status of a request without a key, and whether the answer is that of no route at all.
+/// Returns the status of a request without a key, and whether the answer is that of a missing
+/// route.
 async fn ask(app: &App, function: &str, method: &str, path: &str) -> (u16, bool) {
     let router = match function {
         "documents" => documents::router(app.clone(), documents::LAMBDA_FILE_BYTES),
@@ -168,6 +169,7 @@ async fn ask(app: &App, function: &str, method: &str, path: &str) -> (u16, bool)
         .await
         .into_body();
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+
     (status, body["error"] == "Route not found")
 }
 
@@ -204,7 +206,7 @@ async fn every_route_of_the_table_is_answered_by_its_function_and_by_one_machine
         let wanted = if OPEN.contains(&path) { 200 } else { 401 };
         for router in [function, "local"] {
             let (status, is_no_route) = ask(&app, router, method, path).await;
-            // What browsers and providers ask for needs a ticket, and says so in its own way.
+            // Routes for browsers and providers need a ticket and answer in their own way.
             let as_wanted = is_for_browsers(path) || status == wanted;
             assert!(
                 as_wanted && !is_no_route,
@@ -236,7 +238,8 @@ async fn no_path_takes_a_method_that_the_table_does_not_have() {
 
     for (function, _, path) in ROUTES {
         for method in METHODS.iter().filter(|method| !listed(method, path)) {
-            // A fixed word may be an id as well: `/v3/documents/list` is answered as `/v3/documents/{id}` is.
+            // A fixed word can also be an id: `/v3/documents/list` also matches
+            // `/v3/documents/{id}`.
             let folder = path.split('/').take(3).collect::<Vec<_>>().join("/");
             let as_id = ["{id}", "{tag}"]
                 .iter()
@@ -279,6 +282,7 @@ fn no_router_has_a_path_that_the_table_does_not_have() {
             .map(|(_, _, path)| *path)
             .collect();
         assert_eq!(paths, wanted, "{function}");
+
         for other in [".nest(", ".merge(", ".route_service(", ".nest_service("] {
             assert!(
                 !text.contains(other),

@@ -1,17 +1,17 @@
-//! `template.yaml` as JSON, its short tags written out: `!Ref X` as `{"Ref": "X"}`, `!Sub` and the like as
-//! `{"Fn::Sub": …}`.
+//! `template.yaml` as JSON, with its short tags expanded: `!Ref X` as `{"Ref": "X"}`, `!Sub` and
+//! the others as `{"Fn::Sub": …}`.
 
 use serde_json::{Value, json};
 use serde_norway::Value as Yaml;
 
 use crate::tree::read;
 
-/// The whole template.
+/// Returns the main template.
 pub(crate) fn template() -> Value {
     parse("template.yaml")
 }
 
-/// A template by its path.
+/// Parses a template by its path.
 pub(crate) fn parse(path: &str) -> Value {
     let yaml =
         serde_norway::from_str(&read(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
@@ -35,6 +35,7 @@ fn plain(yaml: Yaml) -> Value {
                     .collect(),
             )
         }
+
         Yaml::Tagged(tagged) => {
             let tag = tagged.tag.to_string();
             let tag = tag.trim_start_matches('!');
@@ -48,7 +49,7 @@ fn plain(yaml: Yaml) -> Value {
     }
 }
 
-/// The resources of a type, by logical id.
+/// Returns the resources of a type with their logical ids.
 pub(crate) fn resources<'a>(template: &'a Value, kind: &str) -> Vec<(&'a str, &'a Value)> {
     let all = template["Resources"].as_object().expect("resources");
     all.iter()
@@ -57,13 +58,13 @@ pub(crate) fn resources<'a>(template: &'a Value, kind: &str) -> Vec<(&'a str, &'
         .collect()
 }
 
-/// The crate that a function is built from, by the function's logical id.
+/// Returns the crate from which a function is built, by the function's logical id.
 pub(crate) fn built_from<'a>(template: &'a Value, id: &str) -> &'a str {
     let binary = template["Resources"][id]["Metadata"]["BuildProperties"]["Binary"].as_str();
     binary.unwrap_or_else(|| panic!("{id} names no binary"))
 }
 
-/// The logical id in `!Ref X`, `!GetAtt X.Arn` or `!Sub "${X.Arn}/…"`.
+/// Returns the logical id in `!Ref X`, `!GetAtt X.Arn` or `!Sub "${X.Arn}/…"`.
 pub(crate) fn target(value: &Value) -> &str {
     let named = value["Ref"]
         .as_str()
@@ -73,7 +74,7 @@ pub(crate) fn target(value: &Value) -> &str {
     named.split(['.', '}']).next().expect("a first part")
 }
 
-/// A function's events of a type.
+/// Returns a function's events of a type.
 pub(crate) fn events<'a>(function: &'a Value, kind: &str) -> Vec<&'a Value> {
     let all = function["Events"]
         .as_object()
@@ -84,7 +85,7 @@ pub(crate) fn events<'a>(function: &'a Value, kind: &str) -> Vec<&'a Value> {
         .collect()
 }
 
-/// A value that may stand alone, as a list.
+/// Returns the elements of a list. A single value counts as a list of one.
 pub(crate) fn list(value: &Value) -> Vec<&Value> {
     match value {
         Value::Array(list) => list.iter().collect(),

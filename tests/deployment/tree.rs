@@ -3,19 +3,19 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The folder of the workspace.
+/// Returns the folder of the workspace.
 pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .expect("the package lies in the workspace")
 }
 
-/// A file's text, by its path in the repository.
+/// Reads a file by its path in the repository.
 pub(crate) fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// The folders below one, by name.
+/// Returns the names of the folders below a path.
 pub(crate) fn folders(path: &str) -> Vec<String> {
     let entries = fs::read_dir(root().join(path))
         .expect("a readable folder")
@@ -28,7 +28,8 @@ pub(crate) fn folders(path: &str) -> Vec<String> {
     names
 }
 
-/// All files below a folder with their paths in the repository, without what is built or hidden.
+/// Returns all files below a folder with their paths in the repository, without build output and
+/// hidden files.
 pub(crate) fn files(path: &str) -> Vec<(String, PathBuf)> {
     let mut found = Vec::new();
     let mut waiting = vec![root().join(path)];
@@ -51,15 +52,17 @@ pub(crate) fn files(path: &str) -> Vec<(String, PathBuf)> {
                     .expect("below the root")
                     .display()
                     .to_string();
+
                 found.push((shown, path));
             }
         }
     }
+
     found.sort();
     found
 }
 
-/// The Rust sources that are part of the product, with their texts: no tests and no examples.
+/// Returns the Rust sources of the product with their texts, without tests and examples.
 pub(crate) fn sources() -> Vec<(String, String)> {
     let all = files("shared").into_iter().chain(files("functions"));
     all.filter(|(path, _)| path.ends_with(".rs") && path.contains("/src/"))
@@ -71,7 +74,7 @@ pub(crate) fn sources() -> Vec<(String, String)> {
         .collect()
 }
 
-/// The part of a source before its tests, without comments.
+/// Returns the part of a source before its tests, without comments.
 pub(crate) fn code(text: &str) -> String {
     let product = text
         .split("#[cfg(test)]\nmod tests {")

@@ -13,7 +13,7 @@ use crate::add::{Common, idempotency_key, text_body};
 
 /// The most documents of a batch. Part of the API.
 const MAX_DOCUMENTS: usize = 600;
-/// The most bytes of the body. An HTTP API in front of the service allows less: see the README.
+/// The most bytes of the body. An HTTP API in front of the service allows less: see docs/api.md.
 pub(crate) const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
 
 #[derive(Debug, Deserialize)]

@@ -186,7 +186,7 @@ impl ModelOptions {
 /// The OAuth app by which users permit access to their cloud drive. Organizations may set one of their own.
 #[derive(Debug, Default, Clone, Args)]
 #[command(
-    next_help_heading = "Cloud drive (an OAuth app of yours; infra/README.md says how to make one)"
+    next_help_heading = "Cloud drive (an OAuth app of yours; docs/deploy.md says how to create one)"
 )]
 pub struct DriveOptions {
     /// The app's client id; its secret is read from `CLOUD_DRIVE_CLIENT_SECRET`

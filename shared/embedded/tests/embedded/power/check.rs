@@ -153,7 +153,7 @@ impl Found {
         let pair = [self.versions.remove("t-a"), self.versions.remove("t-b")];
         match pair {
             [Some(one), Some(other)] if one == other => {
-                drop(self.versions.insert("t".to_owned(), one))
+                self.versions.insert("t".to_owned(), one);
             }
             [None, None] => {}
             _ => self.wrong.push(format!("half a transaction: {pair:?}")),
