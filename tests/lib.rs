@@ -1,1 +1,1 @@
-//! Nothing but tests: see the folders beside this file.
+//! An empty library: the tests are in the folders beside this file.

@@ -1,4 +1,4 @@
-//! What S3 says about new objects.
+//! Notifications of S3 about new objects.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! Any text of any size, cut as any format. The first bytes choose format, repetition, target and overlap.
+//! Chunking of any text of any size in any format. The first bytes choose the format, the
+//! repetition, the target and the overlap.
 
 #![no_main]
 
@@ -23,7 +24,7 @@ fuzz_target!(|input: &[u8]| {
         overlap_sentences,
         ..ChunkOptions::default()
     };
-    // What takes more than linear time shows in long texts.
+    // Long texts reveal algorithms that take more than linear time.
     let times = if *kind >= 250 { 64 } else { 1 };
     let text = String::from_utf8_lossy(bytes).repeat(times);
     let chunks = chunk(&text, FORMATS[usize::from(*kind) % FORMATS.len()], &options);

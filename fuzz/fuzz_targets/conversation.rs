@@ -1,4 +1,5 @@
-//! Turns between NUL bytes, each with its speaker before a `|`, rendered and cut into windows.
+//! Conversations: turns separated by NUL bytes, each with its speaker before a `|`, rendered and
+//! cut into windows.
 
 #![no_main]
 

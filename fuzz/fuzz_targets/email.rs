@@ -1,4 +1,4 @@
-//! A mail message.
+//! Email messages.
 
 #![no_main]
 

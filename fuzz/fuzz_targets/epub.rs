@@ -1,4 +1,4 @@
-//! An e-book, described by the parts behind those that make it one.
+//! E-books. The input describes the parts that follow the mandatory ones.
 
 #![no_main]
 

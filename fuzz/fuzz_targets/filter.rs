@@ -1,4 +1,4 @@
-//! A filter and the metadata that it is asked about, as two JSON values with a NUL byte between them.
+//! A filter and the metadata that it is applied to, as two JSON values separated by a NUL byte.
 
 #![no_main]
 

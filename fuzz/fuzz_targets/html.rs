@@ -1,4 +1,4 @@
-//! A web page.
+//! Web pages.
 
 #![no_main]
 

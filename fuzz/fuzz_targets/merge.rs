@@ -1,4 +1,5 @@
-//! A stored conversation and the messages sent to it, one byte a turn, with a zero between them.
+//! A stored conversation and the messages sent to it: one byte for each turn, and a zero byte
+//! between the two.
 
 #![no_main]
 
@@ -20,6 +21,7 @@ fn turns(bytes: &[u8]) -> Vec<Turn> {
         at: None,
         provenance: None,
     };
+
     bytes.iter().map(turn).collect()
 }
 

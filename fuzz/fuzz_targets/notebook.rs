@@ -1,4 +1,4 @@
-//! A Jupyter notebook.
+//! Jupyter notebooks.
 
 #![no_main]
 

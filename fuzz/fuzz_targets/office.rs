@@ -1,4 +1,4 @@
-//! Documents, presentations and workbooks: a file as it is, or a package described by its parts.
+//! Documents, presentations and workbooks: a complete file, or a package described by its parts.
 
 #![no_main]
 

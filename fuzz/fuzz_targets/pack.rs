@@ -1,4 +1,4 @@
-//! A pack as a stored blob, and as the JSON that a blob holds.
+//! A pack as a stored blob, and as the JSON inside the blob.
 
 #![no_main]
 

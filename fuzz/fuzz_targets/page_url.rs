@@ -1,4 +1,4 @@
-//! An address of a page, before it what a resolver answers: nothing but public addresses is ever dialed.
+//! The address of a page, preceded by the resolver's answer. Only public addresses are ever dialed.
 
 #![no_main]
 
@@ -29,6 +29,6 @@ fuzz_target!(|input: &[u8]| {
     };
     let fetcher = Fetcher::new(Network::simulated(move |_| vec![answer], dial));
     let _time = fuzz::runtime().enter();
-    // Up to the pause before the second try: that one asks the same.
+    // The poll stops at the pause before the second attempt, which would make the same requests.
     let _ = pin!(fetcher.fetch(&url)).poll(&mut Context::from_waker(Waker::noop()));
 });

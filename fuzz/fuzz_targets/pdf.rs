@@ -1,4 +1,4 @@
-//! A PDF: both readers.
+//! PDFs, with both readers.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! Text in every encoding, markdown, tables, data and code. The first byte chooses what the file is said to be.
+//! Text in every encoding, Markdown, tables, data and code. The first byte chooses the declared
+//! type of the file.
 
 #![no_main]
 

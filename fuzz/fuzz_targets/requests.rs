@@ -1,5 +1,5 @@
-//! Bodies of requests to the whole app. The first byte chooses the route; no body makes it fail, and every answer is
-//! what `openapi.yaml` says.
+//! Request bodies for the whole app. The first byte chooses the route. No body may cause a server
+//! error, and every answer must match `openapi.yaml`.
 
 #![no_main]
 

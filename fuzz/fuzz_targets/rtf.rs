@@ -1,4 +1,4 @@
-//! A rich text.
+//! Rich text files.
 
 #![no_main]
 

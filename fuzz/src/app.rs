@@ -8,14 +8,15 @@ use testkit::{Answer, TestApp};
 
 use crate::runtime;
 
-/// How many requests an app takes: what is stored grows with them.
+/// The number of requests that one app receives. A limit is needed because the stored data grows
+/// with them.
 const REQUESTS: usize = 2000;
 
 thread_local! {
     static APP: RefCell<Option<(usize, TestApp, String)>> = const { RefCell::new(None) };
 }
 
-/// Sends a `POST` with a key that may do everything.
+/// Sends a `POST` with a key that has all permissions.
 pub fn post(path: &str, kind: &str, body: &[u8]) -> Answer {
     with_app(|app, key| {
         let request = Request::post(path).header("content-type", kind);
@@ -27,7 +28,7 @@ pub fn post(path: &str, kind: &str, body: &[u8]) -> Answer {
     })
 }
 
-/// Calls `ask` with the app and a key to it; with another app from time to time.
+/// Calls `ask` with the app and a key for it. Replaces the app after every [`REQUESTS`] requests.
 pub fn with_app<T>(ask: impl FnOnce(&TestApp, &str) -> T) -> T {
     APP.with_borrow_mut(|slot| {
         let taken = slot.take().filter(|(taken, ..)| *taken < REQUESTS);

@@ -1,4 +1,5 @@
-//! What the fuzz targets share: files made of the input, and the promises that every result keeps.
+//! Code shared by the fuzz targets: files built from the input, and checks that every result must
+//! pass.
 
 #[cfg(feature = "app")]
 pub mod app;
@@ -14,9 +15,9 @@ use tokio::runtime::{Builder, Runtime};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-/// What begins a part of a package in an input: `@@ name`, on a line of its own.
+/// The beginning of a line that starts a part of a package in an input: `@@ name`.
 const PART: &str = "@@ ";
-/// More parts say nothing new and take time.
+/// The most parts of a package. More parts take time and reveal nothing new.
 const MAX_PARTS: usize = 64;
 
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
@@ -28,7 +29,8 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
 
 static EXTRACTING: AtomicBool = AtomicBool::new(false);
 
-/// Lets the reader catch panics of its parsers, as in production; any other panic ends the run as before.
+/// Lets the reader catch panics of its parsers, as in production. Any other panic still ends the
+/// run.
 pub fn let_parsers_panic() {
     let abort = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
@@ -38,7 +40,7 @@ pub fn let_parsers_panic() {
     }));
 }
 
-/// Reads a file that calls itself `name`, and cuts what was read.
+/// Extracts the text of a file with the name `name`, chunks it, and checks both results.
 pub fn read(bytes: &[u8], name: Option<&str>, declared: Option<&str>) {
     EXTRACTING.store(true, Ordering::SeqCst);
     let result = extract(&Source {
@@ -59,7 +61,8 @@ pub fn read(bytes: &[u8], name: Option<&str>, declared: Option<&str>) {
     }
 }
 
-/// Reads an input as it is, or as the package that it describes: the fuzzer does not learn to write checksums.
+/// Reads an input as it is, or as the package that it describes. A description is needed because
+/// the fuzzer cannot learn to write checksums.
 pub fn read_package(input: &[u8]) {
     match package(input) {
         Some(bytes) => read(&bytes, None, None),
@@ -67,7 +70,8 @@ pub fn read_package(input: &[u8]) {
     }
 }
 
-/// The zip file of the parts that an input describes; `None` if it does not begin with one.
+/// Builds the zip file of the parts that an input describes; `None` if the input does not begin
+/// with a part.
 fn package(input: &[u8]) -> Option<Vec<u8>> {
     let text = String::from_utf8_lossy(input);
     let next = format!("\n{PART}");
@@ -76,7 +80,7 @@ fn package(input: &[u8]) -> Option<Vec<u8>> {
     for part in parts {
         let (name, content) = part.split_once('\n').unwrap_or((part, ""));
         let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
-        // A name that is there already is left out.
+        // The writer refuses a name that it already has. Such a part is left out.
         if writer.start_file(name, options).is_ok() {
             writer.write_all(content.as_bytes()).ok()?;
         }
@@ -85,14 +89,14 @@ fn package(input: &[u8]) -> Option<Vec<u8>> {
     Some(writer.finish().ok()?.into_inner())
 }
 
-/// The input's first byte, to choose by, and the rest.
+/// Splits off the first byte of the input, which the target uses to make a choice.
 pub fn choice(input: &[u8]) -> (usize, &[u8]) {
     input
         .split_first()
         .map_or((0, input), |(first, rest)| (usize::from(*first), rest))
 }
 
-/// What requests and fetches run in.
+/// Returns the runtime for requests and fetches.
 pub fn runtime() -> &'static Runtime {
     &RUNTIME
 }

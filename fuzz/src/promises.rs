@@ -1,4 +1,4 @@
-//! What the docs of `content` and `remote` promise of every result.
+//! The guarantees that the documentation of `content` and `remote` gives for every result.
 
 use std::net::IpAddr;
 use std::ops::Range;
@@ -10,10 +10,11 @@ use url::Url;
 
 /// The smallest target that a chunker honours.
 const MIN_TARGET: usize = 64;
-/// The most characters of an address of a page.
+/// The greatest length of the address of a page.
 const MAX_URL: usize = 2048;
 
-/// Text is canonical and says something; titles and properties are lines.
+/// Checks that the text is canonical and not blank, and that the title and the properties are
+/// single lines.
 pub fn extracted(extracted: &Extracted) {
     let text = &extracted.text;
     assert!(!text.trim().is_empty(), "blank text is a failure");
@@ -30,7 +31,8 @@ pub fn extracted(extracted: &Extracted) {
     }
 }
 
-/// Chunks are slices that their offsets name, in order, of limited size, and cover all but white space.
+/// Checks that chunks are the slices at their offsets, in order and of limited size, and that they
+/// cover everything but white space.
 pub fn chunks(text: &str, chunks: &[Chunk], target: usize) {
     let bytes: Vec<usize> = text
         .char_indices()
@@ -59,7 +61,8 @@ pub fn chunks(text: &str, chunks: &[Chunk], target: usize) {
     assert!(blank(covered..bytes.len() - 1), "the end is in no chunk");
 }
 
-/// Places of turns follow each other within the text, and windows hold the turns that they name.
+/// Checks that the spans of turns follow each other within the text, and that each window contains
+/// the turns that it names.
 pub fn windows(text: &str, places: &[Range<usize>], windows: &[Chunk]) {
     let end = text.chars().count();
     assert!(
@@ -71,6 +74,7 @@ pub fn windows(text: &str, places: &[Range<usize>], windows: &[Chunk]) {
         places.windows(2).all(|pair| pair[0].end <= pair[1].start),
         "turns in order"
     );
+
     for window in windows {
         let turns = window.turns.clone().expect("a window names its turns");
         let (first, last) = (&places[turns.start], &places[turns.end - 1]);
@@ -85,19 +89,21 @@ pub fn windows(text: &str, places: &[Range<usize>], windows: &[Chunk]) {
     }
 }
 
-/// What is taken for the address of a page is one, and in its normal form is taken again.
+/// Checks that an accepted address is the address of a page, and that its normal form is accepted
+/// again.
 pub fn page_url(url: &Url) {
     assert!(
         ["http", "https"].contains(&url.scheme()) && url.has_host(),
         "{url}"
     );
-    // Escapes make it longer.
+    // Escapes can make the normal form longer than the limit.
     if url.as_str().len() <= MAX_URL {
         assert_eq!(parse_page_url(url.as_str()).as_ref(), Some(url));
     }
 }
 
-/// Nothing is dialed that the standard library knows as special, nor an address of version 6 with another within.
+/// Checks that a dialed address is none of those that the standard library classifies as special,
+/// and that it is not an IPv6 address with an IPv4 address inside.
 pub fn dialed(ip: IpAddr, port: u16) {
     let special = match ip {
         IpAddr::V4(ip) => {

@@ -1,7 +1,9 @@
-//! What each operation of the interface costs in units that AWS bills, counted in the transport and held against
-//! `budget.yaml`: more than the budget fails, and so does a budget that is far above what is needed.
+//! The cost of each operation of the interface in units that AWS bills, counted in the transport
+//! and compared with `budget.yaml`. An operation fails if it costs more than its budget, or if the
+//! budget is far above the actual cost.
 //!
-//! `RECOLLECT_BUDGET=print cargo test -p acceptance --test budget -- --nocapture` prints what was counted.
+//! `RECOLLECT_BUDGET=print cargo test -p acceptance --test budget -- --nocapture` prints the
+//! counts.
 
 mod operations;
 mod rig;
@@ -13,7 +15,7 @@ use serde::Deserialize;
 
 use rig::Rig;
 
-/// What an operation may cost, on average of a few calls.
+/// The budget of an operation, as the average of a few calls.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Budget {
@@ -35,11 +37,11 @@ struct Budget {
     /// KMS requests.
     #[serde(default)]
     kms: f64,
-    /// The goal of the design in dollars per million, where there is one.
+    /// The design goal in dollars per million calls, if there is one.
     goal: Option<f64>,
 }
 
-/// An operation and the mean of what it cost.
+/// An operation and the sum of its costs.
 struct Measured {
     operation: &'static str,
     calls: usize,
@@ -47,7 +49,7 @@ struct Measured {
 }
 
 impl Measured {
-    /// The kinds of units by their names in the budget.
+    /// Returns the mean units by their names in the budget.
     fn units(&self) -> [(&'static str, f64); 6] {
         let mean = |sum: f64| sum / self.calls as f64;
         [
@@ -64,11 +66,12 @@ impl Measured {
         self.count.dollars_per_million() / self.calls as f64
     }
 
-    /// What is wrong with the budget for this.
+    /// Returns the differences between the measured cost and the budget.
     fn faults(&self, budget: &Budget) -> Vec<String> {
-        /// Counts vary a little with the lengths of random ids.
+        /// The absolute tolerance. Counts vary a little with the lengths of random ids.
         const TOLERANCE: f64 = 0.26;
-        /// A budget this much above the need would not notice a doubling of small things.
+        /// The highest ratio of budget to cost. A budget further above it would not notice that a
+        /// small cost doubles.
         const SLACK: f64 = 1.3;
         let allowed = [
             budget.reads,
@@ -121,12 +124,14 @@ fn no_operation_costs_more_than_its_budget() {
     let budgets: BTreeMap<String, Budget> =
         serde_norway::from_str(include_str!("budget.yaml")).expect("budget.yaml");
     let mut faults = Vec::new();
+
     for measured in &measured {
         match budgets.get(measured.operation) {
             Some(budget) => faults.extend(measured.faults(budget)),
             None => faults.push(format!("{}: there is no budget", measured.operation)),
         }
     }
+
     let unknown = budgets
         .keys()
         .filter(|name| measured.iter().all(|one| one.operation != name.as_str()));
@@ -154,7 +159,7 @@ fn print_if_asked(measured: &[Measured]) {
     }
 }
 
-/// To one decimal, as the budget has it.
+/// Rounds to one decimal, as in the budget.
 fn round(units: f64) -> f64 {
     (units * 10.0).round() / 10.0
 }

@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 
 use crate::rig::Rig;
 
-/// How often an operation is called for its figure.
+/// The number of calls over which a figure is averaged.
 const TIMES: usize = 10;
-/// Documents of the container that is read.
+/// The number of documents in the container that is read.
 const DOCUMENTS: usize = 20;
 
-/// About 2 KB about a subject, with a few statements to learn.
+/// Returns about 2 KB of text on one subject, with a few statements to extract.
 fn text(number: usize) -> String {
     let plain = format!(
         "Paragraph {number} describes the harbour of Brunsund, where ferry {number} leaves at dawn and comes back with \
@@ -29,7 +29,8 @@ pub(crate) async fn measure_all(rig: &mut Rig) {
     organization(rig).await;
     analytics(rig).await;
     connections(rig).await;
-    // Last: what waits for a file is unfinished.
+
+    // This comes last because a document that waits for its file is unfinished.
     let form = fixed(
         "POST",
         "/v3/documents/file/uploads",
@@ -48,7 +49,7 @@ fn fixed(
 }
 
 async fn ingest(rig: &mut Rig) -> Vec<String> {
-    // The first request of all makes the container and opens the hour.
+    // The very first request creates the container and opens the hour in the request log.
     rig.call(
         "POST",
         "/v3/documents",
@@ -91,6 +92,7 @@ async fn ingest(rig: &mut Rig) -> Vec<String> {
     };
     rig.measure("add_conversation", TIMES, turn).await;
     rig.work().await.expect("work");
+
     added
         .iter()
         .map(|answer| answer["id"].as_str().expect("an id").to_owned())
@@ -163,8 +165,8 @@ async fn memories(rig: &mut Rig) {
             json!({"containerTag": "box", "memories": memories}),
         )
     };
-
     let made = rig.measure("create_memory", TIMES, create).await;
+
     let ids: Vec<String> = made
         .iter()
         .map(|one| one["memories"][0]["id"].as_str().expect("an id").to_owned())
@@ -180,8 +182,8 @@ async fn memories(rig: &mut Rig) {
         let body = json!({"containerTag": "box", "id": ids[number], "newContent": format!("Ada keeps {number} goats.")});
         ("PATCH", "/v4/memories".to_owned(), body)
     };
-
     let updated = rig.measure("update_memory", TIMES, update).await;
+
     let forget = |number: usize| {
         (
             "DELETE",
@@ -189,8 +191,8 @@ async fn memories(rig: &mut Rig) {
             json!({"containerTag": "box", "id": updated[number]["id"]}),
         )
     };
-
     rig.measure("forget_memory", TIMES, forget).await;
+
     let matching = json!({"containerTag": "box", "query": "tea", "dryRun": true});
     rig.measure(
         "forget_matching_dry",
@@ -225,8 +227,8 @@ async fn containers(rig: &mut Rig) {
             json!({"name": format!("Box {number}")}),
         )
     };
-
     rig.measure("patch_container_tag", TIMES, patch).await;
+
     rig.measure(
         "list_container_tags_3",
         TIMES,
@@ -246,14 +248,14 @@ async fn containers(rig: &mut Rig) {
         let body = json!({"containerTags": [from, to], "targetContainerTag": to});
         ("POST", "/v3/container-tags/merge".to_owned(), body)
     };
-
     let merges = rig.measure("merge_container_tags", 4, merge).await;
+
     let status = |number: usize| {
         let id = merges[number]["mergeId"].as_str().expect("an id");
         ("GET", format!("/v3/container-tags/merge/{id}"), Value::Null)
     };
-
     rig.measure("get_merge", 4, status).await;
+
     let delete = |number| {
         (
             "DELETE",
@@ -261,8 +263,8 @@ async fn containers(rig: &mut Rig) {
             Value::Null,
         )
     };
-
     rig.measure("delete_container_tag", 4, delete).await;
+
     rig.work().await.expect("work");
 }
 
@@ -280,8 +282,8 @@ async fn organization(rig: &mut Rig) {
             json!({"chunkSize": 500 + number}),
         )
     };
-
     rig.measure("patch_settings", TIMES, patch).await;
+
     rig.measure(
         "get_session",
         TIMES,
@@ -295,8 +297,8 @@ async fn organization(rig: &mut Rig) {
             json!({"containerTag": "box", "name": format!("k{number}")}),
         )
     };
-
     let keys = rig.measure("create_scoped_key", TIMES, key).await;
+
     rig.measure(
         "list_keys_10",
         TIMES,
@@ -307,11 +309,10 @@ async fn organization(rig: &mut Rig) {
         let id = keys[number]["id"].as_str().expect("an id");
         ("DELETE", format!("/v3/auth/scoped-key/{id}"), Value::Null)
     };
-
     rig.measure("delete_scoped_key", TIMES, delete).await;
 }
 
-/// A website's connections: those of a drive are the same records.
+/// Measures connections to a website. Connections to a drive have the same records.
 async fn connections(rig: &mut Rig) {
     let site = |number| {
         let metadata = json!({"startUrl": format!("https://site{number}.example/")});
@@ -323,12 +324,14 @@ async fn connections(rig: &mut Rig) {
     };
     let made = rig.measure("create_connection", TIMES, site).await;
     let id = |number: usize| made[number]["id"].as_str().expect("an id").to_owned();
+
     let list = fixed(
         "POST",
         "/v3/connections/list",
         json!({"containerTags": ["box"]}),
     );
     rig.measure("list_connections_10", TIMES, list).await;
+
     let get = |number| {
         (
             "GET",
@@ -337,6 +340,7 @@ async fn connections(rig: &mut Rig) {
         )
     };
     rig.measure("get_connection", TIMES, get).await;
+
     let import = |number| {
         (
             "POST",
@@ -345,6 +349,7 @@ async fn connections(rig: &mut Rig) {
         )
     };
     rig.measure("import_connection", TIMES, import).await;
+
     let end = |number| {
         (
             "DELETE",

@@ -21,7 +21,7 @@ use crate::Measured;
 
 const CACHE_BYTES: usize = 64 * 1024 * 1024;
 
-/// A running system in a temporary folder, and what was measured of it.
+/// A running system in a temporary folder, and its measurements.
 pub(crate) struct Rig {
     pub(crate) measured: Vec<Measured>,
     system: System,
@@ -33,7 +33,8 @@ pub(crate) struct Rig {
 
 impl Rig {
     pub(crate) async fn new() -> Result<Self> {
-        // Its clock begins with an hour: the present one is the same in every run.
+        // The clock of a world begins at a full hour, so that the current hour is the same in every
+        // run.
         let world = World::new()?;
         let meter = Meter::new(Transport::new(world.services.clone()));
         let config = aws::through(meter.clone(), ACCESS_KEY, SECRET_KEY, REGION);
@@ -63,7 +64,7 @@ impl Rig {
         })
     }
 
-    /// Sends a request; its answer.
+    /// Sends a request and returns its answer.
     pub(crate) async fn call(&self, method: &str, path: &str, body: &Value) -> Value {
         let request = Request::builder()
             .method(method)
@@ -98,10 +99,12 @@ impl Rig {
             "{method} {path}: {status} {}",
             String::from_utf8_lossy(&bytes)
         );
+
         serde_json::from_slice(&bytes).unwrap_or_default()
     }
 
-    /// Sends requests that differ by their number, and takes down what one costs on average. Returns the answers.
+    /// Sends requests that differ by their number, records the average cost of one, and returns the
+    /// answers.
     pub(crate) async fn measure(
         &mut self,
         operation: &'static str,
@@ -124,8 +127,9 @@ impl Rig {
         answers
     }
 
-    /// Lets the workers do what is queued, and takes down what one of `documents` costs on average. The looks at empty
-    /// queues are left out: on AWS they are the event sources', and free.
+    /// Runs the workers until the queues are empty, and records the average cost for one of
+    /// `documents`. Polls of the queues are not counted: on AWS, the event source mappings make
+    /// them at no charge.
     pub(crate) async fn measure_work(
         &mut self,
         operation: &'static str,
@@ -144,7 +148,7 @@ impl Rig {
         self.check_nothing_is_left().await
     }
 
-    /// Lets the workers do what is queued.
+    /// Runs the workers until the queues are empty.
     pub(crate) async fn work(&self) -> Result<()> {
         while self.queues.turn().await? > 0 {}
         self.check_nothing_is_left().await

@@ -1,4 +1,4 @@
-//! [`domain::ports::Activity`].
+//! Conformance tests of [`domain::ports::Activity`].
 
 use domain::activity::{Hour, RequestRecord, RequestType, Tally};
 use domain::ports::HourCounts;
@@ -19,7 +19,7 @@ promises!(
     long_hours_are_read_in_pages,
 );
 
-/// The time `minutes` into an hour of its own, far from the turn of the hour and the day.
+/// Returns the time `minutes` into an hour, far from the end of the hour and of the day.
 fn at(hour: i64, minutes: i64) -> Timestamp {
     Hour(484_640 + hour).start().plus_seconds(minutes * 60)
 }
@@ -41,7 +41,7 @@ fn request(at: Timestamp) -> RequestRecord {
     }
 }
 
-/// A request with contents.
+/// Returns a request with contents.
 fn telling(at: Timestamp, containers: &[&ContainerId]) -> RequestRecord {
     let mut containers: Vec<ContainerId> = containers.iter().map(|&id| id.clone()).collect();
     containers.sort();
@@ -57,7 +57,7 @@ fn telling(at: Timestamp, containers: &[&ContainerId]) -> RequestRecord {
     }
 }
 
-/// Writes a request `minutes` after it came.
+/// Records a request `minutes` after it arrived.
 async fn record(setting: &Setting, tenant: &Tenant, record: &RequestRecord, minutes: i64) {
     let now = record.at.plus_seconds(minutes * 60);
     again(async || setting.ctx().activity.record(tenant, record, now).await)
@@ -65,7 +65,7 @@ async fn record(setting: &Setting, tenant: &Tenant, record: &RequestRecord, minu
         .expect("a record");
 }
 
-/// All records of an hour, and in how many pages they came.
+/// Returns all records of an hour, and the number of pages.
 async fn read(setting: &Setting, tenant: &Tenant, hour: Hour) -> (Vec<RequestRecord>, usize) {
     let (mut records, mut after, mut pages) = (Vec::new(), None::<String>, 0);
     loop {
@@ -92,7 +92,7 @@ async fn hours(setting: &Setting, tenant: &Tenant, from: Hour, to: Hour) -> Vec<
         .expect("hours")
 }
 
-/// The token of the hour, which must be open.
+/// Returns the token of the hour, which must be open.
 async fn token(setting: &Setting, hour: Hour) -> String {
     match hours(setting, &setting.alpha, hour, hour).await.as_slice() {
         [HourCounts::Open(found, token)] if *found == hour => token.clone(),
@@ -136,12 +136,14 @@ async fn a_request_is_read_back_whole_in_its_hour(setting: &Setting) {
         record(setting, &setting.alpha, one, 0).await;
         record(setting, &setting.alpha, one, 1).await;
     }
+
     let hour = Hour::of(at(0, 0));
     assert_eq!(
         read(setting, &setting.alpha, hour).await,
         (wanted.to_vec(), 1),
         "oldest first, each once"
     );
+
     let outlines = wanted.map(|one| RequestRecord {
         input: None,
         output: None,
@@ -295,7 +297,8 @@ async fn hours_are_overdue_from_their_end_on_oldest_first(setting: &Setting) {
     assert_eq!(overdue(at(9, 0), 10).await, wanted[1..]);
 }
 
-/// The names of the records of an hour that tell of the containers, and in how many pages they came.
+/// Returns the names of the records of an hour with contents of the containers, and the number of
+/// pages.
 async fn telling_of(
     setting: &Setting,
     hour: Hour,
@@ -372,7 +375,7 @@ async fn contents_are_taken_out_of_some_containers_and_counts_stay_true(setting:
         );
     }
 
-    // What has expired meanwhile does not come back.
+    // Contents that have expired in the meantime do not come back.
     forget(setting, hour.next(), &names).await;
     assert!(
         read(setting, &setting.alpha, hour.next())

@@ -1,4 +1,4 @@
-//! [`domain::ports::Blobs`].
+//! Conformance tests of [`domain::ports::Blobs`].
 
 use bytes::Bytes;
 use domain::{BlobRef, Tenant};
@@ -16,10 +16,10 @@ promises!(
     what_is_stored_first_stays,
 );
 
-/// Sizes around the border between a record and an object.
+/// Sizes around the limit between a DynamoDB item and an S3 object.
 const SIZES: [usize; 8] = [0, 1, 100, 8191, 8192, 8193, 100_000, 3_000_000];
 
-/// Bytes that do not compress away.
+/// Returns bytes that cannot be compressed.
 fn noise(size: usize) -> Bytes {
     let mut state = 0x9E37_79B9_7F4A_7C15u64 ^ size as u64;
     let mut next = || {
@@ -179,7 +179,7 @@ async fn objects_are_listed_by_their_prefix(setting: &Setting) {
 }
 
 async fn many_are_deleted_at_once(setting: &Setting) {
-    // More than one call takes, where nothing goes wrong.
+    // Without faults, this is more than one call can take.
     let many = if setting.is_calm() { 1003 } else { 30 };
     let paths: Vec<String> = (0..many).map(|i| format!("c/{i:04}")).collect();
     let mut blobs = put_objects(setting, &paths).await;

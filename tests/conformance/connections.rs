@@ -1,4 +1,4 @@
-//! [`domain::ports::Connections`]: records and when they are due.
+//! Conformance tests of [`domain::ports::Connections`]: records and their due times.
 
 use domain::connection::{Account, ConnectionStatus, Provider, Selection, Trigger};
 use domain::{Connection, ConnectionId, ContainerTag, OrgId, Tenant, Timestamp};
@@ -42,7 +42,8 @@ async fn get(setting: &Setting, tenant: &Tenant, id: &ConnectionId) -> Option<Co
         .expect("an answer")
 }
 
-/// Saves; where whole calls are lost, a call is made again, and what it finds may be its own.
+/// Saves a connection. Under faults, a call may be repeated and then find its own write, which
+/// counts as saved.
 async fn save(setting: &Setting, tenant: &Tenant, connection: &Connection) -> bool {
     let save = async || setting.ctx().connections.save(tenant, connection).await;
     let saved = again(save).await.expect("an answer");
@@ -117,6 +118,7 @@ async fn only_the_record_that_is_stored_is_deleted(setting: &Setting) {
         "there is none"
     );
     assert!(save(setting, &setting.alpha, &first).await);
+
     let second = next(&first, 1);
     assert!(save(setting, &setting.alpha, &second).await);
     assert!(
@@ -155,7 +157,7 @@ async fn of_many_saves_at_the_same_time_one_holds(setting: &Setting) {
         assert_eq!(held, *one == stored);
     }
 
-    // Those who write the very same are still two.
+    // Two writers of identical records still compete, and only one of them wins.
     let same = next(&stored, 77);
     let held = join_all((0..12).map(|_| save(setting, &setting.alpha, &same))).await;
     assert!(!setting.is_calm() || held.iter().filter(|held| **held).count() == 1);
@@ -169,6 +171,7 @@ async fn connections_are_listed_oldest_first_by_organization(setting: &Setting) 
             .expect("a list")
     };
     assert!(list(&setting.alpha).await.is_empty());
+
     let mut made = Vec::new();
     for status in [
         ConnectionStatus::Active,
@@ -180,7 +183,8 @@ async fn connections_are_listed_oldest_first_by_organization(setting: &Setting) 
             ..fresh(setting)
         };
         assert!(save(setting, &setting.alpha, &connection).await);
-        // What lies in the partition next to connections is none.
+
+        // The same partition holds other records next to connections. The list must skip them.
         let selection = Selection {
             rev: 1,
             items: Vec::new(),
@@ -194,6 +198,7 @@ async fn connections_are_listed_oldest_first_by_organization(setting: &Setting) 
         made.push(connection);
         setting.app.world.clock.advance_seconds(1);
     }
+
     let theirs = fresh(setting);
     assert!(save(setting, &setting.beta, &theirs).await);
     let tag = ContainerTag::parse("CX").expect("a tag");
@@ -206,6 +211,7 @@ async fn connections_are_listed_oldest_first_by_organization(setting: &Setting) 
     again(create).await.expect("a container");
     assert_eq!(list(&setting.alpha).await, made);
     assert_eq!(list(&setting.beta).await, [theirs]);
+
     let tags = again(async || ctx.containers.list(&setting.alpha).await)
         .await
         .expect("a list");
@@ -270,7 +276,6 @@ async fn a_connection_is_due_from_its_next_run_on(setting: &Setting) {
             .count_unfinished(&setting.alpha, 10)
             .await
     };
-
     assert_eq!(again(count).await.expect("a count"), 0);
 }
 
@@ -289,6 +294,7 @@ async fn who_waits_for_somebody_else_is_not_due(setting: &Setting) {
             ..fresh(setting)
         };
         assert!(save(setting, &setting.alpha, &connection).await);
+
         let found = due(setting, now.plus_seconds(1), 10).await;
         assert_eq!(!found.is_empty(), is_due, "{status:?}");
         assert!(delete(setting, &setting.alpha, &connection).await);
@@ -322,7 +328,7 @@ async fn the_longest_overdue_come_first(setting: &Setting) {
     assert_eq!(due(setting, now.plus_seconds(1), 100).await, wanted);
     assert_eq!(due(setting, now.plus_seconds(1), 7).await, wanted[..7]);
     assert_eq!(due(setting, now.plus_seconds(-9), 100).await, wanted[..20]);
-    // However many are due, they take no place of unfinished work.
+    // Due connections, however many, do not displace unfinished work.
     setting
         .accepted(&domain::ContainerId::random(), "Words.")
         .await;
@@ -333,6 +339,5 @@ async fn the_longest_overdue_come_first(setting: &Setting) {
             .overdue(Timestamp::from_millis(i64::MAX), 1)
             .await
     };
-
     assert_eq!(again(overdue).await.expect("what is overdue").len(), 1);
 }

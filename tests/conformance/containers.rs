@@ -1,4 +1,4 @@
-//! [`domain::ports::Containers`].
+//! Conformance tests of [`domain::ports::Containers`].
 
 use domain::{Bucket, Container, ContainerChange, ContainerId, ContainerTag, Patch, Tenant};
 use futures::future::join_all;
@@ -66,7 +66,7 @@ async fn of_many_at_the_same_time_one_decides(setting: &Setting) {
     assert!(all.iter().any(|(id, _)| id == stored.primary()));
 }
 
-/// The most tags that the organization may still count, up to 20.
+/// Reserves tags until the limit refuses one, and returns the number of reservations. Stops at 20.
 async fn room(setting: &Setting, tenant: &Tenant, most: u64) -> usize {
     let reserve =
         async || again(async || setting.ctx().containers.reserve(tenant, most).await).await;
@@ -84,10 +84,10 @@ async fn tags_are_counted_up_to_a_bound(setting: &Setting) {
             .await
             .expect("a release");
     };
-
     release(&setting.alpha).await;
+
     let counted = room(setting, &setting.alpha, 5).await;
-    // A try whose answer was lost is counted again.
+    // A call whose answer was lost counts its tag again.
     assert!(
         if setting.is_calm() {
             counted == 5
@@ -126,8 +126,8 @@ async fn tags_are_listed_in_order_and_by_organization(setting: &Setting) {
             .await
             .expect("a list")
     };
-
     let listed = list(&setting.alpha).await;
+
     let mut wanted: Vec<ContainerTag> = names.iter().map(|name| tag(name)).collect();
     wanted.sort();
     assert_eq!(
@@ -165,10 +165,12 @@ async fn what_a_tag_is_about_stays_until_it_is_replaced(setting: &Setting) {
         None,
         "guidance never makes a tag"
     );
+
     let (_, first) = create(setting, &setting.alpha, "box").await;
     create(setting, &setting.alpha, "other").await;
     create(setting, &setting.beta, "box").await;
     assert_eq!(first.entity_context, None);
+
     for text in ["Birds of the coast.", "Örter: 日本語", &"x".repeat(1500)] {
         assert!(set(&setting.alpha, "box", text).await);
         assert_eq!(context("box").await.as_deref(), Some(text));
@@ -178,6 +180,7 @@ async fn what_a_tag_is_about_stays_until_it_is_replaced(setting: &Setting) {
             (Some(text), &first.ids)
         );
     }
+
     assert!(!set(&setting.beta, "other", "Not theirs.").await);
     assert_eq!(context("other").await, None);
     assert_eq!(
@@ -241,6 +244,7 @@ async fn a_description_makes_the_tag_and_changes_what_it_names(setting: &Setting
         made,
         "it was made by being described"
     );
+
     let kept = describe(setting, &setting.alpha, "box", &ContainerChange::default()).await;
     assert!(kept.updated_at > made.updated_at);
     assert_eq!(
@@ -250,6 +254,7 @@ async fn a_description_makes_the_tag_and_changes_what_it_names(setting: &Setting
             ..made.clone()
         }
     );
+
     let one = ContainerChange {
         name: Patch::Clear,
         memory_paths: Patch::Set(Vec::new()),
@@ -263,6 +268,7 @@ async fn a_description_makes_the_tag_and_changes_what_it_names(setting: &Setting
         ..made.clone()
     };
     assert_eq!(changed, wanted);
+
     let (entity_context, profile_buckets, memory_paths) =
         (Patch::Clear, Patch::Clear, Patch::Clear);
     let none = ContainerChange {
@@ -280,6 +286,7 @@ async fn a_description_makes_the_tag_and_changes_what_it_names(setting: &Setting
         ),
         (None, Vec::new(), None)
     );
+
     let (_, plain) = create(setting, &setting.alpha, "other").await;
     let named = ContainerChange {
         name: Patch::Set("Other".into()),
@@ -314,6 +321,7 @@ async fn descriptions_of_different_fields_at_the_same_time_all_hold(setting: &Se
             ..kept
         },
     ];
+
     let all = join_all(
         parts
             .iter()
@@ -323,6 +331,7 @@ async fn descriptions_of_different_fields_at_the_same_time_all_hold(setting: &Se
     let stored = get(setting, &setting.alpha, "box")
         .await
         .expect("a container");
+
     assert!(all.iter().all(|container| container.ids == stored.ids));
     assert_eq!(
         (stored.name.as_deref(), stored.entity_context.as_deref()),

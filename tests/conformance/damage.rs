@@ -1,4 +1,5 @@
-//! Damaged bytes: [`domain::ports::Blobs::read`] and [`domain::ports::Documents::fail_damaged`].
+//! Conformance tests for damaged bytes: [`domain::ports::Blobs::read`] and
+//! [`domain::ports::Documents::fail_damaged`].
 
 use bytes::Bytes;
 use domain::ports::{Shelf, Stored};
@@ -28,6 +29,7 @@ async fn a_damaged_blob_is_told_from_the_others(setting: &Setting) {
             };
             stored.push((again(put).await.expect("a blob"), Bytes::from(text)));
         }
+
         for (blob, _) in &stored[..2] {
             setting.app.harm(&setting.alpha, blob, harm).await;
         }
@@ -45,9 +47,11 @@ async fn a_damaged_blob_is_told_from_the_others(setting: &Setting) {
             },
             "{harm:?}"
         );
-        // The bucket still names the file.
+
+        // The bucket still lists the file.
         assert_eq!(read[1], Stored::Damaged, "{harm:?}");
         assert_eq!(read[2], Stored::Intact(stored[2].1.clone()), "{harm:?}");
+
         let got = again(async || blobs.get(&setting.alpha, &refs).await).await;
         assert!(matches!(got, Err(PortError::Corrupt(_))), "{harm:?}");
     }
@@ -74,6 +78,7 @@ async fn only_a_document_that_is_as_it_was_read_is_failed(setting: &Setting) {
         ..document.clone()
     };
     assert!(!fail(&other).await);
+
     let unserved = domain::Document {
         indexed: None,
         ..document.clone()
@@ -83,6 +88,7 @@ async fn only_a_document_that_is_as_it_was_read_is_failed(setting: &Setting) {
         setting.record(&document.id).await.expect("a record").status,
         Status::Done
     );
+
     let first = fail(&document).await;
     assert!(first || !setting.is_calm(), "an answer may be lost");
     let failed = setting.record(&document.id).await.expect("a record");

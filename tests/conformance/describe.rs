@@ -1,5 +1,5 @@
-//! Descriptions change in place: beside the index while search does not serve the document, and by a commit when it
-//! does; no change that read before another one holds.
+//! Conformance tests of descriptions that change in place: directly while search does not serve the
+//! document, and by a commit when it does. A change that is based on outdated data is refused.
 
 use domain::container::LogEntry;
 use domain::document::Extracted;
@@ -22,7 +22,7 @@ promises!(
     a_description_that_read_before_a_publication_is_stale,
 );
 
-/// The document with other metadata and another path, its edit counted.
+/// Returns the document with different metadata, a different path and an incremented edit counter.
 fn edited(document: &Document, n: u64) -> Document {
     let metadata = json!({"n": n}).as_object().expect("an object").clone();
     Document {
@@ -64,7 +64,7 @@ fn publish(document: &Document) -> [Change; 1] {
     [Change::Publish(Box::new(document.clone()))]
 }
 
-/// A document that search serves.
+/// Creates a document that search serves.
 async fn served(setting: &Setting, container: &ContainerId) -> Document {
     let document = setting.extracted(container, "Words.").await;
     setting.commit(container, 0, &publish(&document)).await;
@@ -90,6 +90,7 @@ async fn a_description_is_replaced_and_counted_and_nothing_else(setting: &Settin
         );
         assert!(describe(setting, &wanted).await, "our own edit again");
         assert_eq!(setting.record(&document.id).await, Some(stored.clone()));
+
         let cleared = Document {
             metadata: Metadata::default(),
             filepath: None,
@@ -98,6 +99,7 @@ async fn a_description_is_replaced_and_counted_and_nothing_else(setting: &Settin
             ..stored
         };
         assert!(describe(setting, &cleared).await);
+
         let stored = setting.record(&document.id).await.expect("a record");
         assert_eq!(
             (&stored.metadata, &stored.filepath, stored.edits),
@@ -198,7 +200,8 @@ async fn what_search_serves_is_described_by_a_commit(setting: &Setting) {
         (Some(&json!(1)), Some("/1.md"))
     );
     let stale = setting.commit(&container, 2, &change(&wanted)).await;
-    // Whose answer was lost is told that it happened, and so is who asks again.
+    // A caller whose answer was lost learns that the change happened, and so does one that asks
+    // again.
     assert!(
         matches!(stale, Committed::Stale(_) | Committed::Done(_)),
         "{stale:?}"
@@ -310,6 +313,7 @@ async fn a_description_that_was_told_to_hold_is_never_lost(setting: &Setting) {
                 .await
         };
         assert!(again(recorded).await.expect("an answer"));
+
         let read = setting.record(&done.id).await.expect("a record");
         let (index, documents) = (&setting.ctx().index, &setting.ctx().documents);
         let (publishing, describing, next) =
@@ -325,12 +329,14 @@ async fn a_description_that_was_told_to_hold_is_never_lost(setting: &Setting) {
         if matches!(described, Ok(Committed::Done(_))) {
             assert_eq!(stored.metadata, edited(&read, 1).metadata);
         }
+
         if matches!(published, Ok(Committed::Done(_))) {
             assert_eq!(
                 stored.indexed.as_ref().map(|indexed| &indexed.revision),
                 Some(&read.revision)
             );
         }
+
         if accepted.is_ok() {
             assert_eq!(stored.revision, next.revision);
         }
@@ -343,6 +349,7 @@ async fn a_description_that_was_told_to_hold_is_never_lost(setting: &Setting) {
             held.iter().filter(|held| **held).count() <= 1,
             "all of them read the same: {held:?}"
         );
+
         let log = async || setting.ctx().index.log(&setting.alpha, &container, 0).await;
         let last = again(log).await.expect("a log").pop().expect("a record");
         let Some(LogEntry::Put { document, .. }) = last.entries.last() else {
@@ -356,7 +363,8 @@ async fn a_description_that_was_told_to_hold_is_never_lost(setting: &Setting) {
     }
 }
 
-/// The log must not name a pack again that a publication has just replaced, not even behind that publication.
+/// The log must not name again a pack that a publication has just replaced, not even after that
+/// publication.
 async fn a_description_that_read_before_a_publication_is_stale(setting: &Setting) {
     let container = ContainerId::random();
     let old = served(setting, &container).await;
@@ -397,9 +405,11 @@ async fn a_description_that_read_before_a_publication_is_stale(setting: &Setting
             .await
     };
     assert!(again(record).await.expect("an answer"));
+
     let read = setting.record(&old.id).await.expect("a record");
     let published = setting.commit(&container, 1, &publish(&read)).await;
     assert!(matches!(published, Committed::Done(_)), "{published:?}");
+
     let committed = setting
         .commit(&container, 2, &change(&edited(&read, 1)))
         .await;

@@ -1,4 +1,4 @@
-//! [`domain::ports::Documents`]: records, their revisions and their stages.
+//! Conformance tests of [`domain::ports::Documents`]: records, their revisions and their stages.
 
 use domain::document::{Document, Extracted, Failure, FailureCode};
 use domain::ports::{Beginning, PortResult, Repeat};
@@ -82,6 +82,7 @@ async fn a_write_holds_only_over_the_expected_revision(setting: &Setting) {
         conflict(setting.accept(&first, Some(&Revision::random())).await),
         "there is nothing to replace"
     );
+
     setting.accept(&first, None).await.expect("a new record");
     setting
         .accept(&first, None)
@@ -101,6 +102,7 @@ async fn a_write_holds_only_over_the_expected_revision(setting: &Setting) {
         Some(first.clone()),
         "a refused write changes nothing"
     );
+
     setting
         .accept(&second, Some(&first.revision))
         .await
@@ -230,11 +232,13 @@ async fn a_request_makes_its_document_once(setting: &Setting) {
         "nothing is remembered of this request"
     );
     assert_eq!(remember().await.expect("an answer").made, None);
+
     begin(setting, &made, &once).await.expect("a first record");
     assert_eq!(
         remember().await.expect("an answer").made,
         Some(made.id.clone())
     );
+
     setting
         .commit(&container, 0, &[Change::Remove(Box::new(made.clone()))])
         .await;
@@ -269,6 +273,7 @@ async fn a_body_is_kept_for_the_newest_unfinished_revision_only(setting: &Settin
         setting.record(&first.id).await.expect("a record").body,
         kept.body
     );
+
     let second = replaced(&first);
     setting
         .accept(&second, Some(&first.revision))
@@ -296,7 +301,7 @@ async fn of_many_writes_at_the_same_time_one_holds(setting: &Setting) {
     }
 }
 
-/// Every change of a stage, tried on one revision; whether each held.
+/// Tries every change of stage on one revision, and returns which of them succeeded.
 async fn stages(setting: &Setting, document: &Document, revision: &Revision) -> [bool; 3] {
     let (ports, tenant, id, now) = (
         &setting.ctx().documents,
@@ -324,6 +329,7 @@ async fn stages(setting: &Setting, document: &Document, revision: &Revision) -> 
     .await;
     let recorded = again(async || ports.record_extracted(tenant, &named, now).await).await;
     let postponed = again(async || ports.postpone(tenant, id, revision, now).await).await;
+
     [advance, recorded, postponed].map(|result| result.expect("an answer"))
 }
 
@@ -335,6 +341,7 @@ async fn a_stage_holds_only_for_the_newest_unfinished_revision(setting: &Setting
         setting.record(&first.id).await.expect("a record").status,
         Status::Indexing
     );
+
     let second = replaced(&first);
     setting
         .accept(&second, Some(&first.revision))
@@ -346,6 +353,7 @@ async fn a_stage_holds_only_for_the_newest_unfinished_revision(setting: &Setting
         Some(second.clone()),
         "the old revision changes nothing"
     );
+
     let missing = setting.composed(&container, "Never stored.").await;
     assert_eq!(
         stages(setting, &missing, &missing.revision).await,
@@ -356,6 +364,7 @@ async fn a_stage_holds_only_for_the_newest_unfinished_revision(setting: &Setting
         None,
         "a stage never makes a record"
     );
+
     let other = setting.turned().await;
     assert_eq!(
         stages(&other, &second, &second.revision).await,
@@ -398,7 +407,9 @@ async fn a_failure_ends_a_revision_and_keeps_what_is_served(setting: &Setting) {
         .expect("an answer")
     };
     assert!(!fail(&done.revision).await, "an older revision");
-    // Whose answer was lost is told that it is over, which it is.
+
+    // A call whose answer was lost may report on its repetition that the document has already
+    // ended.
     fail(&next.revision).await;
     let failed = setting.record(&next.id).await.expect("a record");
     assert_eq!(
@@ -430,12 +441,14 @@ async fn a_replacement_that_read_before_a_commit_is_refused(setting: &Setting) {
         .await;
     let done = setting.record(&read.id).await.expect("a record");
     let conflict = |result| matches!(result, Err(domain::PortError::Conflict));
-    // What it read is served by now: replacing it by what it knows would purge the bytes that search needs.
+    // Search now serves the revision that was read. A replacement based on the old record would
+    // purge bytes that search needs.
     assert!(
         conflict(setting.accept(&replaced(&read), Some(&read.revision)).await),
         "the commit came between"
     );
     assert_eq!(setting.record(&read.id).await, Some(done.clone()));
+
     setting
         .accept(&replaced(&done), Some(&done.revision))
         .await
@@ -480,7 +493,6 @@ async fn documents_are_listed_newest_first_by_container_and_organization(setting
             .await
             .expect("a list")
     };
-
     assert_eq!(list(&setting.alpha, &one).await, wanted);
     assert_eq!(list(&setting.alpha, &two).await, [other]);
     assert!(list(&setting.beta, &one).await.is_empty());

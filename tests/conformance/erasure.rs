@@ -1,4 +1,5 @@
-//! Containers whose index holds what was taken away, of [`domain::ports::Index`].
+//! Conformance tests of [`domain::ports::Index`] for containers whose index still holds deleted
+//! data.
 
 use domain::ports::ERASE_AFTER_SECONDS;
 use domain::{Change, ContainerId, OrgId, Timestamp};
@@ -87,6 +88,7 @@ async fn an_erasure_ends_only_what_it_covers(setting: &Setting) {
     };
     again(postpone).await.expect("nothing to postpone");
     assert!(due(setting, far).await.is_empty());
+
     setting
         .commit(&container, 2, &[Change::Remove(Box::new(a))])
         .await;
@@ -100,6 +102,7 @@ async fn an_erasure_ends_only_what_it_covers(setting: &Setting) {
         "the second one came later"
     );
     assert_eq!(setting.head(&container).await.removed, Some(4));
+
     erased(4).await;
     assert!(due(setting, far).await.is_empty());
     assert_eq!(setting.head(&container).await.removed, None);

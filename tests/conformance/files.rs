@@ -1,4 +1,5 @@
-//! [`domain::ports::Blobs`] for those outside: objects, addresses to read them and forms to store them.
+//! Conformance tests of [`domain::ports::Blobs`] for clients: objects, addresses to read them and
+//! forms to store them.
 
 use std::time::Duration;
 
@@ -101,6 +102,7 @@ async fn an_object_is_one_whatever_its_size(setting: &Setting) {
             None,
             "another organization's"
         );
+
         let delete = async || {
             setting
                 .ctx()
@@ -132,6 +134,7 @@ async fn an_address_reads_one_object_for_its_time(setting: &Setting) {
         None,
         "no object"
     );
+
     for name in [
         None,
         Some("plain.txt"),
@@ -144,6 +147,7 @@ async fn an_address_reads_one_object_for_its_time(setting: &Setting) {
             (StatusCode::OK, "Some words.".into()),
             "{name:?}"
         );
+
         for wrong in [
             url.replace("c/object", "c/other"),
             url.replace("alpha", "beta"),
@@ -156,6 +160,7 @@ async fn an_address_reads_one_object_for_its_time(setting: &Setting) {
                 "{wrong}"
             );
         }
+
         assert!(
             call(setting, "DELETE", &url, "", Bytes::new())
                 .await
@@ -163,12 +168,14 @@ async fn an_address_reads_one_object_for_its_time(setting: &Setting) {
                 .is_client_error()
         );
     }
+
     let url = address(&blob, None).await.expect("an address");
     setting.app.world.clock.advance_seconds(i64::from(DAY) - 60);
     assert_eq!(
         call(setting, "GET", &url, "", Bytes::new()).await.0,
         StatusCode::OK
     );
+
     setting.app.world.clock.advance_seconds(120);
     assert_eq!(
         call(setting, "GET", &url, "", Bytes::new()).await.0,
@@ -227,7 +234,8 @@ async fn the_arrival_of_an_upload_is_told_with_its_place(setting: &Setting) {
         post(setting, &form(setting, 100).await, b"Some words.").await,
         204
     );
-    // What we store ourselves is no news to us.
+
+    // Objects that the product itself stores cause no notification.
     put(setting, "container/document/revision/body", b"Ours.").await;
     let system = &setting.app.system;
     let receiver = Receiver::new(
@@ -235,6 +243,7 @@ async fn the_arrival_of_an_upload_is_told_with_its_place(setting: &Setting) {
         system.names.keeper_queue.clone(),
     );
     let mut told = Vec::new();
+
     for _ in 0..20 {
         let messages = again(async || receiver.receive(Duration::ZERO).await)
             .await
@@ -246,6 +255,7 @@ async fn the_arrival_of_an_upload_is_told_with_its_place(setting: &Setting) {
         );
         setting.app.world.clock.advance_seconds(1);
     }
+
     told.dedup();
     assert_eq!(
         told,

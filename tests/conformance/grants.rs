@@ -1,4 +1,4 @@
-//! [`domain::ports::Connections`]: permissions and claims.
+//! Conformance tests of [`domain::ports::Connections`]: grants and claims.
 
 use std::collections::BTreeSet;
 
@@ -51,7 +51,8 @@ async fn get(setting: &Setting, tenant: &Tenant, id: &GrantId) -> Option<Grant> 
         .expect("an answer")
 }
 
-/// Saves; where whole calls are lost, a call is made again, and what it finds may be its own.
+/// Saves a grant. Under faults, a call may be repeated and then find its own write, which counts as
+/// saved.
 async fn save(setting: &Setting, tenant: &Tenant, grant: &Grant) -> bool {
     let save = async || setting.ctx().connections.save_grant(tenant, grant).await;
     let saved = again(save).await.expect("an answer");
@@ -100,7 +101,7 @@ async fn a_permission_holds_only_over_the_one_before(setting: &Setting) {
 async fn of_many_who_renew_a_permission_one_is_first(setting: &Setting) {
     let first = fresh("somebody");
     assert!(save(setting, &setting.alpha, &first).await);
-    // All begin in the same millisecond, so that their records are the same.
+    // All begin in the same millisecond, so that their records are identical.
     let mine = Grant {
         refreshing_until: Some(setting.now().plus_seconds(30)),
         ..next(&first, "a")
@@ -178,12 +179,14 @@ async fn a_document_is_claimed_until_each_claim_is_given_up(setting: &Setting) {
         wanted.insert(made);
         assert_eq!(claims(setting, &setting.alpha, &document).await, wanted);
     }
+
     let theirs = Claim {
         connection: connections[0].clone(),
         item: "theirs".into(),
     };
     claim(setting, &setting.beta, &document, &theirs).await;
     claim(setting, &setting.alpha, &other, &theirs).await;
+
     for gone in wanted.clone() {
         for _ in 0..2 {
             let call = async || {
@@ -195,9 +198,11 @@ async fn a_document_is_claimed_until_each_claim_is_given_up(setting: &Setting) {
             };
             again(call).await.expect("an answer");
         }
+
         wanted.remove(&gone);
         assert_eq!(claims(setting, &setting.alpha, &document).await, wanted);
     }
+
     assert_eq!(
         claims(setting, &setting.beta, &document).await,
         BTreeSet::from([theirs.clone()])
@@ -214,8 +219,8 @@ async fn claims_at_the_same_time_all_hold(setting: &Setting) {
         connection: ConnectionId::random(),
         item: item.to_string(),
     };
-
     let all: Vec<Claim> = (0..40).map(made).collect();
+
     join_all(
         all.iter()
             .map(|one| claim(setting, &setting.alpha, &document, one)),

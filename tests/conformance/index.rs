@@ -1,4 +1,4 @@
-//! [`domain::ports::Index`].
+//! Conformance tests of [`domain::ports::Index`].
 
 use domain::container::LogEntry;
 use domain::ports::Committed;
@@ -82,7 +82,6 @@ async fn a_commit_does_all_of_it(setting: &Setting) {
         matches!(entry, LogEntry::Put { document, pack, .. } if document.id == of.id
             && document.revision == of.revision && Some(pack) == of.extracted.as_ref().map(|found| &found.pack))
     };
-
     assert!(is_put(&entries[0], &a) && is_put(&entries[2], &b));
     assert_eq!(entries[1], LogEntry::Remove { id: queued.id });
 }
@@ -97,6 +96,7 @@ async fn a_commit_over_another_number_changes_nothing(setting: &Setting) {
         setting.commit(&container, 3, &[publish(&a)]).await,
         Committed::Moved
     );
+
     setting.commit(&container, 0, &[publish(&a)]).await;
     for expected in [0, 2] {
         let (index, changes) = (&setting.ctx().index, [publish(&b)]);
@@ -111,6 +111,7 @@ async fn a_commit_over_another_number_changes_nothing(setting: &Setting) {
         };
         assert_eq!(again(commit).await.expect("an answer"), Committed::Moved);
     }
+
     assert_eq!(setting.record(&b.id).await, Some(b));
     assert_eq!(
         (
@@ -180,8 +181,8 @@ async fn of_many_commits_at_the_same_time_one_holds(setting: &Setting) {
             )
             .await
     };
-
     let answers = futures::future::join_all(documents.iter().map(commit)).await;
+
     let mut done = 0;
     for (document, answer) in documents.iter().zip(&answers) {
         let committed =
@@ -190,7 +191,7 @@ async fn of_many_commits_at_the_same_time_one_holds(setting: &Setting) {
         match answer {
             Ok(Committed::Done(_)) => assert!(committed),
             Ok(_) => assert!(!committed, "told that nothing happened"),
-            // It may have happened or not; nobody was told anything else.
+            // The commit may or may not have happened, and the caller knows no more than that.
             Err(error) => assert!(error.is_retryable(), "{error:?}"),
         }
     }
@@ -220,6 +221,7 @@ async fn what_a_commit_leaves_behind_is_recorded_for_purging(setting: &Setting) 
         panic!("{left:?}")
     };
     assert_eq!(*of, container);
+
     let read = async || {
         setting
             .ctx()
@@ -230,6 +232,7 @@ async fn what_a_commit_leaves_behind_is_recorded_for_purging(setting: &Setting) 
     let mut blobs = again(read).await.expect("an answer").expect("blobs");
     blobs.sort();
     assert_eq!(blobs, change.garbage());
+
     let pack = &done.indexed.as_ref().expect("served").pack;
     assert!(blobs.contains(pack) && blobs.contains(&done.body.blob));
 }
@@ -264,6 +267,7 @@ async fn segments_are_replaced_only_over_the_expected_generation(setting: &Setti
     assert!(publish(0, &one).await);
     assert!(publish(0, &one).await, "our own publication again");
     assert!(!publish(0, &two).await);
+
     let found = setting.head(&container).await;
     assert_eq!(
         (found.seq, found.generation, found.segments.as_slice()),
@@ -271,6 +275,7 @@ async fn segments_are_replaced_only_over_the_expected_generation(setting: &Setti
     );
     assert_eq!((found.documents, found.memories), (Some(1), Some(7)));
     assert!(publish(1, &two).await);
+
     let other = setting.extracted(&container, "Other words.").await;
     setting
         .commit(&container, 1, &[Change::Publish(Box::new(other))])
@@ -362,7 +367,7 @@ async fn the_head_counts_what_search_serves(setting: &Setting) {
         (counted(&container).await, counted(&other).await),
         (Some(1), None)
     );
-    // A head from before documents were counted stays one.
+    // A head from the time before documents were counted remains without a count.
     let unknown = IndexHead {
         documents: None,
         ..setting.head(&container).await
@@ -401,7 +406,7 @@ async fn an_index_is_erased_item_by_item(setting: &Setting) {
 
     let all = items(tenant, 100).await;
     let kinds: String = all.iter().filter_map(|name| name.chars().next()).collect();
-    // A purge record whose answer was lost is there once more.
+    // A purge whose answer was lost is recorded again.
     assert_eq!(kinds.trim_start_matches('P'), "LLLLH");
     assert!(
         kinds.starts_with("PP") && (kinds.len() == 7 || !setting.is_calm()),

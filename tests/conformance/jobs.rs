@@ -1,4 +1,4 @@
-//! [`domain::ports::Jobs`], seen from the receiving side.
+//! Conformance tests of [`domain::ports::Jobs`], seen from the receiver.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -25,7 +25,7 @@ async fn send(setting: &Setting, messages: &[Envelope]) {
         .expect("sent messages");
 }
 
-/// Receives until the queue is empty, deleting everything; what came, each once.
+/// Receives and deletes messages until the queue is empty. Returns each distinct message once.
 async fn drain(setting: &Setting, queue: &str) -> BTreeSet<String> {
     let receiver = receiver(setting, queue);
     let mut seen = BTreeSet::new();
@@ -38,10 +38,10 @@ async fn drain(setting: &Setting, queue: &str) -> BTreeSet<String> {
         idle = if messages.is_empty() { idle + 1 } else { 0 };
         for message in messages {
             seen.insert(message.body.clone());
-            // One that cannot be deleted comes again.
+            // A message that cannot be deleted is delivered again.
             receiver.delete(&message).await.ok();
         }
-        // Messages whose delivery or deletion was lost are hidden until their time is over.
+        // Messages whose delivery or deletion was lost stay hidden until their visibility timeout.
         setting.app.world.clock.advance_seconds(1000);
     }
 
@@ -186,7 +186,8 @@ async fn commits_of_a_container_come_one_batch_at_a_time(setting: &Setting) {
             .expect("messages")
     };
 
-    // Whatever is being handled, no second batch of the same container comes.
+    // While a batch of a container is being handled, no second batch of that container is
+    // delivered.
     let mut handled = Vec::new();
     loop {
         let batch = receive().await;

@@ -1,4 +1,4 @@
-//! [`domain::ports::Keys`].
+//! Conformance tests of [`domain::ports::Keys`].
 
 use domain::key::{ApiKey, KeyKind, KeyPlan, NewKey, Permission};
 use domain::{ContainerTag, KeyId, RateLimit, Tenant};
@@ -113,6 +113,7 @@ async fn only_its_organization_disables_a_key(setting: &Setting) {
     assert!(!set(&setting.beta, &key.id, false).await);
     assert!(!set(&setting.alpha, &KeyId::random(), false).await);
     assert_eq!(get(setting, &key.id).await, Some(key.clone()));
+
     for enabled in [false, false, true] {
         assert!(set(&setting.alpha, &key.id, enabled).await);
         assert_eq!(
@@ -136,7 +137,7 @@ async fn only_its_organization_deletes_a_key(setting: &Setting) {
         create(setting, &setting.alpha, |_| {}).await,
         create(setting, &setting.alpha, |_| {}).await,
     );
-    // An answer that was lost may make the second try find nothing.
+    // After a lost answer, the second attempt may find nothing.
     let delete = async |tenant: &Tenant, id: &KeyId| setting.ctx().keys.delete(tenant, id).await;
     let refused = async |tenant: &Tenant, id: &KeyId| {
         !again(async || delete(tenant, id).await)
@@ -146,6 +147,7 @@ async fn only_its_organization_deletes_a_key(setting: &Setting) {
     assert!(refused(&setting.beta, &deleted.id).await);
     assert!(refused(&setting.alpha, &KeyId::random()).await);
     assert_eq!(get(setting, &deleted.id).await, Some(deleted.clone()));
+
     let mut answers = Vec::new();
     while !answers.last().is_some_and(Result::is_ok) {
         answers.push(delete(&setting.alpha, &deleted.id).await);

@@ -1,4 +1,4 @@
-//! [`domain::ports::Documents::claim`]: one worker at a time.
+//! Conformance tests of [`domain::ports::Documents::claim`]: one worker at a time.
 
 use domain::ports::Claim;
 use domain::{Change, ContainerId, Document, Failure, FailureCode, Revision, Status};
@@ -62,6 +62,7 @@ async fn waiting_for_a_file_uses_up_no_attempt(setting: &Setting) {
         let waiting = setting.record(&document.id).await.expect("a record");
         assert_eq!((waiting.status, waiting.attempts), (Status::Queued, 0));
     }
+
     let Claim::Mine(old) = setting.claim(&document).await else {
         panic!("nobody has it")
     };
@@ -147,6 +148,7 @@ async fn of_many_claims_at_the_same_time_one_holds(setting: &Setting) {
         .iter()
         .filter(|claim| matches!(claim, Claim::Busy))
         .count();
+
     assert_eq!((mine, busy), (1, 11));
     assert_eq!(
         setting

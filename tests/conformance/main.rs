@@ -1,5 +1,5 @@
-//! What the ports promise, as tests: each promise holds on the plain adapters, and again while the services throttle,
-//! lose requests and lose answers.
+//! Conformance tests of the ports. Each guarantee is tested on the plain adapters, and again while
+//! the services throttle, lose requests and lose answers.
 
 mod activity;
 mod blobs;
@@ -34,7 +34,8 @@ mod tasks;
 mod tickets;
 mod vault;
 
-/// States promises as tests: each function runs on plain adapters and on adapters whose calls go wrong.
+/// Generates two tests for each function: one on plain adapters, and one on adapters whose calls
+/// fail.
 macro_rules! promises {
     ($($name:ident),+ $(,)?) => {
         mod plain {

@@ -1,4 +1,4 @@
-//! [`domain::ports::Containers`]: merging tags.
+//! Conformance tests of [`domain::ports::Containers`]: merges of tags.
 
 use domain::task::{Merge, MergePhase};
 use domain::{
@@ -51,7 +51,7 @@ async fn end(setting: &Setting, tenant: &Tenant, name: &str, task: &TaskId) {
     again(end).await.expect("an ended part");
 }
 
-/// A target and two sources, of which `a` has something said about it.
+/// Creates a target and two sources, `a` and `b`.
 async fn three(setting: &Setting) -> (Container, [Container; 2]) {
     let target = create(setting, &setting.alpha, "target").await;
     (
@@ -75,11 +75,13 @@ async fn a_merge_gives_the_target_all_containers_at_once(setting: &Setting) {
         })
     };
     let all = [target.primary(), a.primary(), b.primary()];
+
     for _ in 0..2 {
         assert!(
             begin(setting, &target, &sources, &task).await,
             "also when it is sent again"
         );
+
         let ids = all.map(Clone::clone).to_vec();
         let merging = Container {
             ids,
@@ -87,6 +89,7 @@ async fn a_merge_gives_the_target_all_containers_at_once(setting: &Setting) {
             ..target.clone()
         };
         assert_eq!(get(setting, "target").await, Some(merging));
+
         for source in &sources {
             let merging = Container {
                 merge: part(Some("target")),
@@ -94,10 +97,12 @@ async fn a_merge_gives_the_target_all_containers_at_once(setting: &Setting) {
             };
             assert_eq!(get(setting, source.tag.as_str()).await, Some(merging));
         }
+
         let moved = Owner::Tag(tag("target"));
         let wanted = [Owner::Original, moved.clone(), moved];
         assert_eq!(owners(setting, &setting.alpha, &all).await, wanted);
     }
+
     assert_eq!(
         stored(setting, &setting.alpha, &task).await.as_ref(),
         Some(&task)
@@ -106,6 +111,7 @@ async fn a_merge_gives_the_target_all_containers_at_once(setting: &Setting) {
         owners(setting, &setting.beta, &[a.primary(), theirs.primary()]).await,
         [Owner::Original, Owner::Original]
     );
+
     let named = ContainerChange {
         name: Patch::Set("A".into()),
         ..Default::default()
@@ -133,6 +139,7 @@ async fn a_merge_holds_only_over_what_was_read(setting: &Setting) {
         tag: tag("never-used"),
         ..a.clone()
     };
+
     for (into, sources) in [
         (other(&target), vec![a.clone(), b.clone()]),
         (target.clone(), vec![a.clone(), other(&b)]),
@@ -143,6 +150,7 @@ async fn a_merge_holds_only_over_what_was_read(setting: &Setting) {
         assert!(!begin(setting, &into, &sources, &task).await);
         assert_eq!(stored(setting, &setting.alpha, &task).await, None);
     }
+
     for container in [&target, &a, &b] {
         assert_eq!(
             get(setting, container.tag.as_str()).await.as_ref(),
@@ -154,6 +162,7 @@ async fn a_merge_holds_only_over_what_was_read(setting: &Setting) {
             [Owner::Original]
         );
     }
+
     let turned = setting.turned().await;
     let task = merge(setting, &target, std::slice::from_ref(&a));
     assert!(
@@ -161,6 +170,7 @@ async fn a_merge_holds_only_over_what_was_read(setting: &Setting) {
         "of another organization"
     );
     assert!(begin(setting, &target, std::slice::from_ref(&a), &task).await);
+
     let now = get(setting, "target").await.expect("a container");
     let next = merge(setting, &now, std::slice::from_ref(&b));
     assert!(
@@ -182,17 +192,20 @@ async fn every_part_of_a_merge_ends_by_itself(setting: &Setting) {
     let (target, sources) = three(setting).await;
     let task = merge(setting, &target, &sources);
     assert!(begin(setting, &target, &sources, &task).await);
+
     let merging = get(setting, "target").await.expect("a container");
     for name in ["target", "a", "never-used"] {
         end(setting, &setting.alpha, name, &TaskId::random()).await;
         end(setting, &setting.beta, name, &task.id).await;
     }
+
     assert_eq!(
         get(setting, "target").await.as_ref(),
         Some(&merging),
         "only its own merge ends"
     );
     assert!(get(setting, "a").await.is_some());
+
     for _ in 0..2 {
         end(setting, &setting.alpha, "target", &task.id).await;
         assert_eq!(
@@ -208,10 +221,12 @@ async fn every_part_of_a_merge_ends_by_itself(setting: &Setting) {
                 .is_some_and(|source| source.merge.is_some())
         );
     }
+
     for _ in 0..2 {
         end(setting, &setting.alpha, "a", &task.id).await;
         assert_eq!(get(setting, "a").await, None);
     }
+
     let fresh = create(setting, &setting.alpha, "a").await;
     assert_ne!(fresh.primary(), sources[0].primary());
     end(setting, &setting.alpha, "a", &task.id).await;
@@ -220,6 +235,7 @@ async fn every_part_of_a_merge_ends_by_itself(setting: &Setting) {
         Some(fresh),
         "a tag that was made anew has no part in it"
     );
+
     forget(setting, &setting.alpha, &merging.ids).await;
     let moved = owners(setting, &setting.alpha, &[sources[0].primary()]).await;
     assert_eq!(
@@ -251,6 +267,7 @@ async fn of_a_merge_and_a_deletion_at_the_same_time_one_holds(setting: &Setting)
             stored(setting, &setting.alpha, &purging).await.is_some(),
             gone
         );
+
         let owner = owners(
             setting,
             &setting.alpha,
@@ -272,7 +289,8 @@ async fn of_merges_that_share_a_tag_one_holds(setting: &Setting) {
         for part in ["one", "two", "three"] {
             made.push(create(setting, &setting.alpha, &format!("{part}-{round}")).await);
         }
-        // One source for two targets, and two tags into each other.
+        // The conflict is one source for two targets in even rounds, and two tags merged into each
+        // other in odd ones.
         let second = if round % 2 == 0 {
             (&made[2], &made[1])
         } else {
@@ -287,6 +305,7 @@ async fn of_merges_that_share_a_tag_one_holds(setting: &Setting) {
         )
         .await;
         assert!(one != two, "{one} {two}");
+
         let (target, source) = if one { first } else { second };
         let target = get(setting, target.tag.as_str())
             .await
@@ -303,12 +322,14 @@ async fn a_merged_container_moves_on_with_its_tag(setting: &Setting) {
     let (target, [a, b]) = three(setting).await;
     let first = merge(setting, &target, std::slice::from_ref(&a));
     assert!(begin(setting, &target, std::slice::from_ref(&a), &first).await);
+
     for name in ["target", "a"] {
         end(setting, &setting.alpha, name, &first.id).await;
     }
     let target = get(setting, "target").await.expect("a container");
     let second = merge(setting, &b, std::slice::from_ref(&target));
     assert!(begin(setting, &b, std::slice::from_ref(&target), &second).await);
+
     for name in ["b", "target"] {
         end(setting, &setting.alpha, name, &second.id).await;
     }
@@ -318,6 +339,7 @@ async fn a_merged_container_moves_on_with_its_tag(setting: &Setting) {
         owners(setting, &setting.alpha, &all).await,
         [Owner::Original, moved.clone(), moved]
     );
+
     let last = get(setting, "b").await.expect("a container");
     assert_eq!(last.ids.iter().collect::<Vec<_>>(), all);
     assert!(delete(setting, &setting.alpha, &last, &purge(setting, &last)).await);

@@ -1,4 +1,5 @@
-//! Documents that were made of items elsewhere: what those are called there is what the documents are called here.
+//! Conformance tests of documents that come from items of a provider: the item's names become the
+//! document's names.
 
 use domain::connection::{Origin, Provider};
 use domain::container::LogEntry;
@@ -26,7 +27,7 @@ fn origin(title: &str, kind: Option<DocumentType>) -> Origin {
     }
 }
 
-/// The document as an item's, its edit counted.
+/// Returns the document as the item's document, with an incremented edit counter.
 fn adopted(document: &Document, origin: &Origin) -> Document {
     Document {
         origin: Some(origin.clone()),
@@ -50,7 +51,7 @@ async fn describe(setting: &Setting, document: &Document) -> bool {
     again(describe).await.expect("an answer")
 }
 
-/// A worker records what it found in the content, as it read the document.
+/// Records the results of a worker that read the document in the state `read`.
 async fn found(setting: &Setting, read: &Document, title: &str) -> Document {
     let mut read = setting.extracted_from(read).await;
     (read.title, read.kind) = (Some(title.into()), DocumentType::Pdf);
@@ -104,7 +105,7 @@ async fn a_name_that_changes_while_a_document_is_processed_holds(setting: &Setti
     let first = setting.accepted(&ContainerId::random(), "Words.").await;
     let wanted = adopted(&first, &origin("new name", Some(DocumentType::CloudSheet)));
     assert!(describe(setting, &wanted).await);
-    // The worker has read the document before.
+    // The worker read the document before the change.
     let stored = found(setting, &first, "A heading").await;
     assert_eq!(stored.title.as_deref(), Some("new name"));
     assert_eq!(
@@ -147,6 +148,7 @@ async fn a_removal_that_read_before_an_adoption_is_stale(setting: &Setting) {
         .await;
     let removal = [Change::Remove(Box::new(read.clone()))];
     let ended = setting.commit(&container, 2, &removal).await;
+
     assert_eq!(ended, Committed::Stale(vec![read.id.clone()]));
     assert!(
         setting

@@ -1,4 +1,5 @@
-//! [`domain::ports::Documents::overdue`]: whatever is unfinished turns up, when its time has come.
+//! Conformance tests of [`domain::ports::Documents::overdue`]: all unfinished work appears when it
+//! is due.
 
 use domain::ports::{OVERDUE_AFTER_SECONDS, Overdue};
 use domain::{Change, ContainerId, Document, Revision, Timestamp};
@@ -35,6 +36,7 @@ async fn unfinished_documents_are_overdue_from_their_time_on(setting: &Setting) 
         overdue(setting, due.plus_seconds(1), 10).await,
         [named(setting, &document)]
     );
+
     setting.claim(&document).await;
     let lease = setting
         .record(&document.id)
@@ -50,6 +52,7 @@ async fn unfinished_documents_are_overdue_from_their_time_on(setting: &Setting) 
         1,
         "the worker's time is over"
     );
+
     let later = setting.now().plus_seconds(5000);
     let (ports, id) = (&setting.ctx().documents, &document.id);
     again(async || {
@@ -103,11 +106,13 @@ async fn replaced_bytes_are_overdue_until_they_are_purged(setting: &Setting) {
         panic!("{all:?}")
     };
     assert_eq!((org, of), (setting.alpha.org(), &container));
+
     let read = async || ports.index.purge(&setting.alpha, &container, purge).await;
     assert_eq!(
         again(read).await.expect("an answer").as_deref(),
         Some(garbage.as_slice())
     );
+
     for _ in 0..2 {
         let forget = async || {
             ports
@@ -118,6 +123,7 @@ async fn replaced_bytes_are_overdue_until_they_are_purged(setting: &Setting) {
         again(forget).await.expect("a forgotten purge");
         assert_eq!(again(read).await.expect("an answer"), None);
     }
+
     assert_eq!(ever(setting).await, [named(setting, &new)]);
 }
 

@@ -1,4 +1,4 @@
-//! Many at the same time: one customId, one tag.
+//! Conformance tests of concurrent requests for one customId or one tag.
 
 use domain::BodyForm;
 use domain::usecase::{Content, NewDocument, submit};
@@ -15,7 +15,7 @@ promises!(
     concurrent_firsts_of_a_container_end_in_the_same_one,
 );
 
-/// Contents sent at the same time; an upsert bears this many.
+/// The number of concurrent requests. An upsert tolerates this many.
 const MANY: usize = 12;
 
 fn note(text: String, custom_id: Option<&str>) -> NewDocument {
@@ -30,7 +30,7 @@ fn note(text: String, custom_id: Option<&str>) -> NewDocument {
     }
 }
 
-/// Sends until it is answered, as clients do.
+/// Sends a document until the request is answered, as clients do.
 async fn send(setting: &Setting, new: NewDocument) -> DocumentId {
     loop {
         match submit(setting.ctx(), &setting.alpha, new.clone()).await {
@@ -66,8 +66,10 @@ async fn concurrent_contents_of_one_custom_id_are_one_document(setting: &Setting
     )
     .await;
     assert!(ids.iter().all(|id| *id == ids[0]));
+
     let record = setting.record(&ids[0]).await.expect("a record");
-    // Every content was the newest once. One whose answer was lost may have been it twice.
+    // Each content was the newest once. A content whose answer was lost may have been the newest
+    // twice.
     let revisions = record.revision_number;
     if setting.is_calm() {
         assert_eq!(revisions, MANY as u64);
@@ -77,9 +79,11 @@ async fn concurrent_contents_of_one_custom_id_are_one_document(setting: &Setting
             "{revisions} revisions of {MANY} contents"
         );
     }
+
     settle(setting).await;
     let chunks = found(setting, "keeper log number").await;
     assert!(chunks.len() == 1 && sent.contains(&chunks[0]), "{chunks:?}");
+
     let read = async || {
         setting
             .ctx()

@@ -1,4 +1,4 @@
-//! [`domain::ports::Rates`].
+//! Conformance tests of [`domain::ports::Rates`].
 
 use domain::{RateLimit, Tenant, Timestamp};
 use futures::future::join_all;
@@ -22,7 +22,7 @@ fn limit(max: u32) -> RateLimit {
     }
 }
 
-/// Asks under the limit `name` at a time, with an id that no other request has.
+/// Requests admission under the limit `name`, with a unique request id.
 async fn ask(
     setting: &Setting,
     tenant: &Tenant,
@@ -53,7 +53,7 @@ async fn ask_as(
 
 async fn of_many_at_the_same_time_exactly_as_many_are_admitted(setting: &Setting) {
     if setting.is_calm() {
-        // Nothing is lost, but every call lets others go first, so that the requests meet.
+        // No call fails, but every call yields first, so that the requests run concurrently.
         setting.app.faults.set_rates(testkit::Rates {
             yields: 6,
             ..testkit::Rates::default()
@@ -73,7 +73,8 @@ async fn of_many_at_the_same_time_exactly_as_many_are_admitted(setting: &Setting
             "{answers:?}"
         );
         assert!(admitted <= max as usize, "{admitted} of {max}");
-        // Among many, a request whose answer is lost may be forgotten before it asks again, and is counted twice then.
+        // A request whose answer was lost may be forgotten before it asks again. It then counts
+        // twice.
         assert!(
             !setting.is_calm() || admitted == max as usize,
             "{admitted} of {max}"

@@ -1,4 +1,4 @@
-//! [`domain::ports::Repeats`].
+//! Conformance tests of [`domain::ports::Repeats`].
 
 use domain::ports::Repeat;
 use domain::{DocumentId, Tenant, Timestamp};
@@ -45,7 +45,6 @@ async fn the_first_is_remembered_until_it_expires(setting: &Setting) {
     let ask = async |new: &Repeat, seconds| {
         remember(setting, &setting.alpha, "k", new, now.plus_seconds(seconds)).await
     };
-
     assert_eq!(ask(&first, 0).await, first);
     assert_eq!(ask(&second, 0).await, first);
     assert_eq!(ask(&second, 119).await, first);
@@ -64,6 +63,7 @@ async fn what_is_stale_is_replaced_once(setting: &Setting) {
         remember(setting, &setting.alpha, "stale", &old, now).await,
         old
     );
+
     let instead = async |new: &Repeat| {
         let until = now.plus_seconds(120);
         let remember = async || {
@@ -111,6 +111,7 @@ async fn keys_and_organizations_are_apart(setting: &Setting) {
             seen.push((tenant, key, new));
         }
     }
+
     for (tenant, key, first) in seen {
         assert_eq!(
             remember(setting, tenant, key, &repeat("later"), now).await,

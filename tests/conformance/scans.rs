@@ -1,4 +1,4 @@
-//! [`domain::ports::Documents`]: pages, counts and what is erased.
+//! Conformance tests of [`domain::ports::Documents`]: pages, counts and erasure.
 
 use domain::{ContainerId, Document, DocumentId, Tenant, Timestamp};
 
@@ -12,7 +12,7 @@ promises!(
     erased_records_are_gone_with_all_that_points_at_them,
 );
 
-/// So many documents of a container, each a second after the one before.
+/// Creates `many` documents in a container, each a second after the previous one.
 async fn accepted(setting: &Setting, container: &ContainerId, many: usize) -> Vec<Document> {
     let mut all = Vec::new();
     for i in 0..many {
@@ -38,9 +38,11 @@ async fn pages(
         };
         let (page, next) = again(page).await.expect("a page");
         assert!(page.len() <= size);
+
         found.extend(page);
         let Some(next) = next else { return found };
         assert!(after.is_none_or(|after| after < next), "it goes on");
+
         after = Some(next);
     }
 }
@@ -64,7 +66,7 @@ async fn pages_show_each_document_once_the_oldest_first(setting: &Setting) {
             .await
             .is_empty()
     );
-    // What is erased in the middle of a walk, as its cursor, too, does not stop it.
+    // An erasure during a walk does not stop the walk, not even if it erases the cursor's document.
     let documents = &setting.ctx().documents;
     let page = async || documents.page(&setting.alpha, &one, false, None, 5).await;
     let (first, next) = again(page).await.expect("a page");
@@ -122,12 +124,12 @@ async fn unfinished_documents_are_counted_by_organization(setting: &Setting) {
             .await
             .expect("a count")
     };
-
     assert_eq!(count(&setting.alpha, 10).await, 0);
+
     accepted(setting, &container, 11).await;
     let theirs = setting.turned().await;
     accepted(&theirs, &container, 2).await;
-    // Neither what is finished nor a purge is an unfinished document.
+    // Finished documents and purges do not count as unfinished documents.
     setting.served(&container, "Done.").await;
     let (index, now) = (&setting.ctx().index, setting.now());
     let purge = async || {
@@ -135,8 +137,8 @@ async fn unfinished_documents_are_counted_by_organization(setting: &Setting) {
             .record_purge(&setting.alpha, &container, &[], now)
             .await
     };
-
     again(purge).await.expect("a purge record");
+
     for (enough, wanted) in [(1000, 11), (11, 11), (4, 4), (1, 1)] {
         assert_eq!(count(&setting.alpha, enough).await, wanted);
     }
@@ -156,7 +158,6 @@ async fn erased_records_are_gone_with_all_that_points_at_them(setting: &Setting)
             .await
             .expect("erased records");
     };
-
     erase(&setting.beta).await;
     assert_eq!(
         pages(setting, &setting.alpha, &container, 100).await.len(),

@@ -1,4 +1,4 @@
-//! Where a promise is tested: the ports of a fresh world, and records to try them with.
+//! The setting of a conformance test: the ports of a new world, and records to test them with.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use domain::{
 };
 use testkit::{Rates, TestApp};
 
-/// Histories of faults that each promise is tried under.
+/// The number of fault histories under which each guarantee is tested.
 pub(crate) const SEEDS: u64 = 3;
 
 /// A world with two organizations.
@@ -23,7 +23,7 @@ pub(crate) struct Setting {
 }
 
 impl Setting {
-    /// Nothing goes wrong.
+    /// Creates a setting without faults.
     pub(crate) async fn plain() -> Self {
         let tenant = |org| Tenant::of_operator(OrgId::parse(org).expect("an organization"));
         Self {
@@ -34,7 +34,7 @@ impl Setting {
         }
     }
 
-    /// Everything goes wrong now and then.
+    /// Creates a setting in which every kind of fault happens occasionally.
     pub(crate) async fn rough(seed: u64) -> Self {
         let world = testkit::World::new().expect("a folder");
         let app = TestApp::start(&world, seed).await.expect("an app");
@@ -46,7 +46,8 @@ impl Setting {
         }
     }
 
-    /// The same services for the organizations the other way round, without faults.
+    /// Returns a setting over the same services, with the two organizations swapped and without
+    /// faults.
     pub(crate) async fn turned(&self) -> Self {
         let app = TestApp::start(&self.app.world, 0).await.expect("an app");
         Self {
@@ -57,12 +58,12 @@ impl Setting {
         }
     }
 
-    /// From now on nothing goes wrong.
+    /// Stops all faults from now on.
     pub(crate) fn calm(&self) {
         self.app.faults.set_rates(Rates::default());
     }
 
-    /// Whether it began without faults.
+    /// Checks whether this setting was created without faults.
     pub(crate) fn is_calm(&self) -> bool {
         self.calm
     }
@@ -75,14 +76,14 @@ impl Setting {
         self.ctx().clock.now()
     }
 
-    /// A queued document of a container with this text, stored.
+    /// Stores a queued document of a container with this text.
     pub(crate) async fn accepted(&self, container: &ContainerId, text: &str) -> Document {
         let document = self.composed(container, text).await;
         self.accept(&document, None).await.expect("a new record");
         document
     }
 
-    /// A queued document of a container whose bytes are stored and whose record is not.
+    /// Stores the bytes of a queued document of a container, but not its record.
     pub(crate) async fn composed(&self, container: &ContainerId, text: &str) -> Document {
         let (id, revision, now) = (DocumentId::random(), Revision::random(), self.now());
         let path = format!("{container}/{id}/{revision}/body");
@@ -151,7 +152,7 @@ impl Setting {
         .await
     }
 
-    /// The stored record.
+    /// Returns the stored record.
     pub(crate) async fn record(&self, id: &DocumentId) -> Option<Document> {
         let found = again(async || {
             self.ctx()
@@ -176,7 +177,7 @@ impl Setting {
         again(claim).await.expect("a claim")
     }
 
-    /// A document that waits for its commit.
+    /// Stores a document that waits for its commit.
     pub(crate) async fn extracted(&self, container: &ContainerId, text: &str) -> Document {
         let document = self
             .extracted_from(&self.accepted(container, text).await)
@@ -194,7 +195,7 @@ impl Setting {
         self.record(&document.id).await.expect("the record")
     }
 
-    /// The document with a pack that is stored, as a worker has it before it records that.
+    /// Returns the document with a stored pack, as a worker has it before it records the pack.
     pub(crate) async fn extracted_from(&self, document: &Document) -> Document {
         let (path, bytes) = (document.pack_path(), Bytes::from_static(b"a pack"));
         let pack = again(async || {
@@ -219,7 +220,7 @@ impl Setting {
         }
     }
 
-    /// Commits, whatever is lost on the way: a commit that did not answer either happened or did not.
+    /// Commits despite faults. A commit without an answer either happened or did not.
     pub(crate) async fn commit(
         &self,
         container: &ContainerId,
@@ -239,7 +240,7 @@ impl Setting {
             {
                 Ok(committed) => return committed,
                 Err(PortError::Unavailable(_)) if self.head(container).await.seq > expected => {
-                    // Nobody else commits in these tests, so it was this one.
+                    // No other commits happen in these tests, so this one did.
                     return Committed::Done(Vec::new());
                 }
                 Err(PortError::Unavailable(_)) => {}
@@ -248,14 +249,14 @@ impl Setting {
         }
     }
 
-    /// The index's head.
+    /// Returns the index's head.
     pub(crate) async fn head(&self, container: &ContainerId) -> IndexHead {
         again(async || self.ctx().index.head(&self.alpha, container).await)
             .await
             .expect("a head")
     }
 
-    /// A document that search serves.
+    /// Creates a document that search serves.
     pub(crate) async fn served(&self, container: &ContainerId, text: &str) -> Document {
         let document = self.extracted(container, text).await;
         let seq = self.head(container).await.seq;
@@ -269,9 +270,9 @@ impl Setting {
     }
 }
 
-/// Calls until there is an answer, as a port's caller may when it is unavailable.
+/// Repeats a call until it is answered. Callers of a port may do so when it is unavailable.
 pub(crate) async fn again<T>(mut call: impl AsyncFnMut() -> PortResult<T>) -> PortResult<T> {
-    /// More failures in a row than any seed here has.
+    /// More calls than any seed here fails in a row.
     const CALLS: usize = 50;
     for _ in 1..CALLS {
         match call().await {

@@ -1,4 +1,4 @@
-//! [`domain::ports::SettingsStore`].
+//! Conformance tests of [`domain::ports::SettingsStore`].
 
 use domain::ports::PortResult;
 use domain::{Bucket, PortError, Settings, Tenant};

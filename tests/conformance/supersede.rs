@@ -1,4 +1,5 @@
-//! [`Change::Supersede`]: a document leaves the index and the listings, and its record stays as it is.
+//! Conformance tests of [`Change::Supersede`]: the document leaves the index and the listings, and
+//! its record stays unchanged.
 
 use domain::container::LogEntry;
 use domain::ports::Committed;
@@ -73,8 +74,8 @@ async fn a_superseded_document_is_kept_and_served_no_more(setting: &Setting) {
             .count(&setting.alpha, &container, 10)
             .await
     };
-
     assert_eq!(again(count).await.expect("a count"), Some(1));
+
     let now = setting.record(&old.id).await.expect("a record");
     let removed = setting
         .commit(&container, 3, &[Change::Remove(Box::new(now))])
@@ -114,6 +115,7 @@ async fn a_document_is_superseded_only_as_it_was_read(setting: &Setting) {
     let old = setting.record(&first.id).await.expect("a record");
     let queued = setting.accepted(&container, "Queued.").await;
     let missing = setting.composed(&container, "Never stored.").await;
+
     for read in [
         Document {
             revision: Revision::random(),
@@ -129,6 +131,7 @@ async fn a_document_is_superseded_only_as_it_was_read(setting: &Setting) {
         let stale = setting.commit(&container, 3, &supersede(&read, &new)).await;
         assert_eq!(stale, Committed::Stale(vec![read.id.clone()]));
     }
+
     assert_eq!(
         setting.record(&missing.id).await,
         None,
@@ -136,6 +139,7 @@ async fn a_document_is_superseded_only_as_it_was_read(setting: &Setting) {
     );
     assert_eq!(page(setting, &container, true).await, []);
     assert_eq!(setting.record(&old.id).await.as_ref(), Some(&old));
+
     setting.commit(&container, 3, &supersede(&old, &new)).await;
     let again = setting
         .commit(&container, 4, &supersede(&old, &queued))
@@ -155,7 +159,8 @@ async fn what_is_superseded_changes_no_more(setting: &Setting) {
         setting.served(&container, "New.").await,
     );
     setting.commit(&container, 2, &supersede(&old, &new)).await;
-    // Whoever read it before must not bring it back, nor take it from the count once more.
+    // A caller that read the document earlier must neither restore it nor subtract it from the
+    // count again.
     let described = Document {
         edits: old.edits + 1,
         ..old.clone()

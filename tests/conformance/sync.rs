@@ -1,4 +1,4 @@
-//! One connection's part of [`domain::ports::SyncStore`], as the tests of it use it.
+//! Support for tests of [`domain::ports::SyncStore`], from the view of one connection.
 
 use domain::connection::{Node, NodeState, Queue, QueueEntry, Run, RunState, SyncState, Trigger};
 use domain::ports::{SyncStore, SyncWrite};
@@ -6,7 +6,8 @@ use domain::{ConnectionId, Tenant, Timestamp};
 
 use crate::setting::{Setting, again};
 
-/// Ids that are hard to keep apart: some are the beginnings of others, some hold what keys are made of.
+/// Returns ids that are easily confused: some are prefixes of others, and some contain characters
+/// that keys use as separators.
 pub(crate) fn hard_ids() -> Vec<String> {
     let mut ids: Vec<String> = [
         "#",
@@ -37,7 +38,7 @@ pub(crate) fn hard_ids() -> Vec<String> {
     ids
 }
 
-/// A file in a folder.
+/// Returns a file in a folder.
 pub(crate) fn node(id: &str, parent: Option<&str>) -> Node {
     Node {
         id: id.into(),
@@ -63,17 +64,17 @@ pub(crate) fn node(id: &str, parent: Option<&str>) -> Node {
     }
 }
 
-/// A write of a node that was not known.
+/// Returns a write of a new node.
 pub(crate) fn add(node: &Node) -> SyncWrite {
     SyncWrite::Node(Box::new(node.clone()), None)
 }
 
-/// A write of a node that was known as `old`.
+/// Returns a write of a node that was `old` before.
 pub(crate) fn change(old: &Node, new: &Node) -> SyncWrite {
     SyncWrite::Node(Box::new(new.clone()), Some(Box::new(old.clone())))
 }
 
-/// A write of something that waits.
+/// Returns a write that adds an entry to a queue.
 pub(crate) fn wait(queue: Queue, key: &str, value: &str) -> SyncWrite {
     SyncWrite::Enqueue(
         queue,
@@ -84,7 +85,7 @@ pub(crate) fn wait(queue: Queue, key: &str, value: &str) -> SyncWrite {
     )
 }
 
-/// A run that ended well.
+/// Returns a run that succeeded.
 pub(crate) fn run(number: u64) -> Run {
     Run {
         number,
@@ -101,7 +102,7 @@ pub(crate) fn run(number: u64) -> Run {
     }
 }
 
-/// What one connection knows.
+/// The stored synchronization data of one connection.
 pub(crate) struct Known<'a> {
     pub(crate) setting: &'a Setting,
     pub(crate) tenant: Tenant,
@@ -109,7 +110,7 @@ pub(crate) struct Known<'a> {
 }
 
 impl<'a> Known<'a> {
-    /// A new connection of the first organization.
+    /// Returns a new connection of the first organization.
     pub(crate) fn fresh(setting: &'a Setting) -> Self {
         Self {
             setting,
@@ -118,7 +119,8 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// The connection of this id in the other organization, and another one of the same.
+    /// Returns the connection with the same id in the other organization, and another connection of
+    /// the same organization.
     pub(crate) fn neighbours(&self) -> [Self; 2] {
         let (setting, of) = (self.setting, self.of.clone());
         [
@@ -141,7 +143,8 @@ impl<'a> Known<'a> {
             .expect("a state")
     }
 
-    /// Commits once; where whole calls are lost, a call is made again, and what it finds may be its own.
+    /// Commits a step. Under faults, a call may be repeated and then find its own write, which
+    /// counts as committed.
     pub(crate) async fn commit(&self, writes: &[SyncWrite], next: &SyncState) -> bool {
         let call = async || {
             self.store()
@@ -152,7 +155,7 @@ impl<'a> Known<'a> {
         done || !self.setting.is_calm() && self.state().await == *next
     }
 
-    /// Makes these writes as the next step.
+    /// Commits these writes as the next step.
     pub(crate) async fn step(&self, writes: &[SyncWrite]) {
         let mut next = self.state().await;
         next.step += 1;
@@ -168,7 +171,7 @@ impl<'a> Known<'a> {
             .expect("nodes")
     }
 
-    /// All nodes, in pages of this many.
+    /// Returns all nodes, read in pages of `limit`.
     pub(crate) async fn pages(&self, limit: usize) -> Vec<Node> {
         let mut all: Vec<Node> = Vec::new();
         loop {
@@ -180,6 +183,7 @@ impl<'a> Known<'a> {
             };
             let page = again(page).await.expect("a page");
             assert!(page.len() <= limit);
+
             let is_last = page.len() < limit;
             all.extend(page);
             if is_last {
@@ -188,7 +192,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// The ids of what lies in a folder, in pages of this many.
+    /// Returns the ids of the items in a folder, read in pages of `limit`.
     pub(crate) async fn children(&self, folder: &str, limit: usize) -> Vec<String> {
         let (mut all, mut after) = (Vec::new(), None::<String>);
         loop {
@@ -219,7 +223,7 @@ impl<'a> Known<'a> {
             .collect()
     }
 
-    /// Everything in a queue, in pages of this many.
+    /// Returns all entries of a queue, read in pages of `limit`.
     pub(crate) async fn waiting(&self, queue: Queue, limit: usize) -> Vec<QueueEntry> {
         let mut all: Vec<QueueEntry> = Vec::new();
         loop {
@@ -231,6 +235,7 @@ impl<'a> Known<'a> {
             };
             let page = again(page).await.expect("a page");
             assert!(page.len() <= limit);
+
             let is_last = page.len() < limit;
             all.extend(page);
             if is_last {

@@ -1,4 +1,5 @@
-//! [`domain::ports::SyncStore`]: nodes, and how folders and targets find them.
+//! Conformance tests of [`domain::ports::SyncStore`]: nodes, and the lookup of nodes by folder and
+//! by target.
 
 use domain::ports::SyncWrite;
 
@@ -53,7 +54,7 @@ async fn nodes_are_read_by_id_and_in_pages(setting: &Setting) {
 async fn whatever_ids_are_made_of_they_stay_apart(setting: &Setting) {
     let known = Known::fresh(setting);
     let ids = hard_ids();
-    // Each one is a folder with one child, and a shortcut to the next one.
+    // Each node is a folder with one child, and a shortcut to the next one.
     let next = |i: usize| ids[(i + 1) % ids.len()].clone();
     let make = |(i, id): (usize, &String)| {
         let mut made = node(id, Some(&next(i)));
@@ -116,7 +117,7 @@ async fn a_folder_finds_what_lies_in_it_after_moves(setting: &Setting) {
             .iter()
             .map(|node| SyncWrite::Forget(Box::new(node.clone()))),
     );
-    // The same place, something else changed.
+    // These keep their place and change in another field.
     let renamed: Vec<_> = all[20..]
         .iter()
         .map(|node| domain::connection::Node {
@@ -139,7 +140,7 @@ async fn a_folder_finds_what_lies_in_it_after_moves(setting: &Setting) {
     );
     assert_eq!(known.pages(100).await.len(), 20);
     assert_eq!(known.nodes(&ids(&all[15..16])).await, [None]);
-    // And back again.
+    // These go back to their first place.
     let back: Vec<_> = all[..10]
         .iter()
         .map(|node| change(&moved(node, Some("b")), node))
@@ -162,6 +163,7 @@ async fn an_item_finds_the_shortcuts_that_lead_to_it(setting: &Setting) {
     known.step(&all.iter().map(add).collect::<Vec<_>>()).await;
     assert_eq!(known.shortcuts("one", 100).await.len(), 9);
     assert_eq!(known.shortcuts("one", 4).await, ["s0", "s1", "s2", "s3"]);
+
     let writes = [
         change(&all[0], &shortcut("s0", Some("two"))),
         change(&all[1], &shortcut("s1", None)),
@@ -181,7 +183,8 @@ async fn of_several_writes_about_a_node_the_last_one_counts(setting: &Setting) {
     let known = Known::fresh(setting);
     let (at_a, at_b) = (node("f", Some("a")), node("f", Some("b")));
     let forget = |node| SyncWrite::Forget(Box::new(node));
-    // What is stored, the writes, and where the node lies then. All of them know what was stored before the step.
+    // Each row has the stored node, the writes, and the resulting location. All writes state the
+    // node that was stored before the step.
     let table = [
         (None, vec![add(&at_a), add(&at_b)], Some("b")),
         (None, vec![add(&at_a), forget(at_a.clone())], None),
@@ -258,7 +261,7 @@ async fn a_hint_that_is_no_longer_true_is_not_followed(setting: &Setting) {
     known
         .step(&[add(&shortcut("one", "a")), add(&node("g", Some("a")))])
         .await;
-    // A write that does not say what was known leaves hints behind.
+    // A write that does not state the known node leaves stale lookup entries behind.
     known.step(&[add(&shortcut("two", "b"))]).await;
     assert_eq!(known.children("a", 1).await, ["g"]);
     assert!(known.shortcuts("one", 1).await.is_empty());

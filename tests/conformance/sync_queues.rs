@@ -1,4 +1,4 @@
-//! [`domain::ports::SyncStore`]: queues, runs and selections.
+//! Conformance tests of [`domain::ports::SyncStore`]: queues, runs and selections.
 
 use domain::connection::{Queue, QueueEntry, Selected, Selection};
 use domain::ports::SyncWrite;
@@ -53,7 +53,8 @@ async fn what_waits_comes_in_the_order_of_its_keys(setting: &Setting) {
         assert!(other.waiting(Queue::Fetch, 10).await.is_empty());
     }
 
-    // Some go, one is replaced, and of several writes about one key the last one counts.
+    // Some entries are removed and one is replaced. Of several writes to one key, the last one
+    // counts.
     let dequeue = |key: &str| SyncWrite::Dequeue(Queue::Fetch, key.to_owned());
     let mut writes: Vec<_> = wanted[..38].iter().map(|key| dequeue(key)).collect();
     writes.extend([
@@ -71,7 +72,6 @@ async fn what_waits_comes_in_the_order_of_its_keys(setting: &Setting) {
         key: key.into(),
         value: value.into(),
     };
-
     let left = [entry(&wanted[38], "new"), entry(&wanted[39], "x")];
     assert_eq!(known.waiting(Queue::Fetch, 10).await, left);
 }
@@ -123,7 +123,7 @@ async fn the_newest_runs_are_kept(setting: &Setting) {
     let known = Known::fresh(setting);
     assert!(known.runs(10).await.is_empty());
     for number in 1..=103 {
-        // Each is written twice: when it begins and when it ends.
+        // Each run is written twice: when it begins and when it ends.
         known.step(&[SyncWrite::Run(Box::new(run(number)))]).await;
         known.step(&[SyncWrite::Run(Box::new(run(number)))]).await;
     }
@@ -163,11 +163,13 @@ async fn a_selection_holds_only_over_the_one_before(setting: &Setting) {
     assert_eq!(get(&known).await, Selection::default());
     assert!(!select(&of(2, &["a"])).await, "there is none before it");
     assert!(select(&of(1, &["a", "b"])).await);
+
     for late in [of(1, &["c"]), of(3, &["c"])] {
         assert!(!select(&late).await);
     }
     assert!(select(&of(2, &[])).await);
     assert_eq!(get(&known).await, of(2, &[]));
+
     let names: Vec<String> = (0..12).map(|i| i.to_string()).collect();
     let all: Vec<Selection> = names.iter().map(|name| of(3, &[name])).collect();
     let held = join_all(all.iter().map(|one| select(one))).await;
@@ -177,6 +179,7 @@ async fn a_selection_holds_only_over_the_one_before(setting: &Setting) {
             .zip(held)
             .all(|(one, held)| held == (*one == stored))
     );
+
     for other in known.neighbours() {
         assert_eq!(get(&other).await, Selection::default());
     }

@@ -1,4 +1,4 @@
-//! [`domain::ports::SyncStore`]: steps, each of which happens once.
+//! Conformance tests of [`domain::ports::SyncStore`]: steps, each of which happens once.
 
 use domain::PortError;
 use domain::connection::{FeedState, Phase, Queue, RootState, SyncState};
@@ -73,7 +73,7 @@ async fn a_step_holds_only_over_the_one_before(setting: &Setting) {
 async fn of_many_steps_at_the_same_time_one_holds(setting: &Setting) {
     let known = Known::fresh(setting);
     for step in 1..=4 {
-        // Most of them have the same state, as workers do that begin in the same millisecond.
+        // Most of these share a state, like workers that begin in the same millisecond.
         let writes: Vec<_> = (0..12)
             .map(|i| [wait(Queue::Walk, &format!("{step}/{i}"), "")])
             .collect();
@@ -86,6 +86,7 @@ async fn of_many_steps_at_the_same_time_one_holds(setting: &Setting) {
             .filter(|one| one.key.starts_with(&step.to_string()))
             .collect();
         assert_eq!(waiting.len(), 1, "{waiting:?}");
+
         if setting.is_calm() {
             let held: Vec<usize> = (0..12).filter(|i| held[*i]).collect();
             let [held] = held.as_slice() else {
@@ -97,7 +98,8 @@ async fn of_many_steps_at_the_same_time_one_holds(setting: &Setting) {
     }
 }
 
-/// A step of more than one transaction: folders with a file and a place in a queue each.
+/// Returns a step that needs more than one transaction: folders, each with a file and a queue
+/// entry.
 fn large(known_before: bool) -> Vec<SyncWrite> {
     let mut writes = Vec::new();
     for i in 0..120 {
@@ -142,6 +144,7 @@ async fn a_step_that_was_cut_off_is_made_again(setting: &Setting) {
             .await
     };
     let faults = &setting.app.faults;
+
     for sent in 0..10 {
         faults.crash_at(Some(faults.calls() + sent));
         let answer = call().await;
@@ -154,6 +157,7 @@ async fn a_step_that_was_cut_off_is_made_again(setting: &Setting) {
             }
             Err(error) => panic!("{error:?}"),
         }
+
         assert_eq!(known.state().await.step, 1, "the step has not happened");
         for i in 0..120 {
             let found = known
@@ -169,6 +173,7 @@ async fn a_step_that_was_cut_off_is_made_again(setting: &Setting) {
             );
         }
     }
+
     assert_eq!(known.state().await, next);
     assert_eq!(known.children("new", 50).await.len(), 120);
     assert!(known.children("old", 50).await.is_empty());
@@ -201,6 +206,7 @@ async fn a_state_may_be_large(setting: &Setting) {
             },
         );
     }
+
     let feed = FeedState {
         cursor: Some("1234567".into()),
         ..FeedState::default()
@@ -226,7 +232,8 @@ async fn all_is_erased_and_the_state_last(setting: &Setting) {
     let neighbours = known.neighbours();
     let other = &neighbours[0];
     other.step(&[]).await;
-    // 363 items next to the state, and some of what comes after its key is left for the third call.
+    // There are 363 items next to the state. Some of those that sort after its key are left for the
+    // third call.
     let (mut left, mut calls, limit) = (true, 0, 181);
     while left {
         assert_eq!(known.state().await.step, 2, "after {calls} calls");

@@ -1,4 +1,5 @@
-//! [`domain::ports::Containers`]: deleting tags, and which of them a physical container belongs to.
+//! Conformance tests of [`domain::ports::Containers`]: the deletion of tags, and the tag to which a
+//! physical container belongs.
 
 use domain::task::{Purge, PurgePhase};
 use domain::{Container, ContainerId, ContainerTag, Merging, Owner, Task, TaskId, Tenant, Work};
@@ -99,6 +100,7 @@ async fn a_deleted_tag_is_gone_together_with_its_containers(setting: &Setting) {
         owners(setting, &setting.alpha, &[id, kept]).await,
         [Owner::Original, Owner::Original]
     );
+
     let task = purge(setting, &container);
     for _ in 0..2 {
         assert!(
@@ -113,6 +115,7 @@ async fn a_deleted_tag_is_gone_together_with_its_containers(setting: &Setting) {
         );
         assert_eq!(owners(setting, &setting.alpha, &[id]).await, [Owner::Gone]);
     }
+
     assert_eq!(
         stored(setting, &setting.alpha, &task).await.as_ref(),
         Some(&task)
@@ -122,11 +125,13 @@ async fn a_deleted_tag_is_gone_together_with_its_containers(setting: &Setting) {
         owners(setting, &setting.beta, &[id, theirs.primary()]).await,
         [Owner::Original, Owner::Original]
     );
+
     let list = async || setting.ctx().containers.list(&setting.alpha).await;
     assert_eq!(
         again(list).await.expect("a list"),
         std::slice::from_ref(&other)
     );
+
     let fresh = create(setting, &setting.alpha, "box").await;
     assert_ne!(
         fresh.primary(),
@@ -137,12 +142,14 @@ async fn a_deleted_tag_is_gone_together_with_its_containers(setting: &Setting) {
         owners(setting, &setting.alpha, &[id, fresh.primary()]).await,
         [Owner::Gone, Owner::Original]
     );
+
     forget(setting, &setting.beta, &container.ids).await;
     assert_eq!(
         owners(setting, &setting.alpha, &[id]).await,
         [Owner::Gone],
         "not theirs to forget"
     );
+
     for _ in 0..2 {
         forget(setting, &setting.alpha, &container.ids).await;
         assert_eq!(
@@ -150,6 +157,7 @@ async fn a_deleted_tag_is_gone_together_with_its_containers(setting: &Setting) {
             [Owner::Original]
         );
     }
+
     assert!(owners(setting, &setting.alpha, &[]).await.is_empty());
 }
 

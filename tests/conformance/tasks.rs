@@ -1,4 +1,4 @@
-//! [`domain::ports::Tasks`].
+//! Conformance tests of [`domain::ports::Tasks`].
 
 use domain::ports::Overdue;
 use domain::task::{Merge, MergePhase};

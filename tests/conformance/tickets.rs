@@ -1,4 +1,4 @@
-//! [`domain::ports::Tickets`].
+//! Conformance tests of [`domain::ports::Tickets`].
 
 use domain::Timestamp;
 use futures::future::join_all;
@@ -30,7 +30,7 @@ async fn redeem(setting: &Setting, kind: &str, digest: &str, now: Timestamp) -> 
         .expect("an answer")
 }
 
-/// Whether one of these redeemers got the ticket; where answers are lost, nobody may.
+/// Checks that exactly one caller redeemed the ticket. If answers are lost, possibly none did.
 fn redeemed_once(setting: &Setting, got: &[Option<String>], text: &str) -> bool {
     let got: Vec<&String> = got.iter().flatten().collect();
     got == [text] || got.is_empty() && !setting.is_calm()
@@ -41,6 +41,7 @@ async fn a_ticket_may_be_looked_at_often_and_redeemed_once(setting: &Setting) {
     let text = r#"{"org":"alpha","connection":"örter#1"}"#;
     assert_eq!(look(setting, "link", "d1", now).await, None);
     assert_eq!(redeem(setting, "link", "d1", now).await, None);
+
     issue(setting, "link", "d1", text, now.plus_seconds(60)).await;
     for _ in 0..3 {
         assert_eq!(
@@ -48,10 +49,12 @@ async fn a_ticket_may_be_looked_at_often_and_redeemed_once(setting: &Setting) {
             Some(text)
         );
     }
+
     let first = redeem(setting, "link", "d1", now).await;
     assert!(redeemed_once(setting, &[first], text));
     assert_eq!(redeem(setting, "link", "d1", now).await, None);
     assert_eq!(look(setting, "link", "d1", now).await, None);
+
     issue(setting, "link", "d1", "another", now.plus_seconds(60)).await;
     issue(setting, "link", "d1", "the last one", now.plus_seconds(60)).await;
     assert_eq!(
@@ -80,11 +83,13 @@ async fn a_ticket_ends_to_the_millisecond(setting: &Setting) {
         look(setting, "picker", "d", last).await.as_deref(),
         Some("text")
     );
+
     for over in [until, until.plus_seconds(1)] {
         assert_eq!(look(setting, "picker", "d", over).await, None);
     }
     let got = redeem(setting, "picker", "d", last).await;
     assert!(redeemed_once(setting, &[got], "text"));
+
     issue(setting, "picker", "d", "text", until).await;
     assert_eq!(
         redeem(setting, "picker", "d", until).await,
@@ -100,15 +105,18 @@ async fn no_ticket_works_as_another_kind(setting: &Setting) {
         issue(setting, kind, "d", kind, now.plus_seconds(60)).await;
     }
     issue(setting, "link", "other", "other", now.plus_seconds(60)).await;
+
     for kind in kinds {
         assert_eq!(look(setting, kind, "d", now).await.as_deref(), Some(kind));
         let got = redeem(setting, kind, "d", now).await;
         assert!(redeemed_once(setting, &[got], kind));
     }
+
     assert_eq!(
         look(setting, "link", "other", now).await.as_deref(),
         Some("other")
     );
+
     let keys = again(async || setting.ctx().keys.list(&setting.alpha).await)
         .await
         .expect("a list");

@@ -1,4 +1,4 @@
-//! [`domain::ports::Vault`].
+//! Conformance tests of [`domain::ports::Vault`].
 
 use bytes::Bytes;
 use domain::ports::PortResult;
@@ -78,7 +78,7 @@ async fn names_and_organizations_are_apart(setting: &Setting) {
     assert!(keys.is_empty(), "a secret is no key, whatever it is called");
 }
 
-/// A request to DynamoDB itself, past the adapters and past all faults.
+/// Sends a request directly to DynamoDB, without the adapters and without faults.
 async fn dynamodb(setting: &Setting, operation: &str, body: Value) -> Value {
     let request =
         http::Request::post("/").header("x-amz-target", format!("DynamoDB_20120810.{operation}"));
@@ -90,7 +90,7 @@ async fn dynamodb(setting: &Setting, operation: &str, body: Value) -> Value {
     serde_json::from_slice(answer.body()).expect("JSON")
 }
 
-/// The only item of the table of secrets, as it is stored.
+/// Returns the only item of the table of secrets, as stored.
 async fn stored(setting: &Setting) -> Value {
     let found = dynamodb(
         setting,
@@ -121,7 +121,7 @@ async fn what_is_stored_does_not_show_the_secret(setting: &Setting) {
     )
     .await;
     let item = stored(setting).await.to_string();
-    // As it is, and as bytes are written in JSON.
+    // The text as it is, and in the encoding of bytes in JSON.
     for text in ["nobody", "d29yZHMgdGhhdCBub2JvZHkgbWF5IHJlYWQ"] {
         assert!(!item.contains(text), "{item}");
     }
@@ -143,6 +143,7 @@ async fn a_secret_that_was_moved_or_changed_does_not_open(setting: &Setting) {
         is_refused(&setting.beta, "drive").await,
         "of another organization"
     );
+
     store(setting, &item, "sk", json!({"S": "V#other"})).await;
     assert!(is_refused(&setting.alpha, "other").await, "of another name");
     let sealed = item["sealed"]["B"].as_str().expect("bytes");
@@ -159,6 +160,7 @@ async fn a_secret_that_was_moved_or_changed_does_not_open(setting: &Setting) {
             "character {at} of {sealed}"
         );
     }
+
     store(setting, &item, "sealed", item["sealed"].clone()).await;
     assert_eq!(
         get(setting, &setting.alpha, "drive").await.as_deref(),

@@ -1,4 +1,4 @@
-//! Somebody who has connected a drive.
+//! A client whose user has connected a drive.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use testkit::{Answer, DRIVE_ACCOUNT, TestApp, World};
 
 pub(crate) const TAG: &str = "team";
 
-/// An organization's key, an app, and a drive.
+/// An app, the key of an organization, and a drive.
 pub(crate) struct Client {
     pub(crate) app: TestApp,
     pub(crate) drive: FakeDrive,
     pub(crate) key: String,
 }
 
-/// A document as tests compare it.
+/// The parts of a document that tests compare.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) id: String,
@@ -32,7 +32,7 @@ impl Client {
         Self { app, drive, key }
     }
 
-    /// The root folder of the user's drive.
+    /// Returns the root folder of the user's drive.
     pub(crate) fn root(&self) -> String {
         self.drive.account(DRIVE_ACCOUNT).root().to_owned()
     }
@@ -53,7 +53,7 @@ impl Client {
         self.app.get(path, &self.key).await
     }
 
-    /// A connection to everything, synchronized once.
+    /// Connects everything and synchronizes once.
     pub(crate) async fn connect_all(&self) -> String {
         let body = json!({"containerTag": TAG, "metadata": {"syncScope": "full"}});
         let (id, ..) = self
@@ -65,7 +65,7 @@ impl Client {
         id
     }
 
-    /// A connection to what is selected, synchronized once.
+    /// Connects the selected items and synchronizes once.
     pub(crate) async fn connect(&self, selected: &[&str]) -> String {
         let body = json!({"containerTag": TAG});
         let (id, ..) = self
@@ -78,19 +78,19 @@ impl Client {
         id
     }
 
-    /// Lets the connection synchronize again; what is told of it then.
+    /// Synchronizes the connection again and returns its new state.
     pub(crate) async fn import(&self, id: &str) -> Value {
         self.app.import(&self.key, id).await
     }
 
-    /// The same, and once more after what waits before it is removed.
+    /// Synchronizes twice. In between, advances the clock until delayed removals are due.
     pub(crate) async fn import_patiently(&self, id: &str) -> Value {
         self.import(id).await;
         self.app.world.clock.advance_seconds(660);
         self.import(id).await
     }
 
-    /// The documents that came from the drive, by path.
+    /// Returns the documents that came from the drive, by path.
     pub(crate) async fn documents(&self) -> BTreeMap<String, Seen> {
         let body = json!({"containerTags": [TAG], "source": "cloud-drive", "limit": 200});
         let listed = self.post("/v3/documents/list", body).await.body;
@@ -113,6 +113,7 @@ impl Client {
                 "twice: {document}"
             );
         }
+
         seen
     }
 
@@ -120,7 +121,7 @@ impl Client {
         self.documents().await.into_keys().collect()
     }
 
-    /// Whether search finds a text.
+    /// Checks whether search finds a text.
     pub(crate) async fn finds(&self, text: &str) -> bool {
         let body = json!({"q": text, "containerTag": TAG, "searchMode": "hybrid", "limit": 3});
         self.post("/v4/search", body).await.body["results"]

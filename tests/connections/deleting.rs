@@ -1,4 +1,4 @@
-//! The end of connections.
+//! The deletion of connections.
 
 use serde_json::json;
 
@@ -19,6 +19,7 @@ async fn documents_stay_and_a_new_connection_takes_them_over() {
         client.get(&format!("/v3/connections/{first}")).await.status,
         404
     );
+
     client.app.settle().await.expect("work that ends");
     assert_eq!(client.documents().await, before);
     let revoked = client
@@ -27,6 +28,7 @@ async fn documents_stay_and_a_new_connection_takes_them_over() {
         .iter()
         .any(|seen| seen.path == "/revoke");
     assert!(revoked, "the permission is given back");
+
     client.connect_all().await;
     assert_eq!(
         client.documents().await,
@@ -54,6 +56,7 @@ async fn documents_go_along_when_asked_unless_another_connection_has_them() {
         )
         .await;
     assert_eq!(again.status, 200, "{}", again.body);
+
     client.app.settle().await.expect("work that ends");
     assert_eq!(client.paths().await, ["/My Drive/A/One"]);
     let revoked = client
@@ -62,6 +65,7 @@ async fn documents_go_along_when_asked_unless_another_connection_has_them() {
         .iter()
         .any(|seen| seen.path == "/revoke");
     assert!(!revoked, "the other connection uses the same permission");
+
     client.import(&one).await;
     assert_eq!(client.paths().await, ["/My Drive/A/One"]);
 }
@@ -80,6 +84,7 @@ async fn a_deleted_container_ends_its_connections_and_does_not_come_back() {
         client.get(&format!("/v3/connections/{id}")).await.status,
         404
     );
+
     client.app.settle().await.expect("work that ends");
     assert_eq!(client.paths().await, [""; 0]);
     let tags = client.get("/v3/container-tags/list").await.body;
@@ -100,6 +105,7 @@ async fn connections_follow_a_merge() {
     let merge = json!({"containerTags": [TAG], "targetContainerTag": "other"});
     let merge = client.post("/v3/container-tags/merge", merge).await;
     assert_eq!(merge.status, 202, "{}", merge.body);
+
     client.app.settle().await.expect("work that ends");
     client.doc(&client.root(), "Crane", "The crane is yellow.");
     client.import(&id).await;

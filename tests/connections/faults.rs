@@ -1,4 +1,5 @@
-//! What goes wrong on the way has a name, removes no document and stops no other file.
+//! Failures during synchronization: each is reported by name, removes no document and does not stop
+//! other files.
 
 use fake_drive::{Consent, Fault};
 use serde_json::{Value, json};
@@ -60,7 +61,8 @@ async fn an_answer_counts_once_and_in_the_browser_that_asked() {
     let link = made["authLink"].as_str().expect("a link");
     let mut browser = Browser::default();
     let mut url = link.to_owned();
-    // Up to the provider's answer.
+
+    // This loop ends at the provider's answer.
     let callback = loop {
         let shown = browser.get(&client.app, &url).await.expect("a page");
         let next = shown.location().or_else(|| {
@@ -80,6 +82,7 @@ async fn an_answer_counts_once_and_in_the_browser_that_asked() {
         .await
         .expect("a page");
     assert!(stranger.status.is_client_error(), "{}", stranger.status);
+
     let first = browser.get(&client.app, &callback).await.expect("a page");
     assert_eq!(
         first.location().as_deref(),
@@ -87,6 +90,7 @@ async fn an_answer_counts_once_and_in_the_browser_that_asked() {
         "{}",
         first.text
     );
+
     let second = browser.get(&client.app, &callback).await.expect("a page");
     assert!(second.status.is_client_error(), "{}", second.status);
     let wrong = browser
@@ -94,6 +98,7 @@ async fn an_answer_counts_once_and_in_the_browser_that_asked() {
         .await
         .expect("a page");
     assert!(wrong.status.is_client_error(), "{}", wrong.status);
+
     client.app.world.clock.advance_seconds(3700);
     let late = Browser::default()
         .get(&client.app, link)
@@ -118,6 +123,7 @@ async fn a_revoked_permission_keeps_documents_and_is_given_again() {
     );
     assert_eq!(told["lastSyncRun"]["errorCode"], "auth_expired", "{told}");
     assert_eq!(client.documents().await, before);
+
     let again = client
         .post(&format!("/v3/connections/{id}/reconnect"), json!({}))
         .await
@@ -191,7 +197,7 @@ async fn a_provider_that_is_down_or_shows_nothing_takes_no_document_away() {
     assert_eq!(told["errorKind"], "provider_unavailable", "{told}");
     assert_eq!(client.documents().await.len(), 12);
     client.drive.clear_plans();
-    // So much at once has to be confirmed.
+    // A removal of this many documents at once needs a confirmation.
     for file in &files[..11] {
         client.drive.withhold(file, DRIVE_ACCOUNT).expect("a file");
     }
@@ -228,6 +234,7 @@ async fn what_is_not_supported_says_what_is() {
             answer.body
         );
     }
+
     let site = json!({"containerTag": TAG, "metadata": {"startUrl": "https://site.example/"}});
     let site = client.post("/v3/connections/web-crawler", site).await.body;
     let id = site["id"].as_str().expect("a site's connection");
@@ -238,12 +245,14 @@ async fn what_is_not_supported_says_what_is() {
         )
         .await;
     assert_eq!(picker.status, 501, "{}", picker.body);
+
     for state in ["pending", "filed", "skipped", "failed", "folder"] {
         let listed = client
             .get(&format!("/v3/connections/{id}/items?state={state}"))
             .await;
         assert_eq!(listed.body["items"], json!([]), "{state}");
     }
+
     for bad in [
         "http://app.example/x",
         "javascript:alert(1)",

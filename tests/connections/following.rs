@@ -1,4 +1,4 @@
-//! Documents follow their items.
+//! Documents follow the changes of their items.
 
 use fake_drive::{Slide, Table};
 use serde_json::json;
@@ -77,10 +77,11 @@ async fn every_kind_of_file_becomes_a_document_of_its_type() {
         ("/My Drive/Plans/notes.txt", "notes.txt", "text"),
     ];
     assert_eq!(kinds, wanted);
+
     for text in ["quay seven", "Albatross", "new crane", "Herons nest"] {
         assert!(client.finds(text).await, "{text}");
     }
-    // What is left out says why.
+    // A skipped item shows the reason.
     let left = client
         .get(&format!("/v3/connections/{id}/items?state=skipped"))
         .await
@@ -119,6 +120,7 @@ async fn a_rename_and_a_move_are_no_new_content_and_an_edit_is() {
         (&new.id, new.revision, new.title.as_str()),
         (&old.id, 1, "Ferries")
     );
+
     let (old, new) = (
         seen(&before, "/My Drive/Plans/Crane"),
         seen(&after, "/My Drive/Plans/Crane"),
@@ -141,7 +143,8 @@ async fn what_leaves_goes_after_a_while_and_what_comes_back_is_the_same() {
     let stays = client.doc(&folder, "Mill", "Herons.");
     let id = client.connect(&[&folder]).await;
     let before = client.documents().await;
-    // A folder in the bin tells nothing of what lies in it.
+
+    // The change feed reports only the trashed folder, not the items in it.
     client.drive.trash(&below).expect("a folder");
     client.drive.move_to(&moved, &elsewhere).expect("a file");
     client.import(&id).await;
@@ -150,6 +153,7 @@ async fn what_leaves_goes_after_a_while_and_what_comes_back_is_the_same() {
         3,
         "they wait for ten minutes"
     );
+
     client.drive.untrash(&below).expect("a folder");
     client.app.world.clock.advance_seconds(660);
     client.import(&id).await;
@@ -157,6 +161,7 @@ async fn what_leaves_goes_after_a_while_and_what_comes_back_is_the_same() {
         client.paths().await,
         ["/My Drive/Plans/Ferries/Ferry", "/My Drive/Plans/Mill"]
     );
+
     client.drive.move_to(&moved, &below).expect("a file");
     client.import(&id).await;
     let after = client.documents().await;
@@ -165,6 +170,7 @@ async fn what_leaves_goes_after_a_while_and_what_comes_back_is_the_same() {
         seen(&before, "/My Drive/Plans/Ferries/Ferry")
     );
     assert_eq!(seen(&after, "/My Drive/Plans/Ferries/Crane").revision, 1);
+
     client.drive.remove(&stays).expect("a file");
     client
         .drive
@@ -183,6 +189,7 @@ async fn a_poll_without_changes_asks_once_for_each_feed() {
     client.drive.clear_requests();
     let after = client.import(&id).await;
     assert_eq!(after["lastSyncRun"]["status"], "completed", "{after}");
+
     let asked: Vec<String> = client
         .drive
         .requests()
@@ -211,12 +218,14 @@ async fn runs_and_documents_are_listed() {
         .body;
     assert_eq!(runs[0]["status"], "completed", "{runs}");
     assert_eq!(runs[0]["itemsProcessed"], 1, "{runs}");
+
     let body = json!({"containerTags": ["team"]});
     let documents = client
         .post("/v3/connections/google-drive/documents", body.clone())
         .await
         .body;
     assert_eq!(documents[0]["title"], "Ferry", "{documents}");
+
     let listed = client.post("/v3/connections/list", body).await.body;
     assert_eq!(listed[0]["email"], testkit::DRIVE_ACCOUNT, "{listed}");
     assert_eq!(listed[0]["documentCount"], 1, "{listed}");

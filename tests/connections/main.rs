@@ -1,5 +1,6 @@
-//! Connections from the outside: the routes, a browser's way through permission, and documents that stay in step with a
-//! drive, over the production adapters and a drive that speaks the protocol of the real one.
+//! Connections as clients see them: the routes, the consent flow in a browser, and documents that
+//! stay in sync with a drive, over the production adapters and a fake drive that speaks the real
+//! protocol.
 
 mod client;
 mod deleting;

@@ -1,4 +1,4 @@
-//! No token, code or secret is ever told: not in answers, not in errors, not in logs.
+//! No token, code or secret is ever revealed in answers, errors or logs.
 
 use fake_drive::Fault;
 use serde_json::json;
@@ -7,7 +7,8 @@ use tracing::Level;
 
 use crate::client::{Client, TAG};
 
-/// What must not be told: everything that the drive hands out or is given begins with one of these.
+/// The beginnings of secrets. Everything secret that the drive issues or receives begins with one
+/// of them.
 const SECRETS: [&str; 4] = ["ya29.", "1//", "4/0", "fake-client-secret"];
 
 fn assert_silent(what: &str, text: &str) {
@@ -42,10 +43,12 @@ async fn tokens_are_nowhere_but_in_the_vault() {
         let answer = client.get(&format!("/v3/connections/{id}{path}")).await;
         assert_silent(path, &answer.body.to_string());
     }
+
     let settings = client.get("/v3/settings").await.body;
     assert_silent("settings", &settings.to_string());
     let logs = client.get("/v3/analytics/logs?limit=100").await.body;
     assert_silent("the request log", &logs.to_string());
+
     let text = log.end();
     assert!(text.contains("/v3/connections"), "something was logged");
     let ours: Vec<&str> = text

@@ -1,4 +1,4 @@
-//! What is taken: the selection, rules, the limit.
+//! The choice of items: the selection, the rules and the limit.
 
 use serde_json::json;
 
@@ -85,6 +85,7 @@ async fn rules_leave_out_and_take_back() {
         .call("PATCH", "/v3/settings", &client.key, &rules)
         .await;
     assert_eq!(set.status, 200, "{}", set.body);
+
     let id = client.connect(&[&folder]).await;
     assert_eq!(client.paths().await, ["/My Drive/Plans/Ferry"]);
     let left = client
@@ -92,6 +93,7 @@ async fn rules_leave_out_and_take_back() {
         .await
         .body;
     assert_eq!(left["items"][0]["reason"], "excluded", "{left}");
+
     let none = json!({"excludeItems": null, "shouldLLMFilter": false});
     client
         .app
@@ -130,6 +132,7 @@ async fn without_a_selection_nothing_is_synchronized() {
         .expect("permission");
     let told = client.get(&format!("/v3/connections/{id}")).await.body;
     assert_eq!(told["status"], "awaiting_selection", "{told}");
+
     let import = client
         .post("/v3/connections/cloud-drive/import", json!({}))
         .await;
@@ -141,6 +144,7 @@ async fn without_a_selection_nothing_is_synchronized() {
         "{}",
         import.body
     );
+
     client.app.settle().await.expect("work that ends");
     assert_eq!(client.paths().await, [""; 0]);
 }
@@ -158,6 +162,7 @@ async fn browsers_are_sent_only_where_the_organization_permits_it() {
     };
     let connection = create("https://anywhere.example/done").await;
     assert_eq!(connection.status, 200, "{}", connection.body);
+
     let id = connection.body["id"].as_str().expect("an id").to_owned();
     let allowed =
         json!({"allowedRedirectUrls": ["https://*.example.com", "https://app.example.org"]});
@@ -169,6 +174,7 @@ async fn browsers_are_sent_only_where_the_organization_permits_it() {
             .status,
         200
     );
+
     for good in [
         "https://app.example.com/done?x=1",
         "https://app.example.org:443/",
@@ -176,6 +182,7 @@ async fn browsers_are_sent_only_where_the_organization_permits_it() {
         let answer = create(good).await;
         assert_eq!(answer.status, 200, "{good}: {}", answer.body);
     }
+
     for bad in [
         "https://anywhere.example/done",
         "https://example.com",
@@ -196,6 +203,7 @@ async fn browsers_are_sent_only_where_the_organization_permits_it() {
                 client.post(&picker, json!({"returnUrl": bad})).await,
             ),
         ];
+
         for (field, answer) in answers {
             assert_eq!(answer.status, 400, "{bad}: {}", answer.body);
             let error = answer.body["error"].as_str().unwrap_or_default();

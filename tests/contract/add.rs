@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::client::Client;
 use crate::shape::{Faults, accepted, ok};
 
-/// The most bytes of text.
+/// The largest text in bytes.
 const MAX_TEXT: usize = 1024 * 1024;
 
 #[tokio::test]
@@ -27,6 +27,7 @@ async fn accepted_content_is_queued_and_readable_at_once() {
         &accepted(),
     );
     assert_eq!(answer["status"], "queued");
+
     let document = client.document(answer["id"].as_str().expect("an id")).await;
     assert_eq!(document["status"], "queued");
     assert_eq!(document["dreamingStatus"], "dreaming");
@@ -34,6 +35,7 @@ async fn accepted_content_is_queued_and_readable_at_once() {
         document["content"], body["content"],
         "text is readable before anything has worked on it"
     );
+
     for (field, wanted) in [
         ("customId", "customId"),
         ("metadata", "metadata"),
@@ -41,6 +43,7 @@ async fn accepted_content_is_queued_and_readable_at_once() {
     ] {
         assert_eq!(document[field], body[wanted]);
     }
+
     assert_eq!(document["taskType"], "superrag");
     assert_eq!(document["containerTags"], json!(["user_1:notes-a"]));
     assert_eq!(document["latestRevision"], 1);
@@ -87,7 +90,7 @@ async fn the_older_plural_of_the_tag_is_taken() {
     }
 }
 
-/// A request, the status and type of its refusal, and what the message must name.
+/// A request, the status and type of its error, and a text that the message must contain.
 type Refusal = (Value, u16, &'static str, &'static str);
 
 fn refusals() -> Vec<Refusal> {
@@ -150,6 +153,7 @@ fn refusals() -> Vec<Refusal> {
         "PayloadTooLargeError",
         "1048577",
     ));
+
     all
 }
 
@@ -207,6 +211,7 @@ async fn text_in_a_json_field_is_text_whatever_it_looks_like() {
                 .any(|text| text.ends_with("à propos.")),
             "{document}"
         );
+
         client.delete(&format!("/v3/documents/{id}")).await;
     }
 }

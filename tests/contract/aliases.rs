@@ -5,7 +5,8 @@ use testkit::{Answer, multipart};
 
 use crate::client::Client;
 
-/// An answer without what differs between any two answers.
+/// Returns the status and the body of an answer, without the fields that differ between any two
+/// answers.
 fn told(answer: Answer) -> (u16, Value) {
     (answer.status.as_u16(), without_differences(answer.body))
 }
@@ -25,7 +26,7 @@ fn without_differences(value: Value) -> Value {
     }
 }
 
-/// The same story by the routes below `base`: what each request was answered.
+/// Runs the same sequence of requests on the routes below `base`, and returns the answer to each.
 async fn story(base: &str) -> Vec<(String, (u16, Value))> {
     let client = Client::new().await;
     let mut answers = Vec::new();
@@ -89,6 +90,7 @@ async fn story(base: &str) -> Vec<(String, (u16, Value))> {
     );
     note("delete", client.delete(&format!("{base}/heron")).await);
     let bulk = |body: Value| (format!("{base}/bulk"), body.to_string());
+
     for body in [
         json!({"ids": ["crane", "gone"]}),
         json!({"containerTags": ["birds"]}),
@@ -100,6 +102,7 @@ async fn story(base: &str) -> Vec<(String, (u16, Value))> {
             client.raw("DELETE", &path, "application/json", body).await,
         );
     }
+
     note(
         "list nothing",
         client.post(&format!("{base}/list"), json!({})).await,
@@ -142,6 +145,7 @@ async fn what_is_added_by_one_is_read_by_the_other() {
         client.document(&id).await,
         client.get(&format!("/v3/memories/{id}")).await.body,
     );
+
     assert_eq!(document, memory);
     assert_eq!(
         client.delete(&format!("/v3/memories/{id}")).await.status,

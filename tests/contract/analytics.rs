@@ -1,4 +1,4 @@
-//! `/v3/analytics/*`: what is refused, where a time begins and ends, and how often anybody may ask.
+//! `/v3/analytics/*`: refused requests, the bounds of periods, and the rate limit.
 
 use domain::activity::{RequestRecord, RequestType};
 use domain::ports::Clock;
@@ -13,7 +13,7 @@ use crate::shape::{Faults, ok, pagination, refused};
 pub(crate) const DAY: i64 = 24 * 3600;
 const ROUTES: [&str; 5] = ["usage", "errors", "logs", "requests", "memory"];
 
-/// A request of `key` at this time, answered with this status.
+/// Returns a request of `key` at this time, answered with this status.
 pub(crate) fn record(at: Timestamp, kind: RequestType, status: u16, key: &str) -> RequestRecord {
     RequestRecord {
         id: Revision::random().as_str().to_owned(),
@@ -51,20 +51,20 @@ impl Client {
             .expect("a record");
     }
 
-    /// Asks, a second after the last time, so that the limit is never met.
+    /// Sends a question, a second after the previous one, so that the rate limit is never reached.
     pub(crate) async fn ask(&self, question: &str) -> Answer {
         self.app.world.clock.advance_seconds(1);
         self.get(&format!("/v3/analytics/{question}")).await
     }
 
-    /// What is answered to a question that is in order.
+    /// Returns the answer to a valid question.
     pub(crate) async fn figures(&self, question: &str) -> Value {
         let answer = self.ask(question).await;
         assert_eq!(answer.status, 200, "{question}: {}", answer.body);
         answer.body
     }
 
-    /// Counts every hour that ended five minutes before `before`.
+    /// Rolls up every hour that ended five minutes before `before`.
     pub(crate) async fn roll_up(&self, before: Timestamp) {
         while keeper::roll_up(&self.app.system.ctx, before)
             .await
@@ -128,6 +128,7 @@ async fn a_wrong_parameter_is_named() {
         format!("from={long}&to={yesterday}"),
         format!("from={}", now.plus_seconds(-91 * DAY)),
     ];
+
     for route in &ROUTES[..4] {
         let spans = spans.iter().map(|span| (span.as_str(), "from"));
         for (query, field) in common.into_iter().chain(spans) {
@@ -141,6 +142,7 @@ async fn a_wrong_parameter_is_named() {
             );
         }
     }
+
     for (question, field) in [
         ("logs?type=fast", "type"),
         ("logs?type=", "type"),
@@ -160,6 +162,7 @@ async fn a_wrong_parameter_is_named() {
         );
     }
     faults.assert_none();
+
     for question in [
         "logs?page=18446744073709551615&limit=100",
         "usage?page=18446744073709551615",
@@ -180,6 +183,7 @@ async fn a_key_that_reaches_some_containers_only_is_refused() {
         .app
         .key_with("acme", domain::key::Permission::Read, None)
         .await;
+
     for route in ROUTES {
         let path = format!("/v3/analytics/{route}");
         refused(
@@ -238,7 +242,7 @@ async fn a_time_holds_its_first_moment_and_not_its_last() {
         client.roll_up(client.now()).await;
     }
 
-    // An offset's plus that the client did not escape arrives as a space.
+    // An offset's plus sign that the client did not escape arrives as a space.
     let logs = client
         .figures("logs?from=2025-12-30T11:00:00+01:00&to=2025-12-30T12:00:00+01:00")
         .await;
@@ -293,7 +297,7 @@ async fn what_is_older_than_ninety_days_is_not_shown() {
 async fn a_hundred_questions_a_minute_are_answered_and_no_more() {
     let client = Client::new().await;
     let other = client.app.key("other").await;
-    // Both keys are known from now on.
+    // Both keys are loaded from now on.
     client.figures("usage").await;
     client.app.get("/v3/analytics/usage", &other).await;
     client.app.world.clock.advance_seconds(60);
@@ -301,7 +305,9 @@ async fn a_hundred_questions_a_minute_are_answered_and_no_more() {
         yields: 6,
         ..Rates::default()
     });
-    // Nothing has to be counted, which is not what this is about.
+
+    // The period is in the past, so that the answers need no counting, which this test is not
+    // about.
     let past = client.now().plus_seconds(-DAY);
     let caller = async |number: usize| {
         let mut statuses = Vec::new();
@@ -330,6 +336,7 @@ async fn a_hundred_questions_a_minute_are_answered_and_no_more() {
         100,
         "{answers:?}"
     );
+
     let waits: Vec<i64> = answers
         .iter()
         .filter(|(status, _)| *status == 429)
@@ -344,9 +351,12 @@ async fn a_hundred_questions_a_minute_are_answered_and_no_more() {
         200,
         "another organization"
     );
-    // Whoever waits as told is answered, and a minute later it is a hundred again.
+
+    // A client that waits as told is answered, and a minute later the full hundred is available
+    // again.
     client.app.world.clock.advance_seconds(waits[0]);
     assert_eq!(client.get("/v3/analytics/errors").await.status, 200);
+
     client.app.world.clock.advance_seconds(60);
     for number in 0..101 {
         let status = client
@@ -368,6 +378,7 @@ async fn another_organization_sees_nothing() {
         .await;
     let until = client.now();
     let (mine, other) = (client.key.clone(), client.app.key("other").await);
+
     for rolled in [false, true] {
         for (question, figure, is_there) in [
             (format!("usage?to={until}"), "/usage/0/count", true),
@@ -387,6 +398,7 @@ async fn another_organization_sees_nothing() {
                 assert_eq!(found, wanted, "{question} {rolled} {body}");
             }
         }
+
         client.app.world.clock.advance_seconds(600);
         client.roll_up(client.now()).await;
     }

@@ -1,4 +1,5 @@
-//! The request log: what a line shows, and what it no longer shows once a container is deleted; how the organization grows.
+//! The request log: the content of a line, the parts that disappear when a container is deleted,
+//! and the growth of the organization.
 
 use domain::activity::{RequestRecord, RequestType};
 use domain::task::{Purge, PurgePhase};
@@ -29,6 +30,7 @@ async fn a_line_shows_the_request() {
             7_000,
         ),
     ];
+
     for (i, (content, shown, micros, ms)) in cases.into_iter().enumerate() {
         let at = if i == 1 {
             long_ago
@@ -47,9 +49,11 @@ async fn a_line_shows_the_request() {
             "id": one.id, "createdAt": at.to_string(), "type": "search", "statusCode": 404, "duration": ms,
             "keyId": "local", "route": "POST /v4/search", "input": shown, "output": shown,
         });
-        // What is older than seven days is found by whoever says that it may be.
+
+        // A record older than seven days is found only if the request asks for an earlier start.
         let body = client.figures(&format!("requests?id={}", one.id)).await;
         assert_eq!(body["logs"] == json!([]), i == 1, "{body}");
+
         let since = client.now().plus_seconds(-85 * DAY);
         let body = client
             .figures(&format!("requests?id={}&from={since}", one.id))
@@ -59,6 +63,7 @@ async fn a_line_shows_the_request() {
             body["pagination"],
             json!({"currentPage": 1, "limit": 20, "totalItems": 1, "totalPages": 1})
         );
+
         for (more, found) in [
             ("period=30d", i != 1),
             ("status=error", i != 1),
@@ -76,13 +81,14 @@ async fn a_line_shows_the_request() {
             );
         }
     }
+
     assert_eq!(
         client.figures("requests?id=unknown").await["logs"],
         json!([])
     );
 }
 
-/// Deletes a container tag without anything that follows a deletion.
+/// Deletes a container tag without the tasks that normally follow.
 async fn delete_tag(client: &Client, tag: &str) {
     let ctx = &client.app.system.ctx;
     let tag = ContainerTag::parse(tag).expect("a tag");
@@ -92,6 +98,7 @@ async fn delete_tag(client: &Client, tag: &str) {
         .await
         .expect("a read")
         .expect("a container");
+
     let now = client.now();
     let purge = Purge {
         tag,
@@ -105,6 +112,7 @@ async fn delete_tag(client: &Client, tag: &str) {
         report: domain::task::PurgeReport::default(),
         verifying: false,
     };
+
     let task = Task {
         id: TaskId::random(),
         work: Work::Purge(purge),
@@ -116,6 +124,7 @@ async fn delete_tag(client: &Client, tag: &str) {
         updated_at: now,
         due_at: now.plus_seconds(DAY),
     };
+
     assert!(
         ctx.containers
             .delete(&client.tenant, &container, &task)
@@ -143,6 +152,7 @@ async fn content_of_a_deleted_container_is_not_shown() {
             .expect("a read");
         ids.push(container.expect("a container").primary().clone());
     }
+
     let begin = client.now();
     let touched = [
         vec![],
@@ -150,6 +160,7 @@ async fn content_of_a_deleted_container_is_not_shown() {
         vec![ids[1].clone()],
         ids.clone(),
     ];
+
     for containers in touched {
         let at = client.now();
         client
@@ -159,6 +170,7 @@ async fn content_of_a_deleted_container_is_not_shown() {
             })
             .await;
     }
+
     let end = client.now();
     let shown = async || {
         let body = client.figures(&format!("logs?from={begin}&to={end}")).await;
@@ -167,11 +179,13 @@ async fn content_of_a_deleted_container_is_not_shown() {
         logs.iter().rev().map(has).collect::<Vec<_>>()
     };
     assert_eq!(shown().await, [(true, true); 4]);
+
     delete_tag(&client, "gone").await;
     assert_eq!(
         shown().await,
         [(true, true), (false, false), (true, true), (false, false)]
     );
+
     let body = client.figures(&format!("logs?from={begin}&to={end}")).await;
     let id = body["logs"][0]["id"].as_str().expect("an id");
     let one = client.figures(&format!("requests?id={id}")).await;
@@ -214,6 +228,7 @@ async fn growth_is_that_of_a_period_over_the_one_before() {
         .log(&record(client.now(), RequestType::Update, 200, "a"))
         .await;
     let mut entries = 0;
+
     for tag in ["old", "new"] {
         let body = json!({"containerTags": [tag], "limit": 100});
         let listed = client.post("/v4/memories/list", body).await.body;
@@ -221,6 +236,7 @@ async fn growth_is_that_of_a_period_over_the_one_before() {
             .as_u64()
             .expect("a number");
     }
+
     assert!(entries >= 4, "{entries}");
     let figures = client.figures("memory?period=24h").await;
     let wanted = json!({
@@ -235,11 +251,13 @@ async fn growth_is_that_of_a_period_over_the_one_before() {
             .is_some_and(|growth| growth > 0.0),
         "{figures}"
     );
+
     let all = client.figures("memory?period=all").await;
     assert_eq!(
         (&all["totalMemories"], &all["searchQueries"]),
         (&json!(5), &json!(3))
     );
+
     for growth in [
         "memoriesGrowth",
         "memoryEntriesGrowth",
@@ -248,5 +266,6 @@ async fn growth_is_that_of_a_period_over_the_one_before() {
     ] {
         assert_eq!(all[growth], 0.0, "{growth}");
     }
+
     assert_eq!(client.figures("usage").await["totalMemories"], 5);
 }

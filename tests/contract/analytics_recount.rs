@@ -1,4 +1,5 @@
-//! Figures of `/v3/analytics/*` against a recount of the requests, over random histories and whatever was rolled up when.
+//! Comparison of the figures of `/v3/analytics/*` with a recount of the requests, over random
+//! histories and whichever hours were rolled up at the time.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,11 +19,12 @@ use crate::client::Client;
 
 const SEEDS: u64 = 3;
 const REQUESTS: usize = 120;
-/// The hours in which they lie.
+/// The number of hours over which the requests are spread.
 const HOURS: i64 = 9;
 const STATUSES: [u16; 8] = [200, 200, 200, 201, 400, 404, 429, 500];
 
-/// A request somewhere in the hours after `begin`; many lie at the very beginning or end of one.
+/// Returns a request at a random time in the hours after `begin`. Many are at the very beginning or
+/// end of an hour.
 fn random_record(random: &mut StdRng, begin: Timestamp) -> RequestRecord {
     let hour = random.random_range(0..HOURS) * 3_600_000;
     let places = [0, 1, 3_599_999, random.random_range(0..3_600_000)];
@@ -39,6 +41,7 @@ fn random_record(random: &mut StdRng, begin: Timestamp) -> RequestRecord {
     };
     let (micros, name) = (random.random_range(0..5_000_000), random.random_range(0..4));
     let key_name = format!("{key} {name}");
+
     RequestRecord {
         micros,
         error: error.map(str::to_owned),
@@ -47,7 +50,7 @@ fn random_record(random: &mut StdRng, begin: Timestamp) -> RequestRecord {
     }
 }
 
-/// Writes one, again and again until it is known to be there.
+/// Writes a record, repeatedly until it is known to be stored.
 async fn persist(app: &TestApp, client: &Client, record: &RequestRecord) {
     for _ in 0..100 {
         let written: PortResult<()> = app
@@ -63,7 +66,8 @@ async fn persist(app: &TestApp, client: &Client, record: &RequestRecord) {
     panic!("it is never written");
 }
 
-/// A history whose hours are rolled up meanwhile, by two processes, one of which dies now and then.
+/// Generates a history whose hours are rolled up in the meantime by two processes, one of which
+/// crashes now and then.
 async fn history(seed: u64) -> (Client, Vec<RequestRecord>, Timestamp) {
     let mut random = StdRng::seed_from_u64(seed);
     let world = World::new().expect("a folder");
@@ -72,6 +76,7 @@ async fn history(seed: u64) -> (Client, Vec<RequestRecord>, Timestamp) {
     rough.faults.set_rates(Rates::ROUGH);
     let begin = Hour::of(client.now()).start().plus_seconds(-40 * 3600);
     let mut records = Vec::new();
+
     for _ in 0..REQUESTS {
         let record = random_record(&mut random, begin);
         let before = begin.plus_seconds(random.random_range(0..HOURS + 2) * 3600);
@@ -81,12 +86,14 @@ async fn history(seed: u64) -> (Client, Vec<RequestRecord>, Timestamp) {
                 keeper::roll_up(&app.system.ctx, before).await.ok();
             }
         };
+
         if random.random_bool(0.1) {
             let calls = random.random_range(0..12);
             rough.faults.crash_at(Some(rough.faults.calls() + calls));
             roll_up(&rough, true).await;
             rough.faults.crash_at(None);
         }
+
         let writer = if random.random_bool(0.5) {
             &rough
         } else {
@@ -99,6 +106,7 @@ async fn history(seed: u64) -> (Client, Vec<RequestRecord>, Timestamp) {
         );
         records.push(record);
     }
+
     records.sort_by(|a, b| (a.at, &a.id).cmp(&(b.at, &b.id)));
     (client, records, begin)
 }
@@ -119,7 +127,7 @@ fn by<'a, K: Ord>(
     groups.into_iter().collect()
 }
 
-/// The most frequent first.
+/// Sorts groups by size, the largest first.
 fn ranked<K: Ord>(mut groups: Vec<(K, Vec<&RequestRecord>)>) -> Vec<(K, Vec<&RequestRecord>)> {
     groups.sort_by_key(|(_, records)| Reverse(records.len()));
     groups
@@ -160,6 +168,7 @@ fn usage(records: &[&RequestRecord]) -> Value {
             json!(name),
         )
     });
+
     json!({
         "usage": types.collect::<Vec<_>>(),
         "hourly": hours.collect::<Vec<_>>(),
@@ -198,7 +207,7 @@ fn errors(records: &[&RequestRecord]) -> Value {
     })
 }
 
-/// Compares the figures of some times with a recount.
+/// Compares the figures of several periods with a recount.
 async fn compare(client: &Client, records: &[RequestRecord], begin: Timestamp, seed: u64) {
     let mut random = StdRng::seed_from_u64(seed);
     let end = begin.plus_seconds(HOURS * 3600);
@@ -246,7 +255,7 @@ async fn compare(client: &Client, records: &[RequestRecord], begin: Timestamp, s
     }
 }
 
-/// Which hours of a history are rolled up.
+/// Returns for each hour of a history whether it is rolled up.
 async fn closed(client: &Client, begin: Timestamp) -> Vec<bool> {
     let activity: &dyn Activity = &*client.app.system.ctx.activity;
     let (first, last) = (
@@ -280,11 +289,13 @@ async fn figures_are_those_of_a_recount_whatever_is_rolled_up() {
             any_closed(&client, begin).await,
             "seed {seed} has rolled up nothing"
         );
+
         compare(&client, &records, begin, seed).await;
         client.roll_up(client.now()).await;
         assert!(all_closed(&client, begin).await, "seed {seed}");
+
         compare(&client, &records, begin, seed).await;
-        // A record that comes late opens its hour again.
+        // A late record opens its hour again.
         let late = RequestRecord {
             key_name: "late".into(),
             ..record(begin, RequestType::Add, 404, "ka")
@@ -295,6 +306,7 @@ async fn figures_are_those_of_a_recount_whatever_is_rolled_up() {
         };
         client.log(&late).await;
         assert!(!all_closed(&client, begin).await, "seed {seed}");
+
         let mut records = records;
         records.push(late);
         records.sort_by(|a, b| (a.at, &a.id).cmp(&(b.at, &b.id)));
@@ -327,6 +339,7 @@ async fn pages_and_filters_of_the_log_make_up_the_whole() {
             record.kind == RequestType::Delete
         }),
     ];
+
     for (question, admits) in filters {
         let wanted: Vec<&str> = records
             .iter()
@@ -334,6 +347,7 @@ async fn pages_and_filters_of_the_log_make_up_the_whole() {
             .filter(|record| admits(record))
             .map(|record| record.id.as_str())
             .collect();
+
         for limit in [11, 20, 100] {
             let pages = wanted.len().div_ceil(limit);
             let mut all = Vec::new();
@@ -347,6 +361,7 @@ async fn pages_and_filters_of_the_log_make_up_the_whole() {
             assert_eq!(all, wanted, "{question} in pages of {limit}");
         }
     }
+
     for (place, record) in records.iter().rev().enumerate().take(12) {
         let body = client
             .figures(&format!(
@@ -359,6 +374,7 @@ async fn pages_and_filters_of_the_log_make_up_the_whole() {
             [record.id.as_str()]
         );
     }
+
     let mut keys = Vec::new();
     for page in 1..=4 {
         let body = client
@@ -370,6 +386,7 @@ async fn pages_and_filters_of_the_log_make_up_the_whole() {
         );
         keys.extend(crate::client::ids(&body["byKey"], "keyId"));
     }
+
     keys.sort();
     assert_eq!(keys, ["ka", "kb", "kc"]);
 }

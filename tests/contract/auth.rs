@@ -1,4 +1,4 @@
-//! Who may ask, and how far a key reaches.
+//! Authentication, and the scope of keys.
 
 use domain::key::{KeyKind, KeyPlan, NewKey, Permission};
 use http::Request;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::client::{Client, ids};
 use crate::shape::{Faults, listing, ok, refused};
 
-/// Every route that needs a key, with a request that a good key may make.
+/// Returns every route that needs a key, with a request that a valid key may make.
 fn routes() -> Vec<(&'static str, &'static str, Value)> {
     let turn = json!([{"role": "user", "content": "Hello."}]);
     vec![
@@ -46,7 +46,7 @@ fn never_stored(client: &Client) -> NewKey {
     )
 }
 
-/// A key whose record can be anything; `change` alters it before it is stored.
+/// Creates a key. `change` may alter any part of its record before it is stored.
 async fn key(client: &Client, change: impl FnOnce(&mut domain::key::ApiKey)) -> String {
     let mut key = never_stored(client);
     change(&mut key.record);
@@ -84,6 +84,7 @@ async fn no_route_answers_without_a_good_key() {
     ];
     client.app.world.clock.advance_seconds(2);
     let mut faults = Faults::default();
+
     for (what, key) in keys {
         for (method, path, body) in routes() {
             let answer = client.app.call(method, path, &key, &body).await;
@@ -96,6 +97,7 @@ async fn no_route_answers_without_a_good_key() {
             );
         }
     }
+
     faults.assert_none();
 }
 
@@ -119,6 +121,7 @@ async fn a_key_comes_in_either_header() {
     for (name, value) in good {
         ok(send(name, value).await, &listing());
     }
+
     for (name, value) in [
         ("authorization", client.key.clone()),
         ("authorization", format!("Basic {}", client.key)),
@@ -148,6 +151,7 @@ async fn a_disabled_key_stops_within_half_a_minute_and_an_enabled_one_works_agai
         "AuthenticationError",
         "disabled",
     );
+
     domain::usecase::set_key_enabled(ctx, &client.tenant, &id, true)
         .await
         .expect("an enabled key");
@@ -166,6 +170,7 @@ async fn a_reading_key_reads_and_changes_nothing() {
         .await;
     let reader = client.app.key_with("acme", Permission::Read, None).await;
     let mut faults = Faults::default();
+
     for (method, path, body) in [
         (
             "POST",
@@ -249,6 +254,7 @@ async fn a_reading_key_reads_and_changes_nothing() {
         );
     }
     faults.assert_none();
+
     for (method, path, body) in [
         ("GET", format!("/v3/documents/{id}"), Value::Null),
         ("GET", format!("/v3/documents/{id}/chunks"), Value::Null),
@@ -276,6 +282,7 @@ async fn a_reading_key_reads_and_changes_nothing() {
             "{method} {path}"
         );
     }
+
     assert_eq!(
         client.document("bird").await["content"],
         "The heron stands still."
@@ -291,13 +298,14 @@ async fn a_scoped_key_is_refused_outside_its_tags() {
         .await;
     let mut faults = Faults::default();
     let turn = json!([{"role": "user", "content": "Hello."}]);
+
     for (method, path, body) in [
         (
             "POST",
             "/v3/documents",
             json!({"content": "a", "containerTag": "theirs"}),
         ),
-        // With two tags to choose from nothing is written to a third one by default.
+        // A key with two tags has no default tag, so nothing is written to a third one.
         ("POST", "/v3/documents", json!({"content": "a"})),
         (
             "POST",
@@ -371,6 +379,7 @@ async fn a_scoped_key_is_refused_outside_its_tags() {
             "",
         );
     }
+
     faults.assert_none();
 }
 

@@ -1,5 +1,5 @@
-//! Every operation that `openapi.yaml` has, asked with every kind of key: who may is decided here a second time, from the
-//! path and the method alone.
+//! Every operation of `openapi.yaml`, requested with every kind of key. The tests derive the
+//! required permission a second time, from the path and the method alone.
 
 use domain::key::{KeyKind, KeyPlan, NewKey, Permission, SCOPED_ENDPOINTS};
 use domain::{ContainerTag, Timestamp};
@@ -12,7 +12,7 @@ use crate::shape::Faults;
 /// The tag of every example.
 const TAG: &str = "user_42";
 
-/// An operation with a request that its document shows.
+/// An operation with the example of its request.
 pub(crate) struct Operation {
     pub(crate) method: String,
     pub(crate) path: String,
@@ -21,7 +21,7 @@ pub(crate) struct Operation {
     is_form: bool,
 }
 
-/// What a key needs.
+/// The permission that an operation requires.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Need {
     Any,
@@ -34,7 +34,7 @@ enum Need {
 }
 
 impl Operation {
-    /// Every operation of the document.
+    /// Returns every operation of the document.
     pub(crate) fn all() -> Vec<Self> {
         let text = include_str!("../../openapi.yaml");
         let document: Value = serde_norway::from_str(text).expect("openapi.yaml is YAML");
@@ -78,6 +78,7 @@ impl Operation {
             .iter()
             .any(|end| path.ends_with(end));
         let below = |root: &str| path == root || path.starts_with(&format!("{root}/"));
+
         match path {
             _ if SCOPED_ENDPOINTS.iter().any(|root| below(root)) => {
                 if reads {
@@ -102,7 +103,8 @@ impl Operation {
             }
             "/v3/container-tags/{tag}" if self.method == "DELETE" => Need::Admin,
             _ if path.ends_with("/hosted-picker") => Need::Admin,
-            // It shows what is not selected.
+
+            // The answer includes items that are not selected.
             "/v3/connections/{id}/resources" => Need::Write,
             "/v3/connections/{id}/connection" | "/v3/connections/{id}/documents" => Need::Read,
             _ if reads => Need::Read,
@@ -110,7 +112,7 @@ impl Operation {
         }
     }
 
-    /// The operation with a key, on things that are there or not.
+    /// Requests the operation with a key, on objects that may or may not exist.
     pub(crate) async fn ask(&self, app: &TestApp, key: &str) -> Answer {
         let path = self.path.replace("{tag}", TAG);
         let path = if self.names_provider() {
@@ -134,11 +136,12 @@ impl Operation {
         } else {
             request.header("x-api-key", key)
         };
+
         app.send(request.body(body.into()).expect("a request"))
             .await
     }
 
-    /// Whether the path names a provider, whose containers are in the body.
+    /// Checks whether the path names a provider. The containers are then in the body.
     fn names_provider(&self) -> bool {
         let Some(end) = self.path.strip_prefix("/v3/connections/{id}") else {
             return false;
@@ -149,7 +152,8 @@ impl Operation {
         }
     }
 
-    /// Whether the request names the tag of the examples, so that a key of another tag is refused.
+    /// Checks whether the request names the tag of the examples, so that a key of another tag is
+    /// refused.
     fn names_tag(&self) -> bool {
         self.is_form
             || self.path.contains("{tag}")
@@ -169,7 +173,7 @@ fn plan(kind: KeyKind, permission: Permission, tag: Option<&str>) -> KeyPlan {
     }
 }
 
-/// Keys that are good, and what each may.
+/// Returns valid keys, each with its permissions.
 fn good() -> Vec<(&'static str, KeyPlan, Vec<Need>)> {
     use KeyKind::{Agent, Full, Scoped, Session};
     use Need::{
@@ -233,6 +237,7 @@ async fn no_operation_answers_without_a_good_key() {
         ),
     ];
     let mut faults = Faults::default();
+
     for operation in Operation::all() {
         for (what, key) in &keys {
             let answer = operation.ask(&app, key).await;
@@ -254,6 +259,7 @@ async fn no_operation_answers_without_a_good_key() {
             }
         }
     }
+
     faults.assert_none();
 }
 
@@ -263,6 +269,7 @@ async fn every_key_may_what_it_is_for_and_nothing_else() {
     let admin = app.key("acme").await;
     let operations = Operation::all();
     assert!(operations.len() > 40, "{}", operations.len());
+
     let mut faults = Faults::default();
     let mut wrong = Vec::new();
     app.add(
@@ -270,15 +277,17 @@ async fn every_key_may_what_it_is_for_and_nothing_else() {
         &json!({"content": "The mill stands still.", "containerTag": TAG}),
     )
     .await;
+
     for (what, plan, may) in good() {
-        // What a session may not beside an administrator is told where sessions are.
+        // The tests of sessions cover the permissions of a session when it opens another.
         let opens_session =
             |operation: &&Operation| what == "session" && operation.name() == "POST /v3/session";
         let asked = operations
             .iter()
             .filter(|operation| !operation.is_open && !opens_session(operation));
+
         for operation in asked {
-            // Operations before this one may have ended or reset it.
+            // Earlier operations may have ended or reset the key.
             let key = app.key_of("acme", plan.clone()).await.text;
             let answer = operation.ask(&app, &key).await;
             let place = format!("{what} key: {} ({:?})", operation.name(), operation.need());
@@ -289,6 +298,7 @@ async fn every_key_may_what_it_is_for_and_nothing_else() {
             }
         }
     }
+
     assert!(
         wrong.is_empty(),
         "{} are refused:\n{}",
@@ -308,6 +318,7 @@ async fn a_key_of_another_tag_reaches_nothing_of_this_one() {
     )
     .await;
     let mut faults = Faults::default();
+
     for kind in [KeyKind::Agent, KeyKind::Scoped] {
         let key = app
             .key_of("acme", plan(kind, Permission::Write, Some("elsewhere")))
@@ -328,6 +339,7 @@ async fn a_key_of_another_tag_reaches_nothing_of_this_one() {
                 );
                 continue;
             }
+
             faults.note(
                 &format!("{kind:?}: {}", operation.name()),
                 &answer,
@@ -337,6 +349,7 @@ async fn a_key_of_another_tag_reaches_nothing_of_this_one() {
             );
         }
     }
+
     faults.assert_none();
 }
 
@@ -429,7 +442,7 @@ async fn a_scoped_key_that_names_no_tag_means_its_own() {
         }
     }
 
-    // Nothing says that all of it is meant.
+    // The request does not say that it means all documents.
     assert_eq!(
         app.call("DELETE", "/v3/documents/bulk", &key, &json!({}))
             .await

@@ -14,7 +14,8 @@ fn batch_shape() -> Value {
     json!({"results": ["object"], "success": "int", "failed": "int"})
 }
 
-/// Sends a batch; its results, each of the right shape, and as many of each kind as the counts say.
+/// Sends a batch and returns its results. Checks the shape of each result, and that the counts
+/// match.
 async fn send(client: &Client, body: Value) -> Vec<Value> {
     checked(client.post("/v3/documents/batch", body).await)
 }
@@ -28,6 +29,7 @@ fn checked(answer: Answer) -> Vec<Value> {
         body["success"],
         results.len() - body["failed"].as_u64().expect("a count") as usize
     );
+
     for result in &results {
         let refused =
             json!({"id": "string", "status": "string", "error": "string", "details": "string"});
@@ -46,6 +48,7 @@ fn checked(answer: Answer) -> Vec<Value> {
             },
         );
     }
+
     results
 }
 
@@ -66,6 +69,7 @@ async fn objects_and_texts_become_documents_in_the_order_of_the_request() {
         results.iter().all(|result| result["status"] == "queued"),
         "{results:?}"
     );
+
     client.settle().await;
     let wanted = [("heron", "birds"), ("bittern", "birds"), ("crane", "other")];
     for (result, (word, tag)) in results.iter().zip(wanted) {
@@ -80,6 +84,7 @@ async fn objects_and_texts_become_documents_in_the_order_of_the_request() {
         );
         assert!(client.finds(word).await);
     }
+
     assert_eq!(client.document("first").await["id"], results[0]["id"]);
 }
 
@@ -102,6 +107,7 @@ async fn every_field_has_a_default_for_all_and_a_value_of_its_own() {
         ("all", "of", "superrag", "/all.md", DATED),
         ("own", "its", "memory", "/own.md", "2024-01-02"),
     ];
+
     for (result, (tag, key, task, path, date)) in results.iter().zip(rows) {
         let id = result["id"].as_str().expect("an id");
         let document = client.document(id).await;
@@ -115,6 +121,7 @@ async fn every_field_has_a_default_for_all_and_a_value_of_its_own() {
             (&document["taskType"], &document["filepath"]),
             (&json!(task), &json!(path))
         );
+
         let record = client.record(id).await.expect("a record");
         assert!(
             record
@@ -127,8 +134,10 @@ async fn every_field_has_a_default_for_all_and_a_value_of_its_own() {
                 .is_some_and(|at| at.to_string().starts_with(date)),
             "{tag}"
         );
+
         tags.push((tag, record.dreaming, record.tag));
     }
+
     assert_ne!(tags[0].1, tags[1].1, "dreaming");
     for (tag, _, parsed) in tags {
         let container = client
@@ -206,6 +215,7 @@ async fn a_wrong_document_harms_no_other_and_names_its_place() {
     let results = send(&client, json!({"documents": documents})).await;
     let (taken, refused) = results.split_at(wrong.len());
     client.settle().await;
+
     for (i, result) in taken.iter().enumerate() {
         let document = client
             .document(result["id"].as_str().expect("those taken come first"))
@@ -215,6 +225,7 @@ async fn a_wrong_document_harms_no_other_and_names_its_place() {
             (&json!("done"), &json!(format!("Good number {i}.")))
         );
     }
+
     for (i, (result, (item, kind, named))) in refused.iter().zip(&wrong).enumerate() {
         let short: String = item.to_string().chars().take(80).collect();
         assert_eq!(
@@ -226,12 +237,14 @@ async fn a_wrong_document_harms_no_other_and_names_its_place() {
             result["error"].as_str().expect("why").contains(named),
             "{short}: {result}"
         );
+
         let details = result["details"].as_str().expect("where");
         assert!(
             details.contains(kind) && details.contains(&format!("documents[{}]", 2 * i)),
             "{short}: {details}"
         );
     }
+
     assert_eq!(
         client.listed(json!({})).await.len(),
         wrong.len(),
@@ -256,6 +269,7 @@ async fn a_batch_has_one_to_six_hundred_documents() {
         faults.note(&body.to_string(), &answer, 400, "ValidationError", named);
     }
     faults.assert_none();
+
     assert!(client.listed(json!({})).await.is_empty());
 }
 
@@ -333,6 +347,7 @@ async fn of_a_custom_id_that_comes_twice_the_last_content_stays() {
         ];
         let results = send(&client, json!({"documents": documents})).await;
         assert_eq!(results[0]["id"], results[1]["id"]);
+
         client.settle().await;
         assert_eq!(
             client.document("note").await["content"],
@@ -354,6 +369,7 @@ async fn a_batch_that_comes_again_is_the_same_documents() {
         first[0]["id"], first[3]["id"],
         "the same content twice is one document"
     );
+
     client.settle().await;
     let again = send(&client, body).await;
     assert_eq!(ids(&json!(first), "id"), ids(&json!(again), "id"));
@@ -380,6 +396,7 @@ async fn an_idempotency_key_holds_for_each_document_of_the_batch() {
     client.app.world.clock.advance_seconds(3600);
     let again = checked(send_as(json!({"documents": ["One.", "Two."]})).await);
     assert_eq!(ids(&json!(first), "id"), ids(&json!(again), "id"));
+
     let other = checked(send_as(json!({"documents": ["One.", "Three."]})).await);
     assert_eq!(
         (&other[0]["id"], &other[1]["status"]),
@@ -424,6 +441,7 @@ async fn a_scoped_key_writes_into_its_tag_alone() {
             .is_some_and(|text| text.contains("PermissionError")),
         "{results:?}"
     );
+
     let reader = client.app.key_with("acme", Permission::Read, None).await;
     let answer = client
         .app

@@ -1,4 +1,4 @@
-//! Lists in requests have a most, and say so.
+//! Limits on the length of lists in requests, and their error messages.
 
 use serde_json::{Value, json};
 
@@ -73,6 +73,7 @@ async fn more_than_a_hundred_container_tags_are_refused_everywhere() {
         ("POST", "/v3/auth/scoped-key", json!({})),
     ];
     let mut faults = Faults::default();
+
     for (method, path, body) in requests {
         let answer = client
             .app
@@ -86,6 +87,7 @@ async fn more_than_a_hundred_container_tags_are_refused_everywhere() {
             "containerTags",
         );
     }
+
     let path = format!("/v3/documents/processing?containerTags={}", many.join(","));
     faults.note(
         &path[..26],
@@ -94,6 +96,7 @@ async fn more_than_a_hundred_container_tags_are_refused_everywhere() {
         "ValidationError",
         "containerTags",
     );
+
     let patch = json!({"containerTags": many});
     let id = client.add(json!({"content": "a"})).await;
     let answer = client.patch(&format!("/v3/documents/{id}"), patch).await;
@@ -119,6 +122,7 @@ async fn a_hundred_thousand_container_tags_are_refused_without_a_read_for_each()
         faults.note(path, &answer, 400, "ValidationError", "containerTags");
     }
     faults.assert_none();
+
     let calls = client.app.faults.calls() - before;
     assert!(
         calls <= 9,
@@ -206,6 +210,7 @@ async fn every_other_list_has_its_most_as_well() {
         ),
     ];
     let mut faults = Faults::default();
+
     for (path, body, field) in requests {
         faults.note(
             &format!("{path} {field}"),
@@ -215,5 +220,6 @@ async fn every_other_list_has_its_most_as_well() {
             field,
         );
     }
+
     faults.assert_none();
 }

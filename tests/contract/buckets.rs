@@ -44,6 +44,7 @@ async fn a_container_has_the_buckets_of_its_organization_and_its_own() {
     let own = json!({"profileBuckets": [bucket("food", "of the tag"), bucket("boats", "Boats.")]});
     client.patch("/v3/container-tags/box", own).await;
     assert_eq!(keys(&client, "box").await, ["preferences", "food", "boats"]);
+
     set(
         &client,
         &json!([
@@ -56,9 +57,11 @@ async fn a_container_has_the_buckets_of_its_organization_and_its_own() {
     assert_eq!(ids(&all, "key"), ["work", "food", "boats"]);
     assert_eq!(all[1]["description"], "of the organization");
     assert_eq!(keys(&client, "other").await, ["work", "food"]);
+
     set(&client, &json!([])).await;
     assert_eq!(keys(&client, "box").await, ["food", "boats"]);
     assert_eq!(keys(&client, "other").await, [""; 0]);
+
     set(&client, &Value::Null).await;
     assert_eq!(keys(&client, "other").await, ["preferences"]);
     let many: Vec<Value> = (0..50)
@@ -104,6 +107,7 @@ async fn wrong_buckets_are_named_and_not_set() {
             "profileBuckets",
         );
     }
+
     for (body, named) in [
         (json!({}), "containerTag"),
         (json!({"containerTag": "a b"}), "containerTag"),
@@ -113,6 +117,7 @@ async fn wrong_buckets_are_named_and_not_set() {
         faults.note(&body.to_string(), &answer, 400, "ValidationError", named);
     }
     faults.assert_none();
+
     let settings = client.get("/v3/settings").await.body;
     assert_eq!(settings["chunkSize"], -1);
     assert_eq!(
@@ -132,6 +137,7 @@ async fn buckets_are_one_organizations_own() {
         .await
         .body;
     assert_eq!(ids(&theirs["buckets"], "key"), ["preferences"]);
+
     let scoped = client
         .app
         .key_with("acme", Permission::Read, Some(&["box"]))

@@ -19,7 +19,7 @@ async fn bulk(client: &Client, body: Value) -> Answer {
         .await
 }
 
-/// Deletes; the answer, of the contract's shape.
+/// Deletes documents, checks the shape of the answer, and returns it.
 async fn delete(client: &Client, body: Value) -> Value {
     let answer = bulk(client, body).await;
     let mut shape = json!({"success": "bool", "deletedCount": "int"});
@@ -43,7 +43,7 @@ async fn add(client: &Client, tag: &str, custom_id: &str, path: &str) -> String 
     client.add(body).await
 }
 
-/// The customIds that are listed, in order; checks that search finds just these.
+/// Returns the listed customIds in order. Checks that search finds exactly these.
 async fn left(client: &Client) -> Vec<String> {
     let listed = client
         .post("/v3/documents/list", json!({"limit": 1000, "order": "asc"}))
@@ -76,10 +76,12 @@ async fn ids_and_custom_ids_are_deleted_and_what_is_unknown_is_told() {
         ["never-existed", "%00", ""]
     );
     assert_eq!(left(&client).await, ["three", "four"]);
+
     let answer = delete(&client, json!({"ids": ["three"]})).await;
     assert_eq!(answer, json!({"success": true, "deletedCount": 1}));
     let answer = delete(&client, json!({"ids": ["three", ids[0]]})).await;
     assert_eq!(answer["deletedCount"], 0);
+
     client.settle().await;
     assert_eq!(left(&client).await, ["four"]);
 }
@@ -96,9 +98,11 @@ async fn a_container_is_emptied_and_no_other() {
         json!({"success": true, "deletedCount": 3, "containerTags": ["a", "c", "never-used"]})
     );
     assert_eq!(left(&client).await, ["three"]);
+
     let answer = delete(&client, json!({"containerTag": "b"})).await;
     assert_eq!(answer["deletedCount"], 1);
     assert!(left(&client).await.is_empty());
+
     add(&client, "a", "again", "/x.md").await;
     assert_eq!(left(&client).await, ["again"]);
 }
@@ -159,6 +163,7 @@ async fn who_does_not_say_what_deletes_nothing() {
             named,
         );
     }
+
     let none = client
         .raw("DELETE", "/v3/documents/bulk", "application/json", "")
         .await;
@@ -179,6 +184,7 @@ async fn ids_beside_tags_are_looked_for_in_these_alone() {
         answer["deletedCount"], 0,
         "it cannot know which is meant: {answer}"
     );
+
     let answer = delete(&client, json!({"ids": [b], "containerTags": ["a"]})).await;
     assert_eq!(
         answer["deletedCount"], 0,
@@ -216,6 +222,7 @@ async fn fifty_documents_go_at_once() {
         client.found("canary").await,
         ["The canary other of a sings."]
     );
+
     client.settle().await;
     assert_eq!(client.listed(json!({})).await, other);
     assert_eq!(
@@ -282,6 +289,7 @@ async fn a_key_deletes_what_it_reaches_alone() {
             .call("DELETE", "/v3/documents/bulk", key, &body)
             .await
     };
+
     for key in [&scoped, &other] {
         let answer = call(key, json!({"ids": [theirs, "two"]})).await;
         assert_eq!(
@@ -291,6 +299,7 @@ async fn a_key_deletes_what_it_reaches_alone() {
             answer.body
         );
     }
+
     refused(
         &call(&scoped, json!({"containerTags": ["mine", "theirs"]})).await,
         403,
@@ -303,6 +312,7 @@ async fn a_key_deletes_what_it_reaches_alone() {
             .body["deletedCount"],
         0
     );
+
     let reader = client.app.key_with("acme", Permission::Read, None).await;
     refused(
         &call(&reader, json!({"ids": [mine]})).await,

@@ -7,7 +7,8 @@ use testkit::{TestApp, World};
 use crate::client::Client;
 use crate::shape::refused;
 
-/// A client of an organization that may have three tags and three keys; its own key is one of them.
+/// Returns a client of an organization that may have three tags and three keys. Its own key is one
+/// of them.
 async fn capped() -> Client {
     let mut world = World::new().expect("a folder");
     world.caps = Caps { tags: 3, keys: 3 };
@@ -27,6 +28,7 @@ async fn no_request_makes_more_container_tags_than_an_organization_may_have() {
         .patch("/v3/container-tags/c", json!({"name": "The third"}))
         .await;
     assert!(described.status.is_success(), "{}", described.body);
+
     let message = "the organization has 3 container tags, the most it may have";
     let chat = json!({"conversationId": "1", "messages": [{"role": "user", "content": "Hi."}], "containerTags": ["d"]});
     for (path, body) in [
@@ -44,6 +46,7 @@ async fn no_request_makes_more_container_tags_than_an_organization_may_have() {
             message,
         );
     }
+
     let batch = json!({"documents": ["A note."], "containerTag": "d"});
     let batch = client.post("/v3/documents/batch", batch).await.body;
     assert_eq!(batch["failed"], 1, "{batch}");
@@ -53,16 +56,19 @@ async fn no_request_makes_more_container_tags_than_an_organization_may_have() {
             .is_some_and(|error| error.contains(message)),
         "{batch}"
     );
+
     let described = client
         .patch("/v3/container-tags/d", json!({"name": "The fourth"}))
         .await;
     refused(&described, 400, "ValidationError", message);
+
     let upload = client
         .app
         .upload(&client.key, "a.txt", b"A file.", &[("containerTag", "d")])
         .await;
     refused(&upload, 400, "ValidationError", message);
-    // Existing tags take more, and another organization has a count of its own.
+
+    // Existing tags accept more documents, and another organization has its own count.
     client
         .add(json!({"content": "Another note.", "containerTag": "c"}))
         .await;
@@ -118,6 +124,7 @@ async fn no_request_makes_more_keys_than_an_organization_may_have() {
         assert!(made.status.is_success(), "{}", made.body);
     }
     let message = "the organization has 3 keys, the most it may have";
+
     for (path, body) in [
         ("/v3/auth/scoped-key", json!({"containerTag": "a"})),
         (
@@ -132,12 +139,14 @@ async fn no_request_makes_more_keys_than_an_organization_may_have() {
             message,
         );
     }
+
     let session = client.post("/v3/session", json!({})).await;
     assert!(
         session.status.is_success(),
         "sessions end by themselves: {}",
         session.body
     );
+
     let id = scoped.body["id"].as_str().expect("an id");
     client.delete(&format!("/v3/auth/keys/{id}")).await;
     let made = client

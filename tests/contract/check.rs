@@ -36,6 +36,7 @@ async fn furnished() -> (Client, String) {
     .await
     .expect("a job");
     client.settle().await;
+
     (client, id)
 }
 
@@ -132,6 +133,7 @@ async fn bytes_that_nothing_names_are_found_once_they_are_old_and_deleted() {
                 .expect("a blob"),
         );
     }
+
     let path = format!("{id}/segments/{}", Revision::random());
     orphans.push(
         ctx.blobs
@@ -140,9 +142,11 @@ async fn bytes_that_nothing_names_are_found_once_they_are_old_and_deleted() {
             .expect("a blob"),
     );
     assert_eq!(checked(&client, true).await.findings, []);
+
     client.app.world.clock.advance_seconds(25 * 3600);
     let found = checked(&client, true).await.findings;
     assert_eq!(found.len(), orphans.len(), "{found:?}");
+
     let left = ctx
         .blobs
         .get(&client.tenant, &orphans)

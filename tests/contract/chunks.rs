@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::client::{Client, ids};
 use crate::shape::{chunk_list, ok};
 
-/// Paragraphs that are too long for one chunk.
+/// Returns paragraphs that are too long for one chunk together.
 pub(crate) fn long_text(paragraphs: usize) -> String {
     let paragraph = |n: usize| {
         format!(
@@ -89,6 +89,7 @@ async fn headings_lead_to_a_chunk() {
         .as_array()
         .and_then(|chunks| chunks.last())
         .expect("a chunk");
+
     assert!(
         last["content"]
             .as_str()
@@ -120,6 +121,7 @@ async fn chunks_are_what_search_serves_until_new_content_is_ready() {
         ids(&chunks(&client, &id).await["chunks"], "content"),
         ["The old words."]
     );
+
     client.settle().await;
     assert_eq!(
         ids(&chunks(&client, &id).await["chunks"], "content"),

@@ -1,4 +1,4 @@
-//! One organization's client of an app.
+//! The client of one organization.
 
 use bytes::Bytes;
 use domain::{Document, DocumentId, OrgId, Tenant};
@@ -7,7 +7,7 @@ use testkit::{Answer, TestApp};
 
 use crate::shape::{accepted, full, ok};
 
-/// An app and a key that may write everything of one organization.
+/// An app, and a key with write access to everything in one organization.
 pub(crate) struct Client {
     pub(crate) app: TestApp,
     pub(crate) key: String,
@@ -15,12 +15,12 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// A client in a world of its own.
+    /// Creates a client in a world of its own.
     pub(crate) async fn new() -> Self {
         Self::of(TestApp::new().await, "acme").await
     }
 
-    /// A client of `org` in this app.
+    /// Creates a client of `org` in this app.
     pub(crate) async fn of(app: TestApp, org: &str) -> Self {
         let key = app.key(org).await;
         Self {
@@ -42,7 +42,7 @@ impl Client {
         self.app.call("PATCH", path, &self.key, &body).await
     }
 
-    /// Changes a document; what is answered.
+    /// Changes a document and returns the answer.
     pub(crate) async fn update(&self, id: &str, body: Value) -> Value {
         ok(
             self.patch(&format!("/v3/documents/{id}"), body).await,
@@ -54,7 +54,7 @@ impl Client {
         self.app.delete(path, &self.key).await
     }
 
-    /// Any method and any bytes.
+    /// Sends a request with any method and any bytes.
     pub(crate) async fn raw(
         &self,
         method: &str,
@@ -73,14 +73,14 @@ impl Client {
             .await
     }
 
-    /// Sends content; the id. Nothing has worked on it yet.
+    /// Sends content without processing it, and returns the id.
     pub(crate) async fn send(&self, body: Value) -> String {
         let answer = self.post("/v3/documents", body).await;
         assert!(answer.status.is_success(), "{}", answer.body);
         answer.body["id"].as_str().expect("an id").to_owned()
     }
 
-    /// Sends content and waits until it is `done`; the id.
+    /// Sends content, waits until it is `done`, and returns the id.
     pub(crate) async fn add(&self, body: Value) -> String {
         self.app.add(&self.key, &body).await
     }
@@ -89,17 +89,17 @@ impl Client {
         self.app.settle().await.expect("work that ends");
     }
 
-    /// The document with this id or customId, in the contract's whole shape.
+    /// Returns the document with this id or customId, and checks its full shape.
     pub(crate) async fn document(&self, id: &str) -> Value {
         ok(self.get(&format!("/v3/documents/{id}")).await, &full())
     }
 
-    /// The document in whatever shape.
+    /// Returns the document without checking its shape.
     pub(crate) async fn document_or_failure(&self, id: &str) -> Value {
         self.get(&format!("/v3/documents/{id}")).await.body
     }
 
-    /// The stored record.
+    /// Returns the stored record.
     pub(crate) async fn record(&self, id: &str) -> Option<Document> {
         let id = DocumentId::parse(id).expect("a document id");
         self.app
@@ -113,12 +113,12 @@ impl Client {
             .flatten()
     }
 
-    /// The texts of the chunks that a search over everything finds, best first.
+    /// Returns the texts of the chunks that a search over everything finds, best first.
     pub(crate) async fn found(&self, q: &str) -> Vec<String> {
         self.found_with(json!({"q": q})).await
     }
 
-    /// As [`Client::found`], with more fields of the request.
+    /// Searches like [`Client::found`], with more fields in the request.
     pub(crate) async fn found_with(&self, mut body: Value) -> Vec<String> {
         let defaults = json!({"searchMode": "documents", "threshold": 0, "limit": 100});
         for (name, value) in defaults.as_object().expect("an object") {
@@ -138,7 +138,7 @@ impl Client {
             .collect()
     }
 
-    /// Whether any chunk that a search for `word` finds contains it.
+    /// Checks whether any chunk that a search for `word` finds contains it.
     pub(crate) async fn finds(&self, word: &str) -> bool {
         self.found(word)
             .await
@@ -146,7 +146,7 @@ impl Client {
             .any(|text| text.contains(word))
     }
 
-    /// The ids that a listing of everything shows, in its order.
+    /// Returns the ids in a listing of everything, in its order.
     pub(crate) async fn listed(&self, mut body: Value) -> Vec<String> {
         if body.get("limit").is_none() {
             body["limit"] = json!(1000);
@@ -157,7 +157,7 @@ impl Client {
     }
 }
 
-/// One field of every item.
+/// Returns one field of every item.
 pub(crate) fn ids(items: &Value, field: &str) -> Vec<String> {
     let items = items.as_array().expect("an array");
     items
@@ -166,7 +166,7 @@ pub(crate) fn ids(items: &Value, field: &str) -> Vec<String> {
         .collect()
 }
 
-/// A file of the content crate's tests.
+/// Reads a file from the tests of the content crate.
 pub(crate) fn fixture(name: &str) -> Vec<u8> {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../shared/content/tests/data")

@@ -1,4 +1,5 @@
-//! Whole containers: what tests of their deletion and merge share, and `GET /v3/container-tags/list`.
+//! Whole containers: support for the tests of their deletion and merge, and `GET
+//! /v3/container-tags/list`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +13,7 @@ use crate::shape::{ok, refused};
 
 const LIST: &str = "/v3/container-tags/list";
 
-/// The container behind a tag.
+/// Returns the container behind a tag.
 pub(crate) async fn container(client: &Client, tag: &str) -> Option<Container> {
     let tag = ContainerTag::parse(tag).expect("a tag");
     client
@@ -25,16 +26,16 @@ pub(crate) async fn container(client: &Client, tag: &str) -> Option<Container> {
         .expect("an answer")
 }
 
-/// Everything that is stored, told apart by what it is: keys of items by their first letters, and keys of objects.
+/// The stored data that matches a search: the keys of items and of objects.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stored {
-    /// The items whose key or content contains the needle, as `table pk sk`.
+    /// The items whose key or content contains a needle, as `table pk sk`.
     pub(crate) items: BTreeSet<String>,
     /// The objects, with their sizes.
     pub(crate) objects: BTreeMap<String, u64>,
 }
 
-/// What is stored anywhere that contains one of the needles.
+/// Returns everything stored that contains one of the needles.
 pub(crate) async fn stored(app: &TestApp, needles: &[&str]) -> Stored {
     let (clients, names) = (&app.system.clients, &app.system.names);
     let mut stored = Stored::default();
@@ -86,7 +87,7 @@ pub(crate) async fn stored(app: &TestApp, needles: &[&str]) -> Stored {
     stored
 }
 
-/// The list of container tags.
+/// Returns the list of container tags.
 pub(crate) async fn list(client: &Client) -> Vec<Value> {
     let shape = json!([{
         "id": "id", "name": "string", "containerTag": "string", "description": "null", "createdAt": "time",
@@ -100,7 +101,7 @@ pub(crate) async fn list(client: &Client) -> Vec<Value> {
         .clone()
 }
 
-/// One field of every container tag, by tag.
+/// Returns one field of every container tag, by tag.
 pub(crate) async fn by_tag(client: &Client, field: &str) -> BTreeMap<String, Value> {
     let name = |tag: &Value| tag["containerTag"].as_str().expect("a tag").to_owned();
     list(client)
@@ -158,7 +159,7 @@ async fn the_list_counts_what_is_in_each_container() {
     let before = by_tag(&client, "memoryCount").await["home"]
         .as_u64()
         .expect("a count");
-    // One forgotten, one fewer to find.
+    // A forgotten memory reduces the count by one.
     let body = json!({"containerTag": "home", "content": "User lives in Bonn."});
     let forgotten = client
         .app
@@ -176,6 +177,7 @@ async fn a_key_lists_what_it_reaches() {
             .patch(&format!("/v3/container-tags/{tag}"), json!({}))
             .await;
     }
+
     let tags = async |key: &str| ids(&client.app.get(LIST, key).await.body, "containerTag");
     let agent = client
         .app

@@ -9,7 +9,7 @@ fn conversation(messages: Value) -> Value {
     json!({"conversationId": "talk 1/a", "messages": messages, "containerTags": ["chat"]})
 }
 
-/// Sends turns and works; the text that becomes of them.
+/// Sends turns, processes them, and returns the resulting text.
 async fn text(client: &Client, messages: Value) -> String {
     let shape = json!({"id": "id", "conversationId": "string", "status": "string"});
     let answer = ok(
@@ -34,6 +34,7 @@ async fn turns_become_a_searchable_document_under_the_conversations_id() {
         {"role": "assistant", "content": "From pier nine."},
     ]);
     let text = text(&client, turns).await;
+
     for part in [
         "You are a harbour guide.",
         "Ada: Where does the ferry QX-771 leave?",
@@ -41,6 +42,7 @@ async fn turns_become_a_searchable_document_under_the_conversations_id() {
     ] {
         assert!(text.contains(part), "{part} in {text}");
     }
+
     assert!(client.finds("QX-771").await);
     let document = client.document("talk%201%2Fa").await;
     assert_eq!(document["customId"], "talk 1/a");
@@ -55,9 +57,11 @@ async fn a_grown_conversation_replaces_the_shorter_one() {
     turns.push(json!({"role": "assistant", "content": "How is Alfama?"}));
     let grown = text(&client, json!(turns)).await;
     assert!(grown.contains("Lisbon") && grown.contains("Alfama"));
+
     let document = client.document("talk%201%2Fa").await;
     assert_eq!(document["latestRevision"], 2);
     assert_eq!(client.listed(json!({})).await.len(), 1);
+
     text(&client, json!(turns)).await;
     assert_eq!(
         client.document("talk%201%2Fa").await["latestRevision"],
@@ -82,6 +86,7 @@ async fn parts_images_and_tool_calls_are_read_in_every_spelling() {
         {"role": "assistant", "content": "A ferry.", "tool_calls": null, "refusal": null},
     ]);
     let text = text(&client, turns).await;
+
     for part in [
         "What is on these?",
         "harbour.png",
@@ -91,6 +96,7 @@ async fn parts_images_and_tool_calls_are_read_in_every_spelling() {
     ] {
         assert!(text.contains(part), "{part} in {text}");
     }
+
     assert!(
         !text.contains("AAAA"),
         "the bytes of an image are not words: {text}"
@@ -121,6 +127,7 @@ async fn a_wrong_conversation_is_refused_and_the_place_named() {
         body
     };
     let mut faults = Faults::default();
+
     for (body, named) in [
         (json!({"messages": [turn]}), "conversationId"),
         (json!({"conversationId": "c"}), "messages"),
@@ -162,6 +169,7 @@ async fn a_wrong_conversation_is_refused_and_the_place_named() {
         let answer = client.post("/v4/conversations", body.clone()).await;
         faults.note(&body.to_string(), &answer, 400, "ValidationError", named);
     }
+
     let long = with(
         "messages",
         json!([{"role": "user", "content": "x".repeat(1024 * 1024)}]),

@@ -1,4 +1,5 @@
-//! `POST /v4/conversations` under an id that has turns already: new ones are added, and none is ever lost.
+//! `POST /v4/conversations` under an id that already has turns: new turns are added, and none is
+//! ever lost.
 
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -20,14 +21,14 @@ fn talk(turns: &[&str]) -> Value {
     json!({"conversationId": "talk", "messages": turns})
 }
 
-/// Posts turns and works.
+/// Sends turns and processes them.
 async fn say(client: &Client, body: Value) {
     let answer = client.post("/v4/conversations", body).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
     client.settle().await;
 }
 
-/// The turns that there are, by their first words, and the revision.
+/// Returns the first words of all turns, and the revision.
 async fn turns(client: &Client) -> (Vec<String>, u64) {
     let document = client.document("talk").await;
     assert_eq!(document["status"], "done", "{document}");
@@ -70,12 +71,12 @@ async fn turns_are_added_however_the_client_sends_them() {
             vec!["U1", "A1"],
             vec!["U1", "A1", "U2", "A2", "U3", "A3", "U4"],
             4,
-        ), // an old one that comes late
+        ), // an old part that arrives late
         (
             vec!["U1", "A1", "U2b"],
             vec!["U1", "A1", "U2", "A2", "U3", "A3", "U4", "U2b"],
             5,
-        ), // another way on
+        ), // a different continuation
     ] {
         say(&client, talk(&sent)).await;
         assert_eq!(
@@ -141,7 +142,8 @@ async fn every_chunk_has_the_day_of_its_turns() {
     let mut first = json!({"conversationId": "talk", "messages": [long("U1"), long("U2")]});
     first["documentDate"] = json!("2025-04-15");
     say(&client, first).await;
-    // What comes without a date is of the day of its arrival.
+
+    // A turn without a date gets the day of its arrival.
     say(
         &client,
         json!({"conversationId": "talk", "messages": [long("U3"), long("U4")]}),
@@ -150,6 +152,7 @@ async fn every_chunk_has_the_day_of_its_turns() {
     let body = client.get("/v3/documents/talk/chunks").await.body;
     let chunks = body["chunks"].as_array().expect("chunks");
     assert!(chunks.len() >= 4, "{body}");
+
     for chunk in chunks {
         let text = chunk["content"].as_str().expect("text");
         let is_old = ["U1", "U2"]
@@ -169,6 +172,7 @@ async fn every_chunk_has_the_day_of_its_turns() {
             "{day}: {text}"
         );
     }
+
     let found = client.found("what did they say in April").await;
     assert!(
         found[0].contains("U1 goes")
@@ -195,6 +199,7 @@ async fn tool_calls_are_found_by_their_name_and_arguments() {
         json!({"conversationId": "talk", "messages": messages}),
     )
     .await;
+
     for word in [
         "find_ferry",
         "PIER-909",
@@ -205,6 +210,7 @@ async fn tool_calls_are_found_by_their_name_and_arguments() {
     ] {
         assert!(client.finds(word).await, "{word}");
     }
+
     let text = client.document("talk").await["content"].to_string();
     let long =
         json!([{"role": "assistant", "tool_calls": [call("write", json!("x".repeat(5000)))]}]);
@@ -241,6 +247,7 @@ async fn the_turns_around_a_found_one_come_with_it_when_asked_for() {
     });
     let place = place.expect("the turn");
     assert_eq!(chunks[place]["isRelevant"], true);
+
     let position = |i: usize| chunks[i]["position"].as_u64().expect("a place");
     assert!(
         place > 0 && place + 1 < chunks.len(),
@@ -254,6 +261,7 @@ async fn the_turns_around_a_found_one_come_with_it_when_asked_for() {
         chunks.iter().any(|chunk| chunk["isRelevant"] == false),
         "{found}"
     );
+
     let alone = client.post("/v3/search", ask(true)).await.body;
     let chunks = alone["results"][0]["chunks"].as_array().expect("chunks");
     assert!(
@@ -270,6 +278,7 @@ async fn a_conversation_grows_to_eight_megabytes_and_no_further() {
         let answer = client.post("/v4/conversations", part(i)).await;
         assert_eq!(answer.status, 200, "{i}: {}", answer.body);
     }
+
     let before = client
         .record(
             client.post("/v4/conversations", part(7)).await.body["id"]
@@ -283,6 +292,7 @@ async fn a_conversation_grows_to_eight_megabytes_and_no_further() {
         "PayloadTooLargeError",
         "conversationId",
     );
+
     let id = before.as_ref().expect("a record").id.to_string();
     assert_eq!(client.record(&id).await, before, "what it has stays");
 }
@@ -295,6 +305,7 @@ async fn an_id_of_something_else_becomes_a_conversation_and_back() {
         .await;
     say(&client, talk(&["U1"])).await;
     assert_eq!(turns(&client).await.0, ["U1"]);
+
     client
         .update("talk", json!({"content": "A text again."}))
         .await;
@@ -304,6 +315,7 @@ async fn an_id_of_something_else_becomes_a_conversation_and_back() {
         (turns(&client).await.0, client.listed(json!({})).await),
         (vec!["U2".to_owned()], vec![id])
     );
+
     let mut faults = Faults::default();
     let reader = client
         .app

@@ -1,4 +1,4 @@
-//! Stored bytes that cannot be read take no more than their document, and it heals.
+//! Unreadable stored bytes affect only their own document, which can be repaired.
 
 use domain::{BlobRef, ContainerId, Document};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use testkit::{Harm, TestApp};
 
 use crate::client::Client;
 
-/// What of a document is damaged.
+/// The damaged part of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Body,
@@ -17,7 +17,8 @@ enum Part {
 const PARTS: [Part; 3] = [Part::Body, Part::Pack, Part::Statements];
 const HEALTHY: &str = "The lighthouse of Bergen has a green lamp.";
 
-/// Content with a canary word, below or above the size up to which blobs lie beside the records.
+/// Returns content with a canary word, below or above the size up to which blobs are stored in
+/// DynamoDB.
 fn content(large: bool) -> String {
     let lines = (0..if large { 2500 } else { 1 })
         .map(|i| format!("Line {} of {}.", i * 7919 % 10_007, i * 104_729));
@@ -36,7 +37,7 @@ fn blob(record: &Document, part: Part) -> BlobRef {
     }
 }
 
-/// Two documents and a memory, one of the documents to be damaged.
+/// Three documents, one of which yields a memory and is to be damaged.
 struct Scene {
     client: Client,
     id: String,
@@ -65,7 +66,7 @@ impl Scene {
             .await;
     }
 
-    /// The same place after a restart: nothing is warm.
+    /// Returns the same scene after a restart, with nothing in memory.
     async fn restarted(self) -> Self {
         let app = TestApp::start(&self.client.app.world, 0)
             .await
@@ -76,7 +77,7 @@ impl Scene {
         }
     }
 
-    /// Everything about the other documents works.
+    /// Checks that everything about the other documents works.
     async fn check_others(&self, case: &str) {
         let client = &self.client;
         assert!(
@@ -150,13 +151,15 @@ async fn one_unreadable_blob_takes_nothing_else_and_what_is_made_of_a_document_i
                 let scene = Scene::new(large).await;
                 scene.harm(part, harm).await;
                 assert!(!scene.is_whole().await, "{case}");
+
                 let scene = scene.restarted().await;
                 scene.check_others(&case).await;
                 scene.client.settle().await;
                 scene.check_others(&case).await;
                 assert_eq!(scene.status().await, "done", "{case}");
                 assert!(scene.client.finds("canary").await, "{case}");
-                // A body is what the client sent: nobody else can make it again.
+
+                // The body is the client's content, so only the client can restore it.
                 assert_eq!(scene.is_whole().await, part != Part::Body, "{case}");
                 scene.send_again().await;
                 assert!(scene.is_whole().await, "{case}");
@@ -181,14 +184,17 @@ async fn a_document_that_cannot_be_made_again_is_failed_until_its_content_is_sen
                 (&document["status"], &document["errorCode"]),
                 (&json!("failed"), &json!("damaged"))
             );
+
             let message = document["errorMessage"].as_str().expect("a reason");
             assert!(
                 message.contains("send") && !message.contains("canary"),
                 "{message}"
             );
+
             let retry = format!("/v3/documents/{}/retry", scene.id);
             assert_eq!(scene.client.post(&retry, Value::Null).await.status, 200);
         }
+
         scene.client.settle().await;
         assert_eq!(scene.status().await, "failed");
         scene.send_again().await;
@@ -226,6 +232,7 @@ async fn a_damaged_container_can_be_deleted_to_the_last_byte() {
                 .status
                 .is_success()
         );
+
         scene.client.settle().await;
         assert!(scene.client.record(&scene.id).await.is_none());
         assert!(scene.client.finds("rains").await && !scene.client.finds("canary").await);
@@ -248,6 +255,7 @@ async fn an_export_leaves_damaged_documents_out_and_names_them() {
         let exported = exported.expect("an export of the rest");
         let damaged: Vec<&str> = exported.damaged.iter().map(|id| id.as_str()).collect();
         assert_eq!((exported.documents, damaged), (1, vec![scene.id.as_str()]));
+
         let text = String::from_utf8(out).expect("text");
         assert!(
             text.contains("green lamp") && text.lines().last().expect("a line").contains("end")
@@ -255,7 +263,7 @@ async fn an_export_leaves_damaged_documents_out_and_names_them() {
     }
 }
 
-/// The physical container behind `box`.
+/// Returns the physical container behind `box`.
 pub(crate) async fn container(client: &Client) -> ContainerId {
     let tag = domain::ContainerTag::parse("box").expect("a tag");
     let found = client
@@ -286,6 +294,7 @@ async fn a_conversation_whose_turns_cannot_be_read_heals_by_what_is_sent() {
             .await;
         let answer = client.post("/v4/conversations", body).await;
         assert!(answer.status.is_success(), "{harm:?}: {}", answer.body);
+
         client.settle().await;
         let record = client.record(&id).await.expect("a record");
         let ctx = &client.app.system.ctx;

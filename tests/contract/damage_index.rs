@@ -1,4 +1,4 @@
-//! Segments that cannot be read: everything is found all the same, and they are written anew.
+//! Unreadable segments: everything is still found, and the segments are written again.
 
 use domain::{BlobRef, Envelope, IndexHead, Job, SegmentRef};
 use serde_json::json;
@@ -8,7 +8,7 @@ use crate::client::Client;
 use crate::damage::container;
 use crate::memories_forget::forget;
 
-/// How many documents make a segment larger than what lies beside the records.
+/// The number of documents that make a segment too large to be stored in DynamoDB.
 const MANY: usize = 40;
 
 async fn head(client: &Client) -> IndexHead {
@@ -48,7 +48,8 @@ async fn compact(client: &Client) {
     );
 }
 
-/// Documents in a segment, one removed, one described anew, one memory forgotten, and two documents after it.
+/// Fills a segment with documents, one of which is removed and one described again, and with a
+/// forgotten memory. Adds two documents after it.
 async fn furnish(client: &Client, documents: usize) {
     for i in 0..documents {
         let text = format!("Number{i}x stands in the log. I prefer tea number {i}.");
@@ -67,7 +68,8 @@ async fn furnish(client: &Client, documents: usize) {
     assert_eq!(client.delete("/v3/documents/d0").await.status, 204);
     client.settle().await;
     compact(client).await;
-    // The next fold trims the log of what this one has covered, so nothing but the segments has it.
+    // The next compaction trims the log of everything that this one has covered, so only the
+    // segments hold it.
     for i in documents..documents + 2 {
         let text = format!("Number{i}x stands in the log.");
         client
@@ -127,9 +129,11 @@ async fn check_damage(which: fn(SegmentRef) -> Option<BlobRef>, documents: usize
         )
         .await;
         check(&cold, documents, &case).await;
+
         cold.settle().await;
         let healed = head(&cold).await;
         assert!(healed.generation > damaged.generation, "{case}");
+
         let blobs: Vec<BlobRef> = healed
             .segments
             .into_iter()
@@ -144,6 +148,7 @@ async fn check_damage(which: fn(SegmentRef) -> Option<BlobRef>, documents: usize
             .await
             .expect("intact blobs");
         assert!(read.iter().all(Option::is_some), "{case}");
+
         let cold = Client::of(
             TestApp::start(&client.app.world, 0).await.expect("an app"),
             "acme",

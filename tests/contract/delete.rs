@@ -1,4 +1,4 @@
-//! `DELETE /v3/documents/{id}`: at once, in any state, for good.
+//! `DELETE /v3/documents/{id}`: immediate, in any state, and permanent.
 
 use domain::BlobRef;
 use domain::document::Document;
@@ -14,7 +14,7 @@ fn note() -> Value {
     json!({"content": format!("The canary is called {CANARY}."), "customId": "note", "containerTag": "a"})
 }
 
-/// Every blob that the document may have left somewhere.
+/// Returns every blob that the document may have left behind.
 fn blobs(document: &Document) -> Vec<BlobRef> {
     let pack = document.pack_path();
     let indexed = document
@@ -32,16 +32,19 @@ fn blobs(document: &Document) -> Vec<BlobRef> {
     .collect()
 }
 
-/// Deletes the document and checks that it is gone at once and stays gone, whatever comes late.
+/// Deletes the document. Checks that it is gone at once and stays gone even if late messages
+/// arrive.
 async fn delete_for_good(client: &Client, id: &str) {
     let old = client.record(id).await.expect("a record");
     let answer = client.delete(&format!("/v3/documents/{id}")).await;
     assert_eq!((answer.status.as_u16(), &answer.body), (204, &Value::Null));
     assert_gone(client, id).await;
+
     send_late_messages(client, &old).await;
     assert_gone(client, id).await;
     client.settle().await;
     assert_gone(client, id).await;
+
     let left = client
         .app
         .system
@@ -76,11 +79,13 @@ async fn assert_gone(client: &Client, id: &str) {
             "NotFoundError",
             "Document",
         );
+
         let search = client
             .post("/v3/search", json!({"q": "canary", "docId": name}))
             .await;
         refused(&search, 404, "NotFoundError", "Document not found");
     }
+
     assert!(!client.finds(CANARY).await);
     assert!(client.listed(json!({})).await.is_empty());
     assert_eq!(
@@ -115,6 +120,7 @@ async fn while_a_worker_has_it() {
         .await;
     assert!(matches!(claim, Ok(domain::ports::Claim::Mine(_))));
     assert_eq!(client.document(&id).await["status"], "extracting");
+
     delete_for_good(&client, &id).await;
 }
 
@@ -173,11 +179,13 @@ async fn while_new_content_is_at_any_stage() {
                 process_only(&client).await;
             }
         }
+
         assert_eq!(client.document_or_failure(&id).await["status"], stage);
         assert!(
             client.finds(CANARY).await,
             "the old content is still served"
         );
+
         delete_for_good(&client, &id).await;
         assert!(client.found("new words").await.is_empty());
     }

@@ -1,4 +1,4 @@
-//! `DELETE /v3/container-tags/{tag}`, and what is left of a container afterwards: nothing.
+//! `DELETE /v3/container-tags/{tag}`. Afterwards, nothing of the container is left.
 
 use domain::key::Permission;
 use domain::usecase::run_task;
@@ -33,6 +33,7 @@ pub(crate) async fn deletion(client: &Client, id: &Value) -> Value {
         "updatedAt": "time", "completedAt": "time|null", "error": "null",
     });
     let id = id.as_str().expect("the id of a deletion");
+
     ok(
         client
             .get(&format!("/v3/container-tags/deletions/{id}"))
@@ -41,7 +42,7 @@ pub(crate) async fn deletion(client: &Client, id: &Value) -> Value {
     )
 }
 
-/// A container with something of everything; the ids of its documents.
+/// Fills a container with every kind of data and returns the ids of its documents.
 async fn furnish(client: &Client, tag: &str) -> Vec<String> {
     let mut ids = Vec::new();
     for (custom_id, content) in [
@@ -73,7 +74,7 @@ async fn furnish(client: &Client, tag: &str) -> Vec<String> {
     ids
 }
 
-/// What anybody can still see of the documents, by any way of reading; the container `other` is left out.
+/// Returns every request that still shows the documents. The container `other` is left out.
 async fn seen(client: &Client, app: &TestApp, tag: &str, ids: &[String]) -> Vec<String> {
     let key = &client.key;
     let mut seen = Vec::new();
@@ -252,7 +253,7 @@ async fn nothing_of_it_is_seen_from_the_answer_on_and_nothing_is_left_in_the_end
         "running"
     );
 
-    // The same tag, the same customId, at once.
+    // The same tag and customId can be used again at once.
     let fresh = client
         .add(json!({"content": "A new heron HRN-7.", "containerTag": "box", "customId": "plain"}))
         .await;
@@ -261,7 +262,7 @@ async fn nothing_of_it_is_seen_from_the_answer_on_and_nothing_is_left_in_the_end
     let report = deletion(&client, &answer["deletionId"]).await;
     assert_eq!(report["status"], "completed", "{report}");
     let after = stored(&client.app, &needles).await;
-    // The task tells which containers it was about, and the request log which a request came to.
+    // The task names the containers that it deleted, and the request log those of each request.
     let told = |item: &&String| !item.starts_with("records J#") && !item.starts_with("activity");
     let left: Vec<&String> = after.items.iter().filter(told).collect();
     assert_eq!((left, after.objects.len()), (Vec::new(), 0), "{report}");
@@ -305,7 +306,7 @@ async fn nothing_of_it_is_seen_from_the_answer_on_and_nothing_is_left_in_the_end
     }
 }
 
-/// As [`seen`], by a process that has read them before and by one that has not.
+/// Collects [`seen`] from a process that has read the documents before and from one that has not.
 async fn seen_elsewhere(client: &Client, ids: &[String]) -> Vec<String> {
     let cold = TestApp::start(&client.app.world, 7).await.expect("an app");
     let mut all = seen(client, &client.app, "box", ids).await;
@@ -321,11 +322,13 @@ async fn another_organizations_container_of_the_same_name_stays() {
         "other",
     )
     .await;
+
     for client in [&client, &other] {
         client
             .add(json!({"content": "The heron HRN-1 waits.", "containerTag": "box", "customId": "a"}))
             .await;
     }
+
     let before = exported(&other, "box").await;
     let answer = ok(client.delete(&path("box")).await, &deleted());
     let id = answer["deletionId"].as_str().expect("an id");
@@ -333,6 +336,7 @@ async fn another_organizations_container_of_the_same_name_stays() {
         .get(&format!("/v3/container-tags/deletions/{id}"))
         .await;
     refused(&foreign, 404, "NotFoundError", "Deletion");
+
     client.settle().await;
     assert_eq!(exported(&other, "box").await.len(), before.len());
     assert!(other.finds("HRN-1").await);
@@ -357,6 +361,7 @@ async fn only_an_administrator_deletes_and_only_what_is_there() {
         "ValidationError",
         "containerTag",
     );
+
     let agent = client
         .app
         .key_with("acme", Permission::Write, Some(&["box"]))
@@ -370,12 +375,14 @@ async fn only_an_administrator_deletes_and_only_what_is_there() {
             "administrator",
         );
     }
+
     for id in ["x", "1111111111111111111111"] {
         let answer = client
             .get(&format!("/v3/container-tags/deletions/{id}"))
             .await;
         refused(&answer, 404, "NotFoundError", "Deletion");
     }
+
     assert!(client.finds("heron").await);
 }
 
@@ -387,7 +394,8 @@ async fn a_worker_that_is_late_brings_nothing_back() {
         .await;
     let old = client.record(&id).await.expect("a record");
     let physical = old.container.to_string();
-    // Processed, and not committed.
+
+    // The document is processed but not committed.
     assert_eq!(crate::steps::process_only(&client).await, 1);
     ok(client.delete(&path("box")).await, &deleted());
     crate::steps::send_late_messages(&client, &old).await;
@@ -432,12 +440,14 @@ async fn many_documents_take_few_calls_each() {
         )
         .await;
     assert_eq!(batch.body["success"], DOCUMENTS, "{}", batch.body);
+
     client.settle().await;
     let answer = ok(client.delete(&path("box")).await, &deleted());
     let id = TaskId::parse(answer["deletionId"].as_str().expect("an id")).expect("a task id");
     let worker = TestApp::start(&client.app.world, 3).await.expect("an app");
     let begun = worker.faults.calls();
     let ctx = &client.app.system.ctx;
+
     loop {
         let task = ctx
             .tasks
@@ -453,6 +463,7 @@ async fn many_documents_take_few_calls_each() {
             .await
             .expect("a step");
     }
+
     let calls = worker.faults.calls() - begun;
     assert_eq!(
         deletion(&client, &answer["deletionId"]).await["report"]["documents"],
@@ -472,6 +483,7 @@ async fn a_copy_is_not_imported_into_what_is_being_removed() {
         .await;
     let copy = text(&exported(&client, "box").await);
     let answer = ok(client.delete(&path("box")).await, &deleted());
+
     for tag in ["box", "other"] {
         let error = imported(&client, &copy, &crate::transfer::under(tag))
             .await
@@ -486,15 +498,18 @@ async fn a_copy_is_not_imported_into_what_is_being_removed() {
                 && container(&client, tag).await.is_none()
         );
     }
+
     client.settle().await;
     assert_eq!(
         deletion(&client, &answer["deletionId"]).await["status"],
         "completed"
     );
+
     let report = imported(&client, &copy, &ImportOptions::default())
         .await
         .expect("an import");
     assert_eq!(report.documents.written, 1);
+
     client.app.world.clock.advance_seconds(10_000);
     client.settle().await;
     assert!(client.finds("HRN-1").await);

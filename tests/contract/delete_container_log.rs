@@ -1,4 +1,4 @@
-//! What the request log tells of a container, after the deletion of its tag: nothing.
+//! The request log contains nothing of a container after the deletion of its tag.
 
 use domain::activity::{Hour, RequestRecord, RequestType};
 use domain::settings::LogContent;
@@ -14,7 +14,7 @@ fn now(client: &Client) -> Timestamp {
     client.app.system.ctx.clock.now()
 }
 
-/// Deletes a tag; the report of its purge, which has ended.
+/// Deletes a tag, waits until its purge has ended, and returns the report.
 async fn purged(client: &Client, tag: &str) -> domain::task::PurgeReport {
     let answer = client.delete(&path(tag)).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
@@ -24,7 +24,7 @@ async fn purged(client: &Client, tag: &str) -> domain::task::PurgeReport {
     serde_json::from_value(purge["report"].clone()).expect("a report")
 }
 
-/// How many requests of the log tell of something.
+/// Counts the requests in the log whose contents contain the needle.
 async fn telling(client: &Client, needle: &str) -> usize {
     let tells =
         |record: &RequestRecord| format!("{:?} {:?}", record.input, record.output).contains(needle);
@@ -39,7 +39,8 @@ async fn telling(client: &Client, needle: &str) -> usize {
 async fn the_request_that_made_the_tag_is_found_in_the_hour_before() {
     let client = Client::new().await;
     keep(&client, LogContent::Full).await;
-    // Read before the hour turns, so that the next request begins in its last millisecond.
+    // The clock advances with every read, so that the next request begins in the last millisecond
+    // of the hour.
     let turn = Hour::of(now(&client)).end();
     client
         .app
@@ -59,14 +60,15 @@ async fn the_request_that_made_the_tag_is_found_in_the_hour_before() {
         (Hour::of(asked).next(), telling(&client, "HRN-1").await),
         (Hour::of(made), 1)
     );
+
     client.settle().await;
-    // So long ago that the second pass does not look there.
+    // The tag was created so long ago that the second pass does not search that time.
     client.app.world.clock.advance_seconds(2 * 3600);
     assert!(purged(&client, "box").await.log_contents > 0);
     assert_eq!(telling(&client, "HRN-1").await, 0);
 }
 
-/// Writes a request that came to some containers.
+/// Writes a request that concerned some containers.
 async fn write(client: &Client, at: Timestamp, containers: Vec<ContainerId>) {
     let record = RequestRecord {
         id: Revision::random().as_str().to_owned(),
@@ -96,21 +98,25 @@ async fn write(client: &Client, at: Timestamp, containers: Vec<ContainerId>) {
 #[tokio::test]
 async fn many_hours_of_several_containers_are_looked_through_once_and_counted_exactly() {
     let client = Client::new().await;
-    // Only what this test writes has contents.
+    // Only the records that this test writes have contents.
     keep(&client, LogContent::Off).await;
     for tag in ["from", "to", "other"] {
         client
             .send(json!({"content": "A heron.", "containerTag": tag}))
             .await;
     }
+
     client.settle().await;
     let body = json!({"containerTags": ["from"], "targetContainerTag": "to"});
     assert_eq!(client.post(crate::merge::MERGE, body).await.status, 202);
+
     client.settle().await;
     let ids = container(&client, "to").await.expect("a container").ids;
     let other = container(&client, "other").await.expect("a container").ids;
     assert_eq!(ids.len(), 2);
-    // More hours than one step looks at, most of which tell of something else, and some hours without a request.
+
+    // There are more hours than one step searches. Most of them concern another container, and some
+    // have no requests.
     let begin = now(&client);
     for i in 0..24 {
         let containers = match i {
@@ -124,6 +130,7 @@ async fn many_hours_of_several_containers_are_looked_through_once_and_counted_ex
         write(&client, begin.plus_seconds(hour * 3600), containers.clone()).await;
         write(&client, begin.plus_seconds(hour * 3600 + 1), containers).await;
     }
+
     client.app.world.clock.advance_seconds(225 * 3600);
     assert_eq!(purged(&client, "to").await.log_contents, 8);
     let activity = &client.app.system.ctx.activity;
@@ -141,5 +148,6 @@ async fn many_hours_of_several_containers_are_looked_through_once_and_counted_ex
             left += usize::from(record.input == Some(json!({"q": "OWL-5"})));
         }
     }
+
     assert_eq!(left, 40);
 }

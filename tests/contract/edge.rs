@@ -1,4 +1,5 @@
-//! What comes before the routes of one machine: who is on this machine, wrong keys, and bodies that nobody has to hold.
+//! Checks that run before the routes of the local server: local clients, wrong keys, and bodies
+//! that exceed the memory for them.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -14,15 +15,15 @@ use tokio::time::timeout;
 use crate::client::Client;
 use crate::uploads::begin;
 
-/// Longer than this and it never happens.
+/// The time after which a test gives up.
 const NEVER: Duration = Duration::from_secs(20);
 const MEGABYTE: usize = 1024 * 1024;
 
-/// A client whose app listens on loopback, with room for two megabytes of bodies.
+/// A client whose app listens on loopback, with room for two megabytes of request bodies.
 struct Edge {
     client: Client,
     address: SocketAddr,
-    /// Ends with this.
+    /// The server, which ends when this value is dropped.
     _serving: JoinSet<()>,
 }
 
@@ -65,12 +66,12 @@ impl Edge {
         stream
     }
 
-    /// The answer to a request, which is sent as it is.
+    /// Sends a request as it is and returns the answer.
     async fn send(&self, text: &str) -> Reply {
         Reply::read(&mut self.open(text).await).await
     }
 
-    /// The answer to a listing with a key and more header lines.
+    /// Sends a listing request with a key and additional header lines, and returns the answer.
     async fn list(&self, key: &str, lines: &str) -> Reply {
         let host = self.address;
         self.send(&post(
@@ -111,6 +112,7 @@ impl Reply {
                 body,
             }
         };
+
         timeout(NEVER, read).await.expect("an answer")
     }
 
@@ -123,7 +125,7 @@ fn post(path: &str, lines: &str, body: &str) -> String {
     announced(path, lines, body.len()) + body
 }
 
-/// The head of a request with a body of so many bytes.
+/// Returns the head of a request with a body of `length` bytes.
 fn announced(path: &str, lines: &str, length: usize) -> String {
     format!("POST {path} HTTP/1.1\r\n{lines}content-length: {length}\r\n\r\n")
 }
@@ -156,6 +158,7 @@ async fn the_key_local_answers_requests_of_this_machine_that_no_proxy_has_sent()
         "X-Forwarded-For:",
         "X-Forwarded-For: 127.0.0.1",
     ];
+
     for line in forwarding {
         let (name, value) = line.split_once(':').expect("a header");
         for name in [
@@ -172,6 +175,7 @@ async fn the_key_local_answers_requests_of_this_machine_that_no_proxy_has_sent()
                 reply.body
             );
         }
+
         edge.client.app.world.clock.advance_seconds(61);
     }
 }
@@ -257,6 +261,7 @@ async fn many_wrong_keys_of_a_client_have_to_wait_and_good_ones_never() {
             "attempt {attempt}"
         );
     }
+
     let reply = edge.list("wrong", stranger).await;
     assert_eq!(
         (reply.status, &reply.body["type"]),
@@ -266,6 +271,7 @@ async fn many_wrong_keys_of_a_client_have_to_wait_and_good_ones_never() {
         reply.head.contains("retry-after: ") && reply.error().contains("wrong keys"),
         "{reply:?}"
     );
+
     let key = edge.client.key.clone();
     assert_eq!(
         edge.list(&key, stranger).await.status,
@@ -279,6 +285,7 @@ async fn many_wrong_keys_of_a_client_have_to_wait_and_good_ones_never() {
         401,
         "another address"
     );
+
     edge.client.app.world.clock.advance_seconds(61);
     assert_eq!(
         edge.list("wrong", stranger).await.status,
@@ -333,7 +340,7 @@ async fn bodies_beyond_the_room_for_them_are_answered_with_when_to_come_back() {
     let edge = Edge::new(true).await;
     let lines = format!("host: a\r\nauthorization: Bearer {}\r\n", edge.client.key);
     let text = format!("{{\"content\": \"{}", "x".repeat(MEGABYTE - 200));
-    // Two clients that stop in the middle of a megabyte each.
+    // Two clients each stop in the middle of a megabyte.
     let mut slow = Vec::new();
     for _ in 0..2 {
         let mut stream = edge
@@ -347,7 +354,7 @@ async fn bodies_beyond_the_room_for_them_are_answered_with_when_to_come_back() {
     }
     let refused = async {
         loop {
-            // The server may not have read all of the others' yet.
+            // The server may not have read all bytes of the other clients yet.
             let reply = edge
                 .send(&post("/v3/documents", &lines, &format!("{text}\"}}")))
                 .await;

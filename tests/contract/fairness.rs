@@ -11,12 +11,13 @@ use serde_json::json;
 use tempfile::TempDir;
 use testkit::TestApp;
 
-/// How long anything may take before a test says that it never happens. Nothing is measured by it.
+/// The time after which a test gives up. No measurement depends on it.
 const NEVER: Duration = Duration::from_secs(50);
-/// As many documents as two batches of the queue have, and more than are processed at a time.
+/// The number of documents in two batches of the queue, which is more than are processed at a time.
 const FLOOD: usize = 24;
 
-/// A program that takes a document and never answers, for parsers that are slower than any test waits.
+/// Creates a program that accepts a document and never answers. It stands for a parser that is
+/// slower than any test waits.
 fn endless_parser() -> (PathBuf, TempDir) {
     let folder = tempfile::tempdir().expect("a folder");
     let program = folder.path().join("parser");
@@ -57,7 +58,7 @@ async fn a_document_is_done_while_other_organizations_flood_with_slow_ones() {
         app.key("quiet").await,
     );
 
-    // The queue is full of slow documents before anybody works, and grows by those of another organization.
+    // The queue is full of slow documents of two organizations before any worker starts.
     let mut flood = Vec::new();
     for key in [&first, &second] {
         for number in 0..FLOOD {

@@ -10,7 +10,7 @@ use crate::client::{Client, fixture};
 use crate::shape::{Faults, ok, refused};
 use crate::uploads::{begin, store};
 
-/// The address of a document's file.
+/// Returns the address of a document's file.
 pub(crate) async fn url(client: &Client, id: &str) -> String {
     let answer = client.get(&format!("/v3/documents/{id}/file-url")).await;
     ok(answer, &json!({"url": "string"}))["url"]
@@ -30,7 +30,7 @@ fn request<B>(url: &str, body: B) -> Request<B> {
         .expect("a request")
 }
 
-/// What a stranger gets from an address: the status and the bytes.
+/// Requests an address without a key, and returns the status and the bytes.
 pub(crate) async fn fetch(client: &Client, url: &str) -> (StatusCode, Bytes) {
     let answer = client.app.send(request(url, Body::empty())).await;
     let direct = client
@@ -43,7 +43,7 @@ pub(crate) async fn fetch(client: &Client, url: &str) -> (StatusCode, Bytes) {
     (answer.status, direct.into_body())
 }
 
-/// Uploads and works; the id.
+/// Uploads a file, processes it, and returns the id.
 async fn upload(client: &Client, name: &str, bytes: &[u8]) -> String {
     let answer = client
         .app
@@ -107,6 +107,7 @@ async fn an_uploaded_file_and_one_that_cannot_be_read_are_there_too() {
             "NotFoundError",
             "File",
         );
+
         store(&client, &form, bytes).await;
         client.settle().await;
         let url = url(&client, id).await;
@@ -116,11 +117,13 @@ async fn an_uploaded_file_and_one_that_cannot_be_read_are_there_too() {
             "{name}"
         );
     }
+
     let failed = upload(&client, "x.bin", &[0, 1, 2, 3, 0, 0, 9]).await;
     assert_eq!(
         client.document_or_failure(&failed).await["status"],
         "failed"
     );
+
     let url = url(&client, &failed).await;
     assert_eq!(
         fetch(&client, &url).await.0,
@@ -144,6 +147,7 @@ async fn an_address_that_is_given_out_leads_somewhere() {
     } else {
         refused(&answer, 404, "NotFoundError", "File");
     }
+
     store(&client, &form, b"New words.").await;
     client.settle().await;
     let url = url(&client, "file").await;
@@ -172,10 +176,12 @@ async fn what_is_no_file_has_no_address() {
         let answer = client.get(&format!("/v3/documents/{name}/file-url")).await;
         faults.note(name, &answer, 404, "NotFoundError", "File");
     }
+
     for name in crate::read::UNKNOWN {
         let answer = client.get(&format!("/v3/documents/{name}/file-url")).await;
         faults.note(name, &answer, 404, "NotFoundError", "Document not found");
     }
+
     let other = client.app.key("other").await;
     let answer = client
         .app
@@ -188,6 +194,7 @@ async fn what_is_no_file_has_no_address() {
         "NotFoundError",
         "Document not found",
     );
+
     client.delete(&format!("/v3/documents/{id}")).await;
     let answer = client.get(&format!("/v3/documents/{id}/file-url")).await;
     faults.note(
@@ -228,17 +235,20 @@ async fn an_address_works_for_a_day_and_as_it_is() {
         url.replacen("acme", "other", 1),
         url.replace("a.txt", "b.txt"),
     ];
+
     for wrong in tampered {
         assert_ne!(wrong, url);
         let (status, body) = fetch(&client, &wrong).await;
         assert_eq!(status, StatusCode::FORBIDDEN, "{wrong}");
         assert!(!String::from_utf8_lossy(&body).contains("Some words."));
     }
+
     client.app.world.clock.advance_seconds(23 * 3600);
     assert_eq!(
         fetch(&client, &url).await.1,
         Bytes::from_static(b"Some words.")
     );
+
     client.app.world.clock.advance_seconds(2 * 3600);
     assert_eq!(
         fetch(&client, &url).await.0,
@@ -265,6 +275,7 @@ async fn a_moved_file_is_still_the_file() {
         StatusCode::NOT_FOUND,
         "what is gone is gone"
     );
+
     let answer = client.get(&format!("/v3/documents/{id}/file-url")).await;
     assert_eq!(
         (answer.status, &answer.body["url"]),

@@ -1,4 +1,4 @@
-//! Filters, which mean the same in a listing and in both searches.
+//! Filters, which have the same meaning in a listing and in both searches.
 
 use serde_json::{Value, json};
 
@@ -25,10 +25,11 @@ async fn library() -> Client {
         let body = json!({"content": format!("About the {id} at the river."), "customId": id, "metadata": metadata});
         client.add(body).await;
     }
+
     client
 }
 
-/// Filters with the documents they admit.
+/// Returns filters with the documents that they match.
 fn cases() -> Vec<(Value, &'static [&'static str])> {
     let one = |condition: Value| json!({"AND": [condition]});
     let numeric = |operator: &str, value: &str| {
@@ -37,6 +38,7 @@ fn cases() -> Vec<(Value, &'static [&'static str])> {
         )
     };
     let bird = json!({"key": "kind", "value": "bird"});
+
     vec![
         (one(bird.clone()), &["heron", "wren"]),
         (bird.clone(), &["heron", "wren"]),
@@ -112,6 +114,7 @@ async fn a_filter_admits_the_same_documents_everywhere_as_object_and_as_string()
             .1
             .clone()
     };
+
     for (filter, wanted) in cases() {
         for filters in [filter.clone(), Value::String(filter.to_string())] {
             let list = client
@@ -123,10 +126,12 @@ async fn a_filter_admits_the_same_documents_everywhere_as_object_and_as_string()
                 wanted,
                 "listing with {filter}"
             );
+
             let body = json!({"q": "river", "filters": filters, "limit": 100});
             let v3 = client.post("/v3/search", body.clone()).await.body;
             let found = ids(&v3["results"], "documentId").iter().map(name).collect();
             assert_eq!(sorted(found), wanted, "v3 search with {filter}");
+
             let mut texts = client.found_with(body).await;
             texts.sort();
             let wanted: Vec<String> = wanted
@@ -176,6 +181,7 @@ async fn a_wrong_filter_is_refused_everywhere() {
         json!({"AND": vec![condition.clone(); 201]}),
     ];
     let mut faults = Faults::default();
+
     for filters in wrong {
         for path in ["/v3/documents/list", "/v3/search", "/v4/search"] {
             let answer = client
@@ -191,6 +197,7 @@ async fn a_wrong_filter_is_refused_everywhere() {
         }
     }
     faults.assert_none();
+
     for filters in [nested(8), json!({"AND": vec![condition; 200]}), Value::Null] {
         for path in ["/v3/documents/list", "/v3/search", "/v4/search"] {
             assert!(

@@ -1,4 +1,4 @@
-//! What is `done` is found, and what is replaced or deleted is not, by the very next search.
+//! The next search finds everything that is `done`, and nothing that was replaced or deleted.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use testkit::TestApp;
 
 use crate::client::Client;
 
-/// What the client believes to be searchable: the canary of each customId.
+/// The searchable content that the client expects: the canary of each customId.
 #[derive(Default)]
 struct Model {
     alive: BTreeMap<String, String>,
@@ -32,7 +32,7 @@ async fn head(client: &Client) -> IndexHead {
         .expect("a head")
 }
 
-/// One change and the search right after it.
+/// Makes one change and searches right after it.
 async fn step(client: &Client, model: &mut Model, random: &mut StdRng, number: usize) {
     let name = format!("doc-{}", random.random_range(0..25));
     if random.random_bool(0.25)
@@ -66,7 +66,8 @@ async fn check_all(client: &Client, model: &Model) {
     for canary in model.alive.values() {
         assert!(client.finds(canary).await, "{canary} is lost");
     }
-    // Those that died first are in the oldest segment, those that died last in the newest.
+    // The documents that were removed first are in the oldest segment, and those removed last in
+    // the newest.
     let (first, last) = model.dead.split_at(model.dead.len() / 2);
     for canary in first.iter().take(15).chain(last.iter().rev().take(15)) {
         assert!(!client.finds(canary).await, "{canary} is back");
@@ -91,7 +92,7 @@ async fn every_search_sees_every_commit_through_compactions() {
     }
 
     check_all(&client, &model).await;
-    // Replaced segments are purged, and a process that starts cold reads what is left.
+    // Replaced segments are purged. A process that starts cold reads the remaining ones.
     client.app.world.clock.advance_seconds(120);
     client.settle().await;
     let cold = TestApp::start(&client.app.world, 0)
@@ -168,6 +169,7 @@ async fn changed_metadata_is_found_through_compactions() {
         .await;
     let of = |n: usize| json!({"AND": [{"key": "n", "value": n.to_string()}]});
     let mut last = 0;
+
     while head_generation(&client).await < 2 {
         last += 1;
         assert!(last < 400, "the log is never folded");
@@ -184,8 +186,10 @@ async fn changed_metadata_is_found_through_compactions() {
                 .await
                 .is_empty()
         );
+
         client.settle().await;
     }
+
     client.app.world.clock.advance_seconds(120);
     client.settle().await;
     let cold = TestApp::start(&client.app.world, 0)
@@ -196,6 +200,7 @@ async fn changed_metadata_is_found_through_compactions() {
         key: client.key.clone(),
         tenant: client.tenant.clone(),
     };
+
     for client in [&client, &cold] {
         let found = client
             .found_with(json!({"q": "heron", "filters": of(last)}))

@@ -1,5 +1,6 @@
-//! One customId is one document, and a repeated request the one that it made before: whatever else is sent, deleted, moved
-//! or merged between any two calls of a request.
+//! One customId is one document, and a repeated request returns the document that it created
+//! before. Both hold whatever other requests send, delete, move or merge between any two calls of a
+//! request.
 
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
@@ -11,7 +12,7 @@ use crate::client::Client;
 use crate::merge::{add, begin, listed};
 use crate::pauses::{meanwhile, two};
 
-/// What a client asks about the document with a customId behind the tag `to`.
+/// A request about the document with a customId behind the tag `to`.
 type Act = for<'a> fn(&'a Client, &'a str) -> LocalBoxFuture<'a, Answer>;
 
 fn send<'a>(client: &'a Client, name: &'a str, words: &str) -> LocalBoxFuture<'a, Answer> {
@@ -58,7 +59,7 @@ fn move_away<'a>(client: &'a Client, name: &'a str) -> LocalBoxFuture<'a, Answer
     .boxed_local()
 }
 
-/// Another document gets the customId.
+/// Gives the customId to another document.
 fn move_here<'a>(client: &'a Client, name: &'a str) -> LocalBoxFuture<'a, Answer> {
     async move {
         let other = format!("{name}-other");
@@ -75,7 +76,7 @@ fn at(name: &str) -> String {
     format!("/v3/documents/{name}?containerTag=to")
 }
 
-/// The living documents with this customId.
+/// Returns the existing documents with this customId.
 async fn living(client: &Client, name: &str) -> Vec<Value> {
     let answer = client
         .post(
@@ -93,7 +94,8 @@ async fn living(client: &Client, name: &str) -> Vec<Value> {
         .collect()
 }
 
-/// How many documents lie in the container that was merged: more than there are calls of all cases together.
+/// The number of documents in the container that was merged. It is larger than the number of calls
+/// of all cases together.
 const DOCUMENTS: usize = 250;
 
 #[tokio::test]
@@ -246,7 +248,7 @@ async fn send_as(client: &Client, key: &str, body: &Value) -> Answer {
 #[tokio::test]
 async fn a_repeat_that_stands_still_anywhere_does_not_bring_a_deleted_document_back() {
     let (mut slow, quick) = two().await;
-    // The same key, or it would be another client's request.
+    // The key must be the same: with another key it would be another client's request.
     slow.key.clone_from(&quick.key);
     let mut refused = 0;
     for call in 0.. {
@@ -271,7 +273,7 @@ async fn a_repeat_that_stands_still_anywhere_does_not_bring_a_deleted_document_b
             answer.status,
             answer.body
         );
-        // A write before the deletion is answered as usual.
+        // A write that comes before the deletion is answered as usual.
         assert!(
             [200, 409].contains(&answer.status.as_u16()),
             "call {call}: {}",
@@ -305,7 +307,8 @@ async fn a_change_and_the_same_content_again_are_two_documents_at_any_call() {
         if !stood_still {
             break;
         }
-        // The repeat was answered before the change, or what it sent is a document of its own.
+        // The repeated request was answered before the change, or its content is a document of its
+        // own.
         assert_eq!(
             quick.document_or_failure(&id).await["content"],
             "The heron Y.",

@@ -1,4 +1,4 @@
-//! `/v3/container-tags/{tag}/inferred` and the review of conclusions.
+//! `/v3/container-tags/{tag}/inferred`, and the review of inferences.
 
 use serde_json::{Value, json};
 use testkit::Answer;
@@ -11,7 +11,7 @@ use crate::shape::{Faults, ok, refused};
 
 const CONCLUSION: &str = "User's sister lives in Bonn.";
 
-/// What was concluded and not reviewed.
+/// Returns the inferences that are not reviewed.
 async fn inferred(client: &Client) -> Vec<Value> {
     let memory = json!({
         "id": "id", "memory": "string", "parentCount": "int", "createdAt": "time", "updatedAt": "time",
@@ -24,7 +24,7 @@ async fn inferred(client: &Client) -> Vec<Value> {
     memories
 }
 
-/// A client, and the id of the one conclusion from what was said.
+/// Returns a client, and the id of the only inference from its conversation.
 async fn concluded() -> (Client, String) {
     let client = client().await;
     talk(&client, &["My sister is Anna.", "Anna lives in Bonn."]).await;
@@ -46,7 +46,8 @@ async fn ask(client: &Client, id: &str, body: Value) -> Answer {
         .await
 }
 
-/// Reviews a conclusion: whether it is an inference, whether it is forgotten, and its status.
+/// Reviews an inference. Returns whether it is still an inference, whether it is forgotten, and its
+/// status.
 async fn review(client: &Client, id: &str, action: &str) -> (bool, bool, Value) {
     let shape = json!({"id": "id", "isInference": "bool", "isForgotten": "bool", "reviewStatus": "string|null"});
     let body = ok(ask(client, id, json!({"action": action})).await, &shape);
@@ -171,6 +172,7 @@ async fn wrong_requests_are_refused() {
         let answer = ask(&client, &id, body.clone()).await;
         faults.note(&body.to_string(), &answer, 400, "ValidationError", "action");
     }
+
     let stated = forget(&client, json!({"content": "User's sister is Anna."})).await["id"].clone();
     for unknown in ["x", "1111111111111111111111"] {
         faults.note(
@@ -181,6 +183,7 @@ async fn wrong_requests_are_refused() {
             "Memory",
         );
     }
+
     let answer = ask(
         &client,
         stated.as_str().unwrap(),
@@ -188,6 +191,7 @@ async fn wrong_requests_are_refused() {
     )
     .await;
     faults.note("stated", &answer, 409, "ConflictError", "concluded");
+
     let answer = client.get("/v3/container-tags/nowhere/inferred").await;
     faults.note("nowhere", &answer, 404, "NotFoundError", "Container tag");
     let answer = client.get("/v3/container-tags/a%20b/inferred").await;

@@ -1,5 +1,5 @@
-//! 64 organizations in one warm process, taking turns: every answer has words of its own organization only, and no log
-//! line and no error has words of anybody.
+//! 64 organizations take turns in one warm process. Every answer contains words of its own
+//! organization only, and no log line and no error contains words of any organization.
 
 use futures::stream::{self, StreamExt};
 use rand::rngs::StdRng;
@@ -9,22 +9,22 @@ use testkit::{Log, TestApp, World};
 use tracing::Level;
 
 const ORGANIZATIONS: usize = 64;
-/// Requests of each organization.
+/// The number of requests of each organization.
 const REQUESTS: usize = 12;
-/// Requests under way at the same time.
+/// The number of concurrent requests.
 const PARALLEL: usize = 16;
-/// What every canary begins with.
+/// The beginning of every canary.
 const CANARY: &str = "zanzibarcanary";
 
 fn canary(organization: usize) -> String {
     format!("{CANARY}{organization:02}x")
 }
 
-/// A request that may come at any time, with the canary in every place where it may stand.
+/// Returns a random request with the canary in every place that allows it.
 fn request(random: &mut StdRng, organization: usize) -> (&'static str, String, Value) {
     let canary = canary(organization);
     let number = random.random_range(0..4);
-    // The tag and the customIds are the same for everybody.
+    // The tag and the customIds are the same for all organizations.
     let own = |body: Value| crate::shape::with(body, &json!({"containerTag": "box"}));
     match random.random_range(0..14) {
         0 | 1 => {
@@ -73,7 +73,8 @@ fn request(random: &mut StdRng, organization: usize) -> (&'static str, String, V
             json!({"name": canary, "entityContext": canary}),
         ),
         12 => ("GET", "/v3/analytics/logs?limit=100".into(), Value::Null),
-        // Refused, with the canary in what is wrong.
+
+        // This request is refused, and the canary is in the invalid part.
         _ => (
             "POST",
             "/v3/documents".into(),
@@ -93,6 +94,7 @@ async fn answers_and_logs_of_many_organizations_never_mix() {
     }
     let mut random = StdRng::seed_from_u64(7);
     let (mut own, mut refused) = (0, 0);
+
     for _ in 0..REQUESTS {
         let round: Vec<_> = (0..ORGANIZATIONS)
             .map(|who| (who, request(&mut random, who)))
@@ -105,6 +107,7 @@ async fn answers_and_logs_of_many_organizations_never_mix() {
             .buffer_unordered(PARALLEL)
             .collect()
             .await;
+
         for (who, path, answer) in answers {
             assert!(!answer.status.is_server_error(), "{path}: {}", answer.body);
             refused += usize::from(answer.status.is_client_error());
@@ -117,12 +120,15 @@ async fn answers_and_logs_of_many_organizations_never_mix() {
             );
             own += mine;
         }
+
         while app.turn().await > 0 {}
     }
+
     assert!(own > 500, "answers show the organization its own: {own}");
     assert!(refused > 10, "some are refused: {refused}");
     let lines = log.end().to_lowercase();
     assert!(lines.len() > 10_000, "something is logged");
+
     let line = lines.lines().find(|line| line.contains(CANARY));
     assert_eq!(line, None, "content in a log line");
 }

@@ -1,8 +1,10 @@
-//! A question that has nothing to do with a container finds nothing in it, and one that has, finds its answer.
+//! A question that is unrelated to a container finds nothing in it, and a related one finds its
+//! answer.
 //!
-//! `irrelevant/held.jsonl` is what the container holds: turns of a conversation, memories, documents. `unrelated.txt`
-//! are questions about anything else, one a line; those of `near.txt` share a word with what is held. `related.jsonl`
-//! are questions with the words that answer them; those with `chunk` are answered by a document alone.
+//! `irrelevant/held.jsonl` has the contents of the container: turns of a conversation, memories,
+//! documents. `unrelated.txt` has questions about anything else, one per line. The questions in
+//! `near.txt` share a word with the contents. `related.jsonl` has questions with the words that
+//! answer them. Only a document answers those with `chunk`.
 
 use serde_json::{Value, json};
 
@@ -13,13 +15,15 @@ const UNRELATED: &str = include_str!("irrelevant/unrelated.txt");
 const NEAR: &str = include_str!("irrelevant/near.txt");
 const RELATED: &str = include_str!("irrelevant/related.jsonl");
 
-/// Of a hundred unrelated questions, and of a hundred near ones, how many find nothing in each mode.
+/// The smallest percentage of unrelated questions that find nothing in each mode. The next constant
+/// is the percentage of near questions.
 const QUIET: usize = 95;
 const QUIET_NEAR: usize = 88;
 const LISTS: [(&str, &str, usize); 2] =
     [("unrelated", UNRELATED, QUIET), ("near", NEAR, QUIET_NEAR)];
 const MODES: [&str; 3] = ["memories", "hybrid", "documents"];
-/// How many of the related questions find their answer: in hybrid mode, and of those that memories answer.
+/// The smallest number of related questions that find their answer in hybrid mode. The next
+/// constant is the number of those that memories answer.
 const HYBRID: usize = 46;
 const MEMORIES: usize = 31;
 
@@ -29,7 +33,7 @@ fn lines(text: &str) -> Vec<Value> {
         .collect()
 }
 
-/// A client whose container `life` holds everything.
+/// Returns a client whose container `life` holds all contents.
 async fn filled() -> Client {
     let client = Client::new().await;
     for (i, line) in lines(HELD).into_iter().enumerate() {
@@ -67,7 +71,7 @@ fn message(turn: &Value) -> Value {
     }
 }
 
-/// The texts found at the default threshold, with their similarities.
+/// Returns the texts found at the default threshold, with their similarities.
 async fn found(client: &Client, q: &str, mode: &str) -> Vec<(String, f64)> {
     let answer = client
         .post(
@@ -128,6 +132,7 @@ async fn a_question_about_what_is_held_finds_it() {
         .filter(|line| line["chunk"] != true)
         .cloned()
         .collect();
+
     for (mode, questions, floor) in [("hybrid", all, HYBRID), ("memories", spoken, MEMORIES)] {
         let mut held = 0;
         for line in &questions {
@@ -142,6 +147,7 @@ async fn a_question_about_what_is_held_finds_it() {
                 println!("{mode:9} {q} -> no {has:?} in {rows:?}");
             }
         }
+
         println!("== {mode}: {held} of {} find their answer", questions.len());
         assert!(
             held >= floor,

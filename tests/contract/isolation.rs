@@ -1,4 +1,5 @@
-//! Two organizations with equal tags, customIds and texts never see each other, and cannot tell that they exist.
+//! Two organizations with equal tags, customIds and texts never see each other, and cannot tell
+//! that the other exists.
 
 use domain::key::Permission;
 use serde_json::{Value, json};
@@ -7,7 +8,8 @@ use testkit::{Answer, TestApp, World};
 use crate::client::Client;
 use crate::read::UNKNOWN;
 
-/// Two organizations in one world; the ids of A's documents: one done, one with a customId, one failed, one queued.
+/// Creates two organizations in one world. Returns the ids of A's documents: one done, one with a
+/// customId, one failed, one queued.
 async fn two() -> (Client, Client, Vec<String>) {
     let world = World::new().expect("a folder");
     let mut clients = Vec::new();
@@ -34,12 +36,13 @@ async fn two() -> (Client, Client, Vec<String>) {
         ids.push([mine, vec![failed, queued]].concat());
         clients.push(client);
     }
+
     let theirs = ids.swap_remove(0);
     let beta = clients.pop().expect("two");
     (clients.pop().expect("two"), beta, theirs)
 }
 
-/// Every route with a parameter that names a document.
+/// Returns every route with a parameter that names a document.
 fn naming(id: &str) -> Vec<(&'static str, String, Value)> {
     let mut requests = Vec::new();
     for query in ["", "?containerTag=box"] {
@@ -81,7 +84,8 @@ fn naming(id: &str) -> Vec<(&'static str, String, Value)> {
     requests
 }
 
-/// What an answer tells, without what differs between any two answers.
+/// Returns the status and the body of an answer, without the fields that differ between any two
+/// answers.
 fn told(answer: &Answer) -> (u16, Value) {
     let mut body = answer.body.clone();
     if let Some(body) = body.as_object_mut() {
@@ -152,6 +156,7 @@ async fn documents_outside_a_scoped_keys_tags_are_unknown_to_it() {
     for name in [id.as_str(), "note"] {
         assert_as_if_never_existed(&client, &scoped, name).await;
     }
+
     assert_eq!(client.document("note").await["id"], id.as_str());
 }
 
@@ -184,11 +189,12 @@ async fn no_answer_to_one_organization_has_a_word_of_the_other() {
                 });
                 let body = crate::shape::with(body, &scope);
                 for path in ["/v4/search", "/v3/search", "/v3/documents/list"] {
-                    // What was asked is never part of an answer.
+                    // An answer never contains the question.
                     all += &client.post(path, body.clone()).await.body.to_string();
                 }
             }
         }
+
         for view in ["active", "pending", "all"] {
             all += &client
                 .get(&format!("/v3/documents/processing?view={view}"))
@@ -196,6 +202,7 @@ async fn no_answer_to_one_organization_has_a_word_of_the_other() {
                 .body
                 .to_string();
         }
+
         for path in ["note", "note/chunks", "note?containerTag=box"] {
             all += &client
                 .get(&format!("/v3/documents/{path}"))
@@ -203,6 +210,7 @@ async fn no_answer_to_one_organization_has_a_word_of_the_other() {
                 .body
                 .to_string();
         }
+
         assert!(all.contains(own), "the requests see something");
         assert!(
             !all.contains(other),

@@ -1,4 +1,5 @@
-//! Documents that connections make of items elsewhere: whose they are, what they show, and what stays a caller's.
+//! Documents that connections create from items: their owners, the fields that they show, and the
+//! fields that stay under the client's control.
 
 use domain::connection::{Claim, ConnectionStatus, Origin, Provider};
 use domain::usecase::{
@@ -23,12 +24,12 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// By a new connection.
+    /// Returns an item seen by a new connection.
     pub(crate) async fn by(client: &Client) -> Self {
         Self::by_one_into(client, "drive").await
     }
 
-    /// By a new connection to this container.
+    /// Returns an item seen by a new connection to this container.
     async fn by_one_into(client: &Client, tag: &str) -> Self {
         let tag = ContainerTag::parse(tag).expect("a tag");
         let ctx = ctx(client);
@@ -105,7 +106,7 @@ impl Seen {
             .expect("an answer")
     }
 
-    /// As an engine does: without the content, if that will do.
+    /// Synchronizes as the engine does: without the content if possible.
     pub(crate) async fn sync(&self, client: &Client) -> DocumentId {
         match self.refile(client).await {
             Some(id) => id,
@@ -133,7 +134,7 @@ fn ctx(client: &Client) -> &Ctx {
     &client.app.system.ctx
 }
 
-/// A document of an item, in the contract's whole shape.
+/// Returns the document of an item, and checks its full shape.
 pub(crate) async fn read(client: &Client, id: &str) -> Value {
     let mut shape = full();
     for (field, kind) in [
@@ -146,7 +147,7 @@ pub(crate) async fn read(client: &Client, id: &str) -> Value {
     ok(client.get(&format!("/v3/documents/{id}")).await, &shape)
 }
 
-/// The fields of a document that an item decides.
+/// Returns the fields of a document that the item determines.
 fn shown(document: &Value) -> Value {
     let fields = [
         "title",
@@ -157,6 +158,7 @@ fn shown(document: &Value) -> Value {
         "latestRevision",
         "status",
     ];
+
     Value::Object(
         fields
             .iter()
@@ -229,11 +231,13 @@ async fn a_name_that_changes_while_the_content_is_read_is_not_lost() {
                 break;
             }
         }
+
         let ended = read(&client, id.as_str()).await["status"] == "done";
         assert_eq!(
             seen.renamed("Beacon").refile(&client).await,
             Some(id.clone())
         );
+
         client.settle().await;
         let document = read(&client, id.as_str()).await;
         assert_eq!(shown(&document)["title"], "Beacon", "after {call} turns");
@@ -242,6 +246,7 @@ async fn a_name_that_changes_while_the_content_is_read_is_not_lost() {
             [CONTENT],
             "after {call} turns"
         );
+
         if ended {
             break;
         }
@@ -350,6 +355,7 @@ async fn a_document_goes_with_its_last_claim() {
         assert_eq!(seen.sync(&client).await, id);
     }
     client.settle().await;
+
     assert!(
         !one.release(&client).await && !one.release(&client).await,
         "two others need it"
@@ -379,17 +385,20 @@ async fn a_document_that_superseded_another_goes_with_the_last_claim_on_both() {
         begin(&client, &["drive"], "shore").await;
         client.settle().await;
         assert_eq!(client.listed(json!({})).await, [won.as_str()]);
+
         if synced_again {
-            // As an engine does: another document now, and it gives the first one up.
+            // The engine synchronizes into the other document and then gives up the first one.
             loser.item.tag = winner.item.tag.clone();
             assert_eq!(loser.sync(&client).await, won);
             assert!(!loser.release_from(&client, &lost).await);
         }
+
         assert!(
             !winner.release_from(&client, &won).await,
             "the other one needs it: {synced_again}"
         );
         assert_eq!(client.listed(json!({})).await, [won.as_str()]);
+
         let has = if synced_again { &won } else { &lost };
         assert!(loser.release_from(&client, has).await, "{synced_again}");
         assert!(client.listed(json!({})).await.is_empty());
@@ -472,6 +481,7 @@ async fn listings_tell_documents_apart_by_where_they_came_from() {
     client.settle().await;
     let both = [filed.clone(), own];
     let filed = std::slice::from_ref(&filed);
+
     for (path, field, value, wanted) in [
         ("list", "source", json!("cloud-drive"), filed),
         ("list", "source", json!("google-drive"), filed),

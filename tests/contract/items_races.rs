@@ -1,4 +1,4 @@
-//! Two connections and one item, each standing still before every one of its calls in turn.
+//! Two connections with the same item. One of them is paused before every one of its calls in turn.
 
 use domain::{ConnectionId, DocumentId};
 use futures::FutureExt;
@@ -9,7 +9,7 @@ use crate::client::Client;
 use crate::items::{CONTENT, Seen, read};
 use crate::pauses::{meanwhile, two};
 
-/// What a connection does.
+/// An action of a connection.
 type Act = for<'a> fn(&'a Seen, &'a Client) -> LocalBoxFuture<'a, ()>;
 
 fn release<'a>(seen: &'a Seen, client: &'a Client) -> LocalBoxFuture<'a, ()> {
@@ -49,7 +49,7 @@ fn patch<'a>(_: &'a Seen, client: &'a Client) -> LocalBoxFuture<'a, ()> {
     .boxed_local()
 }
 
-/// The claims on a document.
+/// Returns the connections that claim a document.
 async fn claims(client: &Client, id: &DocumentId) -> Vec<ConnectionId> {
     let ctx = &client.app.system.ctx;
     let claims = ctx
@@ -67,9 +67,10 @@ async fn a_document_that_one_connection_gives_up_while_another_needs_it_stays() 
         for (settled, release_first) in [(true, false), (true, true), (false, false), (false, true)]
         {
             if what == 1 && !settled {
-                // As with the first: it differs in what it reads, not in what it writes.
+                // This case makes the same writes as the first one and differs only in its reads.
                 continue;
             }
+
             for call in 0.. {
                 let (slow, quick) = two().await;
                 let (old, new) = (Seen::by(&quick).await, Seen::by(&quick).await);
@@ -98,9 +99,11 @@ async fn a_document_that_one_connection_gives_up_while_another_needs_it_stays() 
                     std::slice::from_ref(&new.item.claim.connection),
                     "{case}"
                 );
+
                 quick.settle().await;
                 assert_eq!(quick.found("lighthouse").await.len(), 1, "{case}");
                 assert!(new.release(&quick).await, "{case}");
+
                 if !stood_still {
                     break;
                 }
@@ -122,6 +125,7 @@ async fn a_document_that_both_give_up_goes() {
             .1;
         assert!(quick.record(id.as_str()).await.is_none(), "call {call}");
         assert!(quick.found("lighthouse").await.is_empty(), "call {call}");
+
         if !stood_still {
             break;
         }
@@ -153,6 +157,7 @@ async fn what_a_caller_and_a_connection_change_at_the_same_time_is_all_there() {
                     format!("{what} {patch_first} {call}"),
                 );
                 assert_eq!(document["metadata"], json!({"team": "coast"}), "{case}");
+
                 let wanted = if what == 0 {
                     ("Beacon", CONTENT)
                 } else {
@@ -163,6 +168,7 @@ async fn what_a_caller_and_a_connection_change_at_the_same_time_is_all_there() {
                     (&json!(wanted.0), &json!(wanted.1)),
                     "{case}"
                 );
+
                 if !stood_still {
                     break;
                 }

@@ -1,4 +1,4 @@
-//! `/v3/auth`: keys are made, shown once, listed, disabled, deleted, and stop.
+//! `/v3/auth`: keys are created, shown once, listed, disabled and deleted, and expire.
 
 use domain::key::{KeyKind, KeyPlan, Permission};
 use serde_json::{Value, json};
@@ -49,7 +49,7 @@ async fn listed(client: &Client) -> Vec<Value> {
         .clone()
 }
 
-/// Whether the key still opens anything.
+/// Checks whether the key is still accepted.
 async fn works(client: &Client, key: &Value) -> bool {
     client
         .app
@@ -67,6 +67,7 @@ async fn a_scoped_key_is_for_the_content_of_its_container() {
         (&key["name"], &key["containerTag"], &key["expiresAt"]),
         (&json!("scoped_box"), &json!("box"), &Value::Null)
     );
+
     let endpoints = [
         "/v3/documents",
         "/v3/memories",
@@ -76,6 +77,7 @@ async fn a_scoped_key_is_for_the_content_of_its_container() {
         "/v4/profile",
     ];
     assert_eq!(key["allowedEndpoints"], json!(endpoints));
+
     let id = client
         .app
         .add(text(&key["key"]), &json!({"content": "A heron."}))
@@ -85,6 +87,7 @@ async fn a_scoped_key_is_for_the_content_of_its_container() {
         json!(["box"]),
         "it goes where the key reaches"
     );
+
     let mut faults = Faults::default();
     for (method, path, body) in [
         (
@@ -116,6 +119,7 @@ async fn a_scoped_key_is_for_the_content_of_its_container() {
         );
     }
     faults.assert_none();
+
     let long = scoped(
         &client,
         json!({"containerTag": "x".repeat(100), "name": "Ada's phone ü"}),
@@ -146,6 +150,7 @@ async fn an_agents_key_reaches_what_it_was_made_for_and_administers_nothing() {
         (&some["containerTags"], &some["permission"]),
         (&json!(["a", "b"]), &json!("read"))
     );
+
     client
         .app
         .add(
@@ -154,6 +159,7 @@ async fn an_agents_key_reaches_what_it_was_made_for_and_administers_nothing() {
         )
         .await;
     let mut faults = Faults::default();
+
     for key in [&all, &some] {
         for (method, path) in [
             ("GET", KEYS),
@@ -179,6 +185,7 @@ async fn an_agents_key_reaches_what_it_was_made_for_and_administers_nothing() {
             );
         }
     }
+
     for (path, body, named) in [
         (
             "/v3/documents",
@@ -200,6 +207,7 @@ async fn an_agents_key_reaches_what_it_was_made_for_and_administers_nothing() {
             named,
         );
     }
+
     faults.assert_none();
 }
 
@@ -214,6 +222,7 @@ async fn a_wrong_plan_is_named_and_makes_no_key() {
     };
     let of_scoped = || json!({"containerTag": "box"});
     let of_agent = || json!({"name": "a", "permission": "read"});
+
     for (name, bad) in [
         (
             "containerTag",
@@ -244,6 +253,7 @@ async fn a_wrong_plan_is_named_and_makes_no_key() {
             );
         }
     }
+
     let many: Vec<String> = (0..101).map(|n| format!("tag-{n}")).collect();
     for (name, bad) in [
         ("name", vec![Value::Null, json!(""), json!("x".repeat(101))]),
@@ -274,6 +284,7 @@ async fn a_wrong_plan_is_named_and_makes_no_key() {
             );
         }
     }
+
     faults.note(
         "empty",
         &client.post(AGENT, json!({})).await,
@@ -283,6 +294,7 @@ async fn a_wrong_plan_is_named_and_makes_no_key() {
     );
     faults.assert_none();
     assert_eq!(listed(&client).await.len(), 1, "the key of this test");
+
     let most = json!({
         "containerTag": "box", "name": "x".repeat(100), "expiresInDays": 365, "rateLimitMax": 10_000,
         "rateLimitTimeWindow": 3_600_000,
@@ -321,12 +333,14 @@ async fn keys_are_listed_without_their_secrets() {
         let secret = text(secret).rsplit('_').next().expect("a part");
         assert!(!format!("{answer:?}").contains(secret));
     }
+
     let keys = answer.body["keys"].as_array().expect("keys");
     assert_eq!(
         ids(&answer.body["keys"], "name"),
         ["test", "scoped_box", "two"],
         "oldest first, no sessions"
     );
+
     let shown = &keys[1];
     let wanted = json!({
         "id": one["id"], "name": "scoped_box", "start": format!("rk_{}", text(&one["id"])), "kind": "scoped",
@@ -365,10 +379,12 @@ async fn a_key_that_is_revoked_disabled_or_expired_stops_within_half_a_minute() 
         client.delete(&path(&deleted)).await.body,
         json!({"success": true})
     );
+
     let answer = client
         .delete(&format!("{SCOPED}/{}", text(&revoked["id"])))
         .await;
     assert_eq!(answer.body, json!({"success": true}));
+
     let toggle = async |key: &Value, body: Value| {
         client
             .app
@@ -380,6 +396,7 @@ async fn a_key_that_is_revoked_disabled_or_expired_stops_within_half_a_minute() 
         toggle(&disabled, Value::Null).await,
         json!({"enabled": false})
     );
+
     clock.advance_seconds(30);
     for (key, why) in [
         (&deleted, "not valid"),
@@ -393,6 +410,7 @@ async fn a_key_that_is_revoked_disabled_or_expired_stops_within_half_a_minute() 
             why,
         );
     }
+
     assert!(works(&client, &expiring["key"]).await);
     for (body, enabled) in [
         (json!({}), true),
@@ -402,11 +420,13 @@ async fn a_key_that_is_revoked_disabled_or_expired_stops_within_half_a_minute() 
     ] {
         assert_eq!(toggle(&disabled, body).await, json!({"enabled": enabled}));
     }
+
     clock.advance_seconds(30);
     assert!(works(&client, &disabled["key"]).await);
-    // An end that was known beforehand is kept to the second.
+    // An expiry that was set in advance takes effect to the second.
     clock.advance_seconds(DAY - 61);
     assert!(works(&client, &expiring["key"]).await);
+
     clock.advance_seconds(1);
     refused(
         &client.app.get("/v3/session", text(&expiring["key"])).await,
@@ -427,6 +447,7 @@ async fn a_key_does_nothing_to_itself_nor_to_those_of_others() {
         client.app.call(method, &path, &client.key, &body).await
     };
     let mut faults = Faults::default();
+
     for (method, path, body) in [
         ("DELETE", format!("{KEYS}/{own}"), Value::Null),
         ("PUT", format!("{KEYS}/{own}/toggle"), Value::Null),
@@ -444,6 +465,7 @@ async fn a_key_does_nothing_to_itself_nor_to_those_of_others() {
             "itself",
         );
     }
+
     for id in [text(&theirs), "never", "not%20an%20id", &"x".repeat(40)] {
         for (method, path) in [
             ("DELETE", format!("{KEYS}/{id}")),
@@ -459,6 +481,7 @@ async fn a_key_does_nothing_to_itself_nor_to_those_of_others() {
                 "Key not found",
             );
         }
+
         let enable = call(
             "PUT",
             format!("{KEYS}/{id}/toggle"),
@@ -474,6 +497,7 @@ async fn a_key_does_nothing_to_itself_nor_to_those_of_others() {
         );
     }
     faults.assert_none();
+
     assert_eq!(
         call(
             "PUT",
@@ -484,6 +508,7 @@ async fn a_key_does_nothing_to_itself_nor_to_those_of_others() {
         .body,
         json!({"enabled": true})
     );
+
     client.app.world.clock.advance_seconds(31);
     for key in [&plain["key"], &json!(other), &json!(client.key)] {
         assert!(works(&client, key).await);
@@ -508,6 +533,7 @@ async fn a_key_that_is_revoked_by_either_route_works_no_more_whatever_kind_it_is
                 (200, json!({"success": true})),
                 "{route}"
             );
+
             client.app.world.clock.advance_seconds(31);
             assert!(
                 !works(&client, &key["key"]).await,
@@ -560,5 +586,6 @@ async fn keys_are_an_administrators_affair() {
             "key",
         );
     }
+
     faults.assert_none();
 }

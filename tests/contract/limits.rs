@@ -1,4 +1,5 @@
-//! An organization that sends more than is processed is asked to wait, and never makes another one wait.
+//! An organization that sends more than can be processed is asked to wait, and never makes another
+//! organization wait.
 
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -6,14 +7,14 @@ use testkit::{TestApp, World};
 
 use crate::client::Client;
 
-/// A client of an organization that may have so many unfinished documents.
+/// Returns a client of an organization that may have `max` unfinished documents.
 async fn limited(max: usize) -> Client {
     let mut world = World::new().expect("a folder");
     world.max_unfinished = Some(max);
     Client::of(TestApp::start(&world, 0).await.expect("an app"), "acme").await
 }
 
-/// The ways to send documents, each with how many it sends.
+/// Returns the requests that send documents, each with the number of documents.
 fn ways(number: usize) -> Vec<(&'static str, Value, usize)> {
     let text = |i: usize| format!("Note {number}.{i} of the day.");
     vec![
@@ -49,6 +50,7 @@ async fn what_is_over_the_limit_is_refused_as_a_whole_and_nothing_else_is_lost()
                 .is_success(),
         );
     }
+
     assert_eq!(accepted, 6);
     for (path, body, _) in ways(9) {
         let refused = client.post(path, body).await;
@@ -59,6 +61,7 @@ async fn what_is_over_the_limit_is_refused_as_a_whole_and_nothing_else_is_lost()
             refused.body
         );
         assert_eq!(refused.body["type"], "RateLimitError");
+
         let wait = refused.headers["retry-after"]
             .to_str()
             .expect("a text")
@@ -66,22 +69,26 @@ async fn what_is_over_the_limit_is_refused_as_a_whole_and_nothing_else_is_lost()
             .expect("seconds");
         assert!((1..=60).contains(&wait), "{wait}");
     }
+
     let upload = client
         .app
         .upload(&client.key, "a.txt", b"A file.", &[])
         .await;
     assert_eq!(upload.status, StatusCode::TOO_MANY_REQUESTS);
-    // Reading and deleting go on.
+
+    // Reading and deleting still work.
     let list = client.post("/v3/documents/list", json!({})).await;
     assert_eq!(
         list.body["pagination"]["totalItems"], 6,
         "nothing of a refused request stays"
     );
+
     client.settle().await;
     let list = client
         .post("/v3/documents/list", json!({"status": "done"}))
         .await;
     assert_eq!(list.body["pagination"]["totalItems"], 6);
+
     client.app.world.clock.advance_seconds(10);
     for (path, body, _) in ways(9) {
         assert!(
@@ -110,6 +117,7 @@ async fn the_limit_of_one_organization_is_not_anothers() {
             .await;
         assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS);
     }
+
     let theirs = client
         .app
         .post(
@@ -123,7 +131,7 @@ async fn the_limit_of_one_organization_is_not_anothers() {
 
 #[tokio::test]
 async fn a_flood_of_one_organization_does_not_hold_up_a_document_of_another() {
-    /// Documents of the flood: many times what one poll takes.
+    /// The number of documents in the flood: many times the number that one poll receives.
     const FLOOD: usize = 400;
     let client = Client::new().await;
     let documents: Vec<String> = (0..FLOOD)
@@ -132,6 +140,7 @@ async fn a_flood_of_one_organization_does_not_hold_up_a_document_of_another() {
     let body = json!({"documents": documents, "containerTag": "flood"});
     let answer = client.post("/v3/documents/batch", body).await;
     assert_eq!(answer.body["success"], FLOOD, "{}", answer.body["failed"]);
+
     let other = client.app.key("quiet").await;
     let quiet = client
         .app
@@ -143,6 +152,7 @@ async fn a_flood_of_one_organization_does_not_hold_up_a_document_of_another() {
         .await;
     let id = quiet.body["id"].as_str().expect("an id").to_owned();
     let mut turns = 0;
+
     while client
         .app
         .get(&format!("/v3/documents/{id}"), &other)
@@ -154,6 +164,7 @@ async fn a_flood_of_one_organization_does_not_hold_up_a_document_of_another() {
         turns += 1;
         assert!(turns < 12, "still waiting behind the flood");
     }
+
     let done = client
         .post(
             "/v3/documents/list",

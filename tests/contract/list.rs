@@ -1,4 +1,4 @@
-//! `POST /v3/documents/list`: what is shown and what is refused.
+//! `POST /v3/documents/list`: shown fields and refused requests.
 
 use serde_json::{Value, json};
 
@@ -113,6 +113,7 @@ async fn filepath_is_exact_or_a_prefix_with_a_slash() {
             .send(json!({"content": path, "filepath": path, "customId": path.replace('/', "_")}))
             .await;
     }
+
     client.send(json!({"content": "Nowhere."})).await;
     let cases: [(&str, &[&str]); 6] = [
         ("/a/one.md", &["/a/one.md"]),
@@ -131,6 +132,7 @@ async fn filepath_is_exact_or_a_prefix_with_a_slash() {
         ),
         ("/A/", &[]),
     ];
+
     for (path, wanted) in cases {
         let body = json!({"filepath": path, "order": "asc", "limit": 100});
         let answer = client.post("/v3/documents/list", body).await.body;
@@ -179,6 +181,7 @@ async fn a_wrong_field_is_named() {
             field,
         );
     }
+
     let answer = client
         .post(
             "/v3/documents/list",

@@ -1,6 +1,8 @@
-//! The wire contract, route by route: whole shapes, every refusal, and what may be relied on between requests.
+//! The wire contract, route by route: full shapes, every error, and the guarantees between
+//! requests.
 //!
-//! Everything runs in this process: the production routers, adapters and workers over the embedded services.
+//! Everything runs in this process: the production routers, adapters and workers over the embedded
+//! services.
 
 mod add;
 mod aliases;

@@ -1,4 +1,4 @@
-//! Requests that no route can make sense of.
+//! Requests that no route can parse.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::shape::{Faults, refused};
 const INVALID: &str = "ValidationError";
 const JSON: &str = "application/json";
 
-/// Every route that takes a JSON body, with a body that it accepts.
+/// Returns every route that takes a JSON body, with a body that it accepts.
 fn json_routes() -> Vec<(&'static str, serde_json::Value)> {
     let turn = json!([{"role": "user", "content": "Hello."}]);
     vec![
@@ -72,6 +72,7 @@ async fn a_body_over_the_limit_is_refused() {
             "bytes",
         );
     }
+
     faults.assert_none();
 }
 
@@ -130,6 +131,7 @@ async fn what_no_route_answers_is_not_found() {
             );
         }
     }
+
     faults.assert_none();
 }
 

@@ -1,5 +1,5 @@
-//! Every parameter of every operation that names something, as `openapi.yaml` has them, with the names of things that
-//! are not the caller's: the answer is the one to a name that does not exist.
+//! Every parameter in `openapi.yaml` that names something, sent with names that belong to someone
+//! else. The answer must be the same as for a name that does not exist.
 
 pub(crate) mod operations;
 
@@ -15,18 +15,18 @@ use operations::{Asked, Names, Target, UNKNOWN, targets};
 
 const CANARY: &str = "CANARY-alpha";
 
-/// What there is of each kind that somebody else may try.
+/// Names of existing objects of each kind, which someone else may try.
 type Things = BTreeMap<Names, Vec<String>>;
 
-/// Two organizations in one world, with something of every kind.
+/// Two organizations in one world, with objects of every kind.
 struct Scene {
     alpha: Client,
     beta: Client,
-    /// What alpha has.
+    /// The objects of alpha.
     theirs: Things,
-    /// What beta had and deleted.
+    /// The objects that beta had and deleted.
     deleted: Things,
-    /// What beta has outside the container `box`.
+    /// The objects of beta outside the container `box`.
     outside: Things,
 }
 
@@ -43,6 +43,7 @@ impl Scene {
         everything(&beta, "box", "Beta in its box").await;
         let deleted = everything(&beta, "gone", "Beta before").await;
         remove(&beta, &deleted).await;
+
         Self {
             alpha,
             beta,
@@ -60,7 +61,8 @@ fn text(value: &Value) -> String {
         .to_owned()
 }
 
-/// Makes one of each kind for an organization; documents and memories in the container `tag`.
+/// Creates one object of each kind for an organization. Documents and memories are in the container
+/// `tag`.
 async fn everything(client: &Client, tag: &str, canary: &str) -> Things {
     let content = format!("{canary} sings. I prefer {canary} to tea.");
     let document = client
@@ -88,10 +90,12 @@ async fn everything(client: &Client, tag: &str, canary: &str) -> Things {
         let body = json!({"content": format!("{canary} {part}."), "containerTag": format!("{tag}-{part}")});
         client.send(body).await;
     }
+
     client.settle().await;
     let merge = json!({"containerTags": [format!("{tag}-from"), tag], "targetContainerTag": tag});
     let merge = client.post("/v3/container-tags/merge", merge).await;
     assert_eq!(merge.status, StatusCode::ACCEPTED, "{}", merge.body);
+
     let deletion = client
         .delete(&format!("/v3/container-tags/{tag}-lost"))
         .await;
@@ -113,7 +117,7 @@ async fn everything(client: &Client, tag: &str, canary: &str) -> Things {
     ])
 }
 
-/// Deletes what can be deleted of them.
+/// Deletes those objects that can be deleted.
 async fn remove(client: &Client, things: &Things) {
     client
         .delete(&format!("/v3/auth/scoped-key/{}", things[&Names::Key][0]))
@@ -130,7 +134,8 @@ async fn remove(client: &Client, things: &Things) {
     client.settle().await;
 }
 
-/// Status and body of an answer, without what differs between any two answers and without the name that was asked for.
+/// Returns the status and the body of an answer, without the parts that differ between any two
+/// answers and without the requested name.
 async fn told(client: &Client, key: &str, asked: &Asked, name: &str) -> (u16, String) {
     let answer = if asked.is_form {
         let fields: Vec<(String, String)> = asked
@@ -155,7 +160,7 @@ async fn told(client: &Client, key: &str, asked: &Asked, name: &str) -> (u16, St
             .await
     };
 
-    // What is not the name of a provider is answered as one that is not supported.
+    // An unknown provider gets the same answer as one that is not supported.
     let is_fault = answer.status.is_server_error() && answer.status != StatusCode::NOT_IMPLEMENTED;
     assert!(!is_fault, "{asked:?}: {} {}", answer.status, answer.body);
     let whole = answer.body.to_string();
@@ -177,13 +182,13 @@ fn field((name, value): (&String, &Value)) -> (String, String) {
     (name.clone(), value)
 }
 
-/// The text with every id, key, time and duration replaced.
+/// Returns the text with every id, key, time and duration replaced.
 fn without_chance(text: &str) -> String {
     let words = text.split_inclusive(|c: char| !(c.is_alphanumeric() || "_.:-".contains(c)));
     words
         .map(|word| {
             let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
-            // The ids of keys have ten characters, of everything else 22.
+            // The ids of keys have ten characters, and all other ids 22.
             let is_mixed =
                 bare.bytes().all(|b| b.is_ascii_alphanumeric()) && bare != bare.to_lowercase();
             let is_id = bare.len() == UNKNOWN.len() || (bare.len() == 10 && is_mixed);
@@ -198,7 +203,8 @@ fn without_chance(text: &str) -> String {
         .collect()
 }
 
-/// Asks for `name` and for one that does not exist, with this key.
+/// Requests `name` and a name that does not exist with this key, and checks that the answers are
+/// equal.
 async fn assert_as_if_never_existed(client: &Client, key: &str, target: &Target, name: &str) {
     let never = if target.names == Names::Tag {
         "never-was"
@@ -249,7 +255,7 @@ async fn what_another_organization_has_is_as_if_it_did_not_exist() {
     }
 
     scene.alpha.settle().await;
-    // And nothing of theirs has changed.
+    // The other organization's objects must be unchanged.
     let theirs = |names| scene.theirs[&names][0].as_str();
     assert!(scene.alpha.finds(CANARY).await);
     let document = scene.alpha.document(theirs(Names::Document)).await;
@@ -280,17 +286,19 @@ async fn what_another_organization_has_is_as_if_it_did_not_exist() {
 async fn what_was_deleted_is_as_if_it_had_never_existed() {
     let scene = Scene::new().await;
     for target in targets() {
-        // The history of requests and tasks outlives what they were about.
+        // The history of requests and tasks outlives their subjects.
         if matches!(
             target.names,
             Names::Merge | Names::Deletion | Names::Request
         ) {
             continue;
         }
-        // Ending a connection that is ended is answered as the first time.
+
+        // Deleting a connection again gets the same answer as the first time.
         if target.method == "DELETE" && target.path.starts_with("/v3/connections/") {
             continue;
         }
+
         for name in &scene.deleted[&target.names] {
             assert_as_if_never_existed(&scene.beta, &scene.beta.key, &target, name).await;
         }
@@ -331,7 +339,7 @@ async fn malformed_names_are_refused_or_unknown() {
         ] {
             let asked = target.ask(name, "box");
             let (status, _) = told(&scene.beta, &scene.beta.key, &asked, name).await;
-            // Lists of what nobody has are empty.
+            // A list of objects that do not exist is empty.
             let is_fine = (400..500).contains(&status) || [200, 201, 202, 501].contains(&status);
             assert!(is_fine, "{asked:?}: {status}");
         }

@@ -1,4 +1,4 @@
-//! Pictures and recordings, which models of the operator read.
+//! Pictures and recordings, which the operator's models read.
 
 use remote::ModelSettings;
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ fn models(request: &Received) -> Vec<u8> {
     page("application/json", body.to_string().as_bytes())
 }
 
-/// A client whose operator has set these models on a server.
+/// Returns a client whose operator has configured these models on a server.
 async fn with_models(server: &Server, vision: bool, transcription: bool) -> Client {
     let mut world = World::new().expect("a folder");
     let url = format!("http://{}/v1", server.address);
@@ -65,6 +65,7 @@ async fn without_a_model_the_failure_names_what_is_to_be_set() {
             (&json!("failed"), &json!(kind)),
             "{document}"
         );
+
         let message = document["errorMessage"].as_str().expect("why");
         assert!(
             message.contains("RECOLLECT_MODEL_URL") && message.contains(setting),
@@ -79,6 +80,7 @@ async fn a_picture_is_found_by_what_a_model_sees() {
     let client = with_models(&server, true, false).await;
     let document = upload(&client, "harbour.png", PNG).await;
     assert_shape(&document, &full());
+
     let told =
         ["status", "type", "title"].map(|field| document[field].as_str().unwrap_or_default());
     assert_eq!(told, ["done", "image", "harbour.png"]);
@@ -89,6 +91,7 @@ async fn a_picture_is_found_by_what_a_model_sees() {
         "{document}"
     );
     assert!(client.finds("QX-771").await);
+
     let received = server.received();
     let asked: Value = serde_json::from_str(&received[0].body).expect("JSON");
     assert_eq!((received.len(), &asked["model"]), (1, &json!("eyes")));
@@ -96,6 +99,7 @@ async fn a_picture_is_found_by_what_a_model_sees() {
         received[0].body.contains("data:image/png;base64,iVBOR"),
         "the picture itself is sent"
     );
+
     let talk = upload(&client, "talk.wav", WAV).await;
     let message = talk["errorMessage"].as_str().expect("why");
     assert!(

@@ -6,21 +6,21 @@ use testkit::Answer;
 use crate::client::{Client, ids};
 use crate::shape::{Faults, assert_shape, memory_version, ok, pagination, refused, with};
 
-/// A client whose container `box` is there, and empty of memories.
+/// Returns a client with a container `box` that has no memories.
 pub(crate) async fn client() -> Client {
     let client = Client::new().await;
     begin(&client).await;
     client
 }
 
-/// Makes the container `box`.
+/// Creates the container `box`.
 pub(crate) async fn begin(client: &Client) {
     client
         .add(json!({"content": "It begins.", "containerTag": "box", "taskType": "superrag"}))
         .await;
 }
 
-/// Writes memories into `box`; what is answered.
+/// Writes memories into `box` and returns the answer.
 pub(crate) async fn write(client: &Client, memories: Value) -> Value {
     created(
         client
@@ -45,7 +45,7 @@ fn created(answer: Answer) -> Value {
     answer.body
 }
 
-/// Writes one memory; its id.
+/// Writes one memory and returns its id.
 pub(crate) async fn write_one(client: &Client, content: &str) -> String {
     let body = write(client, json!([{"content": content}])).await;
     body["memories"][0]["id"]
@@ -54,7 +54,7 @@ pub(crate) async fn write_one(client: &Client, content: &str) -> String {
         .to_owned()
 }
 
-/// Says something in a conversation in `box`, and works; the id of its document.
+/// Sends a conversation to `box`, processes it, and returns the id of its document.
 pub(crate) async fn talk(client: &Client, turns: &[&str]) -> String {
     let turns: Vec<Value> = turns
         .iter()
@@ -79,7 +79,7 @@ fn entry_shape() -> Value {
     with(memory_version(), &more)
 }
 
-/// An answer of the listing.
+/// Returns an answer of the listing.
 pub(crate) async fn list(client: &Client, mut body: Value) -> Value {
     if body.get("containerTags").is_none() {
         body["containerTags"] = json!(["box"]);
@@ -88,13 +88,13 @@ pub(crate) async fn list(client: &Client, mut body: Value) -> Value {
     ok(client.post("/v4/memories/list", body).await, &shape)
 }
 
-/// Every latest memory of `box`.
+/// Returns every latest memory of `box`.
 pub(crate) async fn entries(client: &Client) -> Vec<Value> {
     let body = list(client, json!({"limit": 1000})).await;
     body["memoryEntries"].as_array().expect("an array").clone()
 }
 
-/// The latest memory with this id.
+/// Returns the latest memory with this id.
 pub(crate) async fn entry(client: &Client, id: &str) -> Value {
     entries(client)
         .await
@@ -103,7 +103,7 @@ pub(crate) async fn entry(client: &Client, id: &str) -> Value {
         .expect("a memory with this id")
 }
 
-/// The sentences of the latest memories that are not forgotten, sorted.
+/// Returns the sentences of the latest memories that are not forgotten, sorted.
 pub(crate) async fn live(client: &Client) -> Vec<String> {
     let live: Vec<Value> = entries(client)
         .await
@@ -115,7 +115,7 @@ pub(crate) async fn live(client: &Client) -> Vec<String> {
     texts
 }
 
-/// The sentences of the memories that a search in `box` finds.
+/// Returns the sentences of the memories that a search in `box` finds.
 pub(crate) async fn searched(client: &Client, q: &str) -> Vec<String> {
     let body = json!({"q": q, "containerTag": "box", "searchMode": "memories", "threshold": 0, "limit": 100});
     let answer = client.post("/v4/search", body).await;
@@ -199,6 +199,7 @@ async fn a_later_answer_takes_the_place_of_an_earlier_one() {
     let old = write_one(&client, "I live in Berlin.").await;
     let new = write_one(&client, "I live in Oslo.").await;
     assert_eq!(entries(&client).await.len(), 1);
+
     let entry = entry(&client, &new).await;
     assert_eq!(
         (
@@ -213,6 +214,7 @@ async fn a_later_answer_takes_the_place_of_an_earlier_one() {
         (&entry["history"][0]["id"], &entry["history"][0]["isLatest"]),
         (&json!(old), &json!(false))
     );
+
     let long = "I live in Rome. The tram to the harbour is late on most days, and nobody seems to know why.";
     write_one(&client, long).await;
     assert_eq!(
@@ -234,12 +236,14 @@ async fn a_retry_is_the_same_request() {
         2,
         "one document beside the first"
     );
+
     let mut other = sent.clone();
     other[0]["metadata"] = json!({"b": 2});
     assert_ne!(
         write(&client, other).await["documentId"],
         first["documentId"]
     );
+
     client.app.world.clock.advance_seconds(180);
     let later = write(&client, sent).await;
     assert_ne!(
@@ -285,6 +289,7 @@ async fn pages_sorting_and_filters() {
         .await;
         sent.push(body["memories"][0]["id"].as_str().unwrap().to_owned());
     }
+
     let mut seen = Vec::new();
     for page in 1..=4 {
         let body = list(&client, json!({"page": page, "limit": "2", "order": "asc"})).await;
@@ -294,12 +299,14 @@ async fn pages_sorting_and_filters() {
         );
         seen.extend(ids(&body["memoryEntries"], "id"));
     }
+
     assert_eq!(seen, sent);
     let newest: Vec<String> = sent.iter().rev().cloned().collect();
     assert_eq!(
         ids(&list(&client, json!({})).await["memoryEntries"], "id"),
         newest
     );
+
     let patch = json!({"containerTag": "box", "id": sent[0], "newContent": "Fact number 0 does hold.", "metadata": {"n": 9}});
     let changed = client.patch("/v4/memories", patch).await.body["id"]
         .as_str()
@@ -307,6 +314,7 @@ async fn pages_sorting_and_filters() {
         .to_owned();
     let updated = list(&client, json!({"sort": "updatedAt", "limit": 1})).await;
     assert_eq!(ids(&updated["memoryEntries"], "id"), [changed.as_str()]);
+
     let filter = |value: &str, operator: &str| json!({"filters": {"AND": [{"key": "n", "value": value, "filterType": "numeric", "numericOperator": operator}]}});
     assert_eq!(
         ids(
@@ -319,6 +327,7 @@ async fn pages_sorting_and_filters() {
         list(&client, filter("3", ">=")).await["pagination"]["totalItems"],
         3
     );
+
     let nowhere = list(&client, json!({"containerTags": ["nowhere"]})).await;
     assert_eq!(nowhere["pagination"]["totalItems"], 0);
 }
@@ -387,6 +396,7 @@ async fn wrong_requests_are_refused_and_the_place_named() {
         let answer = client.post("/v4/memories", body.clone()).await;
         faults.note(&body.to_string(), &answer, 400, "ValidationError", named);
     }
+
     for (body, named) in [
         (json!({}), "containerTags"),
         (json!({"containerTags": []}), "containerTags"),
@@ -405,6 +415,7 @@ async fn wrong_requests_are_refused_and_the_place_named() {
         faults.note(&body.to_string(), &answer, 400, "ValidationError", named);
     }
     faults.assert_none();
+
     let unknown = json!({"containerTag": "nowhere", "memories": [{"content": "Words."}]});
     refused(
         &client.post("/v4/memories", unknown).await,

@@ -8,7 +8,8 @@ use crate::memories_forget::forget;
 use crate::shape::memory_version;
 use crate::shape::{assert_shape, with};
 
-/// The memories of a document, by the listing with memories and by its id; both show the same.
+/// Returns the memories of a document. Checks that the listing with memories and the document
+/// itself show the same.
 async fn memory_entries(client: &Client, id: &str) -> Vec<Value> {
     let listed = client
         .post("/v3/documents/documents", json!({"containerTags": ["box"]}))
@@ -40,6 +41,7 @@ async fn a_document_shows_what_it_states() {
         (&json!([]), None),
         "not looked for yet"
     );
+
     client.settle().await;
     let document = client.document(&waiting).await;
     assert_shape(&document["memories"], &json!([memory_version()]));
@@ -51,6 +53,7 @@ async fn a_document_shows_what_it_states() {
         document["memoryExtraction"],
         json!({"extractor": "builtin", "count": 1})
     );
+
     let silent = client
         .add(json!({"content": "12 34 56", "containerTag": "box"}))
         .await;
@@ -59,6 +62,7 @@ async fn a_document_shows_what_it_states() {
         (&silent["memories"], &silent["memoryExtraction"]["count"]),
         (&json!([]), &json!(0))
     );
+
     let chunks =
         json!({"content": "Anna lives in Bonn.", "containerTag": "box", "taskType": "superrag"});
     let chunks = client.document(&client.add(chunks).await).await;
@@ -106,8 +110,8 @@ async fn a_document_shows_what_became_of_its_memories() {
             .map(state)
             .collect::<Vec<_>>()
     };
-
     assert_eq!(states().await, [(true, false), (true, false)]);
+
     write(&client, json!([{"content": "I live in Oslo."}])).await;
     assert_eq!(states().await, [(false, false), (true, false)]);
     forget(&client, json!({"id": talk})).await;

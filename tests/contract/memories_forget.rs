@@ -16,14 +16,14 @@ async fn ask(client: &Client, more: Value) -> Answer {
         .await
 }
 
-/// Forgets; what is answered.
+/// Forgets a memory and returns the answer.
 pub(crate) async fn forget(client: &Client, more: Value) -> Value {
     let shape =
         json!({"id": "string", "forgotten": "bool", "forgottenMemories": ["id"], "kind": "string"});
     ok(ask(client, more).await, &shape)
 }
 
-/// Forgets what matches; what is answered.
+/// Forgets matching memories and returns the answer.
 async fn matching(client: &Client, more: Value) -> Value {
     let answer = client
         .post(
@@ -59,11 +59,13 @@ async fn a_forgotten_memory_is_listed_as_such_and_found_no_more() {
         searched(&client, "Who sold the mill?").await,
         ["The mill stands by the river."]
     );
+
     let shown = entry(&client, &id).await;
     assert_eq!(
         (&shown["isForgotten"], &shown["forgetReason"]),
         (&json!(true), &json!("It was bought back."))
     );
+
     for again in [json!({"id": id}), json!({"content": "The mill was sold."})] {
         refused(
             &ask(&client, again).await,
@@ -72,6 +74,7 @@ async fn a_forgotten_memory_is_listed_as_such_and_found_no_more() {
             "already forgotten",
         );
     }
+
     let other = forget(
         &client,
         json!({"content": " The mill stands by the river. "}),
@@ -132,6 +135,7 @@ async fn forgetting_the_present_answer_does_not_bring_back_the_one_before() {
     let new = write_one(&client, "I live in Oslo.").await;
     forget(&client, json!({"id": new})).await;
     assert!(live(&client).await.is_empty());
+
     let before = forget(&client, json!({"id": old})).await;
     assert_eq!(
         before["forgottenMemories"],
@@ -161,6 +165,7 @@ async fn a_document_or_a_chunk_of_it_names_the_memories_that_it_supports() {
         ours.iter().all(|text| before.contains(&(*text).to_owned())),
         "{before:?}"
     );
+
     let chunks = client
         .get(&format!("/v3/documents/{document}/chunks"))
         .await
@@ -175,6 +180,7 @@ async fn a_document_or_a_chunk_of_it_names_the_memories_that_it_supports() {
         !last["content"].as_str().unwrap().contains("Anna"),
         "the filler parts them"
     );
+
     let gone = forget(&client, json!({"id": last["id"]})).await;
     assert_eq!((&gone["kind"], &gone["id"]), (&json!("chunk"), &last["id"]));
     assert!(!live(&client).await.contains(&ours[1].to_owned()));
@@ -185,6 +191,7 @@ async fn a_document_or_a_chunk_of_it_names_the_memories_that_it_supports() {
         "ConflictError",
         "chunk",
     );
+
     let gone = forget(&client, json!({"id": document})).await;
     assert_eq!(
         (&gone["kind"], &gone["id"]),
@@ -202,6 +209,7 @@ async fn a_document_or_a_chunk_of_it_names_the_memories_that_it_supports() {
         "done",
         "the document itself stays"
     );
+
     for unknown in [
         format!("{document}-999"),
         format!("{document}-x"),
@@ -215,6 +223,7 @@ async fn a_document_or_a_chunk_of_it_names_the_memories_that_it_supports() {
             "not found",
         );
     }
+
     let silent = client
         .add(json!({"content": "It begins.", "containerTag": "box", "taskType": "superrag"}))
         .await;
@@ -340,12 +349,14 @@ async fn many_are_forgotten_by_their_ids() {
         dry["count"], 44,
         "known ones that are not forgotten, each once"
     );
+
     let gone = matching(&client, json!({"ids": named})).await;
     assert_eq!(
         (&gone["count"], &gone["forgotten"][0]["score"]),
         (&json!(44), &json!(1.0))
     );
     assert_eq!(live(&client).await, ["This one stays here."]);
+
     let again = json!({"containerTag": "box", "ids": all});
     refused(
         &client.post("/v4/memories/forget-matching", again).await,
@@ -353,6 +364,7 @@ async fn many_are_forgotten_by_their_ids() {
         "ConflictError",
         "already forgotten",
     );
+
     let unknown = json!({"containerTag": "box", "ids": ["1111111111111111111111", ""]});
     refused(
         &client.post("/v4/memories/forget-matching", unknown).await,
@@ -392,6 +404,7 @@ async fn wrong_requests_are_refused_and_the_place_named() {
             .await;
         faults.note(&body.to_string(), &answer, 400, "ValidationError", named);
     }
+
     let query = |more: Value| with(json!({"containerTag": "box", "query": "mill"}), &more);
     for (body, named) in [
         (json!({"query": "mill"}), "containerTag"),
@@ -413,6 +426,7 @@ async fn wrong_requests_are_refused_and_the_place_named() {
         faults.note(&body.to_string(), &answer, 400, "ValidationError", named);
     }
     faults.assert_none();
+
     for id in [
         "1111111111111111111111",
         "x",
@@ -427,12 +441,14 @@ async fn wrong_requests_are_refused_and_the_place_named() {
             "not found",
         );
     }
+
     refused(
         &ask(&client, json!({"content": "Never written."})).await,
         404,
         "NotFoundError",
         "Memory",
     );
+
     for path in ["/v4/memories", "/v4/memories/forget-matching"] {
         let body = json!({"containerTag": "nowhere", "id": "x", "query": "mill"});
         let body = if path == "/v4/memories" {
@@ -448,5 +464,6 @@ async fn wrong_requests_are_refused_and_the_place_named() {
         let answer = client.app.call(method, path, &client.key, &body).await;
         refused(&answer, 404, "NotFoundError", "Container tag");
     }
+
     assert_eq!(live(&client).await, ["The mill was sold."]);
 }

@@ -1,4 +1,5 @@
-//! Memories between organizations and containers, through the end of their documents, and through compaction.
+//! Memories of different organizations and containers, after the deletion of their documents, and
+//! after compaction.
 
 use domain::key::Permission;
 use domain::{ContainerTag, DocumentId};
@@ -11,7 +12,8 @@ use crate::memories_forget::forget;
 use crate::memories_update::correct;
 use crate::shape::refused;
 
-/// Every request that names a memory, a document or a container, with what it may answer to a stranger.
+/// Returns every request that names a memory, a document or a container, with the answers that
+/// someone without access may get.
 fn naming(tag: &str, id: &str) -> Vec<(&'static str, String, Value)> {
     vec![
         (
@@ -58,16 +60,19 @@ async fn ids_of_other_organizations_and_containers_are_unknown() {
             .add(json!({"content": "It begins.", "containerTag": "den", "taskType": "superrag"}))
             .await;
     }
+
     let written = write(&theirs, json!([{"content": "I live in Berlin."}])).await;
     let memory = written["memories"][0]["id"].as_str().unwrap();
     let document = written["documentId"].as_str().unwrap();
-    // The other organization, and another container of the same one.
+    // The first client belongs to the other organization. The second asks in another container of
+    // its own organization.
     for (client, tag) in [(&ours, "box"), (&theirs, "den")] {
         for (method, path, body) in [naming(tag, memory), naming(tag, document)].concat() {
             let answer = client.app.call(method, &path, &client.key, &body).await;
             refused(&answer, 404, "NotFoundError", "Memory not found");
         }
     }
+
     for (client, tag) in [(&ours, "box"), (&ours, "den"), (&theirs, "den")] {
         let body = json!({"containerTag": tag, "query": "Where do I live?", "threshold": 0});
         assert_eq!(
@@ -79,6 +84,7 @@ async fn ids_of_other_organizations_and_containers_are_unknown() {
             .await;
         assert_eq!(listed.body["pagination"]["totalItems"], 0);
     }
+
     assert_eq!(live(&theirs).await, ["I live in Berlin."]);
     let same = write_one(&ours, "I live in Berlin.").await;
     assert_ne!(same, memory, "the same words elsewhere are another memory");
@@ -99,6 +105,7 @@ async fn a_key_does_what_it_may_where_it_reaches() {
         "/v4/memories".into(),
         json!({"containerTag": "box", "memories": [{"content": "New."}]}),
     ));
+
     for (method, path, body) in requests {
         for key in [&elsewhere, &reader] {
             refused(
@@ -108,6 +115,7 @@ async fn a_key_does_what_it_may_where_it_reaches() {
                 "key",
             );
         }
+
         refused(
             &client.app.call(method, &path, "wrong", &body).await,
             401,
@@ -115,6 +123,7 @@ async fn a_key_does_what_it_may_where_it_reaches() {
             "",
         );
     }
+
     let list = json!({"containerTags": ["box"]});
     refused(
         &client
@@ -204,7 +213,8 @@ async fn generation(client: &Client) -> u64 {
         .generation
 }
 
-/// What the listing and the documents show, without what `now` decides.
+/// Returns the memories in the listing and in the documents, without the parts that depend on the
+/// current time.
 async fn shown(client: &Client) -> (Vec<Value>, Vec<Value>, Value) {
     let mut documents = Vec::new();
     for id in client.listed(json!({})).await {

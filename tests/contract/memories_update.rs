@@ -6,7 +6,7 @@ use crate::client::Client;
 use crate::memories::{client, entries, entry, live, searched, talk, write, write_one};
 use crate::shape::{Faults, ok, refused, with};
 
-/// Corrects a memory; what is answered.
+/// Corrects a memory and returns the answer.
 pub(crate) async fn correct(client: &Client, more: Value) -> Value {
     let shape = json!({
         "id": "id", "memory": "string", "version": "int", "parentMemoryId": "id|null", "rootMemoryId": "id",
@@ -37,6 +37,7 @@ async fn a_correction_is_the_next_version_and_the_old_one_its_history() {
         (&second["parentMemoryId"], &second["rootMemoryId"]),
         (&json!(first), &json!(first))
     );
+
     let by_content =
         json!({"content": "The ferry leaves at nine.", "newContent": "The ferry leaves at ten."});
     let third = correct(&client, by_content).await;
@@ -48,6 +49,7 @@ async fn a_correction_is_the_next_version_and_the_old_one_its_history() {
         ),
         (&json!(3), &second["id"], &json!(first))
     );
+
     let shown = entry(&client, third["id"].as_str().unwrap()).await;
     let history: Vec<(&Value, &Value)> = shown["history"]
         .as_array()
@@ -88,6 +90,7 @@ async fn what_is_not_named_is_taken_over() {
         (&json!({"a": 1}), &json!("2027-01-01T00:00:00.000Z"))
     );
     assert_eq!(kept["forgetReason"], "The summer is over.");
+
     let shown = entry(&client, kept["id"].as_str().unwrap()).await;
     assert_eq!(
         shown["temporalContext"]["eventDate"],
@@ -97,6 +100,7 @@ async fn what_is_not_named_is_taken_over() {
         (&shown["isStatic"], &shown["trust"]),
         (&json!(true), &json!("client"))
     );
+
     let cleared = json!({
         "id": kept["id"], "newContent": "It leaves at ten.", "metadata": null, "forgetAfter": null, "forgetReason": null,
         "temporalContext": null,
@@ -110,6 +114,7 @@ async fn what_is_not_named_is_taken_over() {
         ],
         [&Value::Null; 3]
     );
+
     let set = json!({"id": cleared["id"], "newContent": "It leaves.", "metadata": {"b": 2}, "forgetAfter": "2028-02-03"});
     let set = correct(&client, set).await;
     assert_eq!(
@@ -213,6 +218,7 @@ async fn only_the_latest_version_that_is_not_forgotten_can_be_corrected() {
         "ConflictError",
         "newer version",
     );
+
     for unknown in [
         json!({"id": "1111111111111111111111"}),
         json!({"id": "x"}),
@@ -222,6 +228,7 @@ async fn only_the_latest_version_that_is_not_forgotten_can_be_corrected() {
     ] {
         refused(&send(unknown).await, 404, "NotFoundError", "Memory");
     }
+
     let gone = json!({"containerTag": "box", "id": new["id"]}).to_string();
     assert_eq!(
         client
@@ -230,12 +237,14 @@ async fn only_the_latest_version_that_is_not_forgotten_can_be_corrected() {
             .status,
         200
     );
+
     for named in [
         json!({"id": new["id"]}),
         json!({"content": "The ferry leaves at nine."}),
     ] {
         refused(&send(named).await, 409, "ConflictError", "forgotten");
     }
+
     let short = json!([{"content": "The shop is shut.", "forgetAfter": "2026-01-02"}]);
     let short = write(&client, short).await["memories"][0]["id"].clone();
     client.app.world.clock.advance_seconds(2 * 86_400);
@@ -245,6 +254,7 @@ async fn only_the_latest_version_that_is_not_forgotten_can_be_corrected() {
         "ConflictError",
         "forgotten",
     );
+
     let nowhere = json!({"containerTag": "nowhere", "id": new["id"], "newContent": "Words."});
     refused(
         &client.patch("/v4/memories", nowhere).await,
@@ -265,6 +275,7 @@ async fn wrong_requests_are_refused_and_the_place_named() {
             &more,
         )
     };
+
     for (body, named) in [
         (json!({"id": id, "newContent": "Words."}), "containerTag"),
         (json!({"containerTag": "box", "newContent": "Words."}), "id"),
@@ -298,5 +309,6 @@ async fn wrong_requests_are_refused_and_the_place_named() {
         faults.note(&body.to_string(), &answer, 400, "ValidationError", named);
     }
     faults.assert_none();
+
     assert_eq!(live(&client).await, ["The ferry leaves at eight."]);
 }

@@ -1,4 +1,5 @@
-//! `POST /v3/container-tags/merge`: what readers and writers see before, during and after it.
+//! `POST /v3/container-tags/merge`: the view of readers and writers before, during and after a
+//! merge.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -56,14 +57,14 @@ pub(crate) async fn add(client: &Client, tag: &str, custom_id: &str, content: &s
         .await
 }
 
-/// The ids that a listing shows, each as often as it does.
+/// Returns the ids in a listing, sorted and with repetitions.
 pub(crate) async fn listed(client: &Client, tags: &[&str]) -> Vec<String> {
     let mut found = client.listed(json!({"containerTags": tags})).await;
     found.sort();
     found
 }
 
-/// Every document is seen once, whoever is asked.
+/// Checks that every document is seen exactly once, whichever route is asked.
 async fn each_once(client: &Client, source: &[String], all: &[String], began: bool) {
     let sorted = |ids: &[String]| {
         ids.iter()
@@ -72,15 +73,15 @@ async fn each_once(client: &Client, source: &[String], all: &[String], began: bo
             .into_iter()
             .collect::<Vec<_>>()
     };
-
     let (source, all) = (sorted(source), sorted(all));
+
     let of_source = listed(client, &["from"]).await;
     assert!(of_source == source || of_source.is_empty(), "{of_source:?}");
     assert_eq!(listed(client, &["from", "to"]).await, all);
     assert_eq!(listed(client, &[]).await, all);
     if began {
         assert_eq!(listed(client, &["to"]).await, all);
-        // As long as a source is there, nobody may delete what it reads.
+        // While a source exists, the target from which it is read must not be deletable.
         let parts = by_tag(client, "mergeStatus").await;
         assert!(
             !parts.contains_key("from") || parts["to"] == "target",
@@ -117,12 +118,14 @@ async fn at_every_moment_each_document_is_seen_exactly_once() {
             .await,
         );
     }
+
     let mut all = source.clone();
     all.push(add(&client, "to", "c", "The heron of c waits in the reeds.").await);
     each_once(&client, &source, &all, false).await;
     let id = begin(&client, &["from"], "to").await;
     let slow = TestApp::start(&client.app.world, 5).await.expect("an app");
     let (mut seen, mut reads) = (vec!["queued".to_owned()], 0);
+
     while seen.last().is_some_and(|last| last != "completed") {
         let mut turn = pin!(slow.turn());
         let mut at = slow.faults.calls();
@@ -145,6 +148,7 @@ async fn at_every_moment_each_document_is_seen_exactly_once() {
             }
             at = slow.faults.calls() + 1;
         }
+
         let now = status(&client, &id).await["status"]
             .as_str()
             .expect("a status")
@@ -155,6 +159,7 @@ async fn at_every_moment_each_document_is_seen_exactly_once() {
         client.app.world.clock.advance_seconds(5);
         assert!(reads < 2_000, "{seen:?}");
     }
+
     assert!(reads > 20, "{reads}");
     let order = [
         "queued",
@@ -175,6 +180,7 @@ async fn at_every_moment_each_document_is_seen_exactly_once() {
     assert_eq!(listed(&client, &["from"]).await, Vec::<String>::new());
     assert_eq!(ids(&json!(list(&client).await), "containerTag"), ["to"]);
     assert_eq!(by_tag(&client, "documentCount").await["to"], 3);
+
     for (document, name) in source.iter().zip(["a", "b"]) {
         assert_eq!(
             client.document(document).await["containerTags"],
@@ -182,6 +188,7 @@ async fn at_every_moment_each_document_is_seen_exactly_once() {
         );
         assert_eq!(client.document(name).await["id"], json!(document));
     }
+
     refused(
         &client.get("/v3/container-tags/from").await,
         404,
@@ -211,12 +218,14 @@ async fn of_equal_custom_ids_the_newest_content_stays() {
     let found = json!([{"containerTag": "from", "documents": 3, "equalCustomIds": 2, "superseded": 1, "kept": 2}]);
     assert_eq!(preview["sources"], found);
     assert_eq!(by_tag(&client, "mergeStatus").await["from"], Value::Null);
+
     let id = begin(&client, &["from", "to"], "to").await;
-    // Already now it is the one that stays.
+    // The newest document is already the one that stays.
     assert_eq!(
         client.document("same?containerTag=to").await["id"],
         json!(newest)
     );
+
     client.settle().await;
     let ended = status(&client, &id).await;
     assert_eq!(
@@ -224,10 +233,12 @@ async fn of_equal_custom_ids_the_newest_content_stays() {
         (&json!("completed"), &Value::Null),
         "{ended}"
     );
+
     let mut left = vec![alone.clone(), newest.clone(), other_newest.clone()];
     left.sort();
     assert_eq!(listed(&client, &["to"]).await, left);
     assert_eq!(by_tag(&client, "documentCount").await["to"], 3);
+
     for (loser, winner) in [(&older, &newest), (&other_older, &other_newest)] {
         let kept = client.document_or_failure(loser).await;
         assert_eq!(kept["supersededBy"], json!(winner), "{kept}");
@@ -239,12 +250,14 @@ async fn of_equal_custom_ids_the_newest_content_stays() {
             .await;
         refused(&change, 409, "ConflictError", "superseded");
     }
+
     for (gone, there) in [("OLD-1", "NEW-3"), ("OLD-5", "NEW-6")] {
         assert!(
             !client.finds(gone).await && client.finds(there).await,
             "{gone}"
         );
     }
+
     for (name, winner) in [
         ("same", &newest),
         ("late", &other_newest),
@@ -253,6 +266,7 @@ async fn of_equal_custom_ids_the_newest_content_stays() {
         let body = json!({"content": format!("The owl of {name} sees."), "containerTag": "to", "customId": name});
         assert_eq!(client.add(body).await, *winner);
     }
+
     assert_eq!(listed(&client, &["to"]).await, left);
     let cold = Client::of(
         TestApp::start(&client.app.world, 1).await.expect("an app"),
@@ -261,7 +275,8 @@ async fn of_equal_custom_ids_the_newest_content_stays() {
     .await;
     assert_eq!(listed(&cold, &["to"]).await, left);
     assert!(!cold.finds("OLD-1").await);
-    // Everything by tag is everything.
+
+    // A selection by tag includes all documents of the merge.
     let body = json!({"containerTags": ["to"]});
     let bulk = client
         .app

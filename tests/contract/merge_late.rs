@@ -1,4 +1,5 @@
-//! Merges, and what comes late or fails: requests and workers that know the containers from before.
+//! Merges with late or failing requests: requests and workers that know the containers from before
+//! the merge.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -24,7 +25,7 @@ async fn tags(client: &Client) -> Vec<String> {
     by_tag(client, "documentCount").await.into_keys().collect()
 }
 
-/// A document whose file has not come in time; its id.
+/// Creates a document whose file did not arrive in time, and returns its id.
 async fn without_file(client: &Client, tag: &str, custom_id: &str) -> String {
     let body = json!({"fileName": "a.txt", "containerTag": tag, "customId": custom_id});
     let id = uploads::begin(client, body).await["id"]
@@ -50,6 +51,7 @@ async fn what_failed_without_content_does_not_win() {
         client.document("same?containerTag=to").await["id"],
         json!(served)
     );
+
     client.settle().await;
     assert_eq!(listed(&client, &["to"]).await, [served.as_str()]);
     assert_eq!(
@@ -62,7 +64,8 @@ async fn what_failed_without_content_does_not_win() {
     );
 }
 
-/// Asks `slow` to change a document and stands still before its call number `call`; whether it came so far.
+/// Lets `slow` change a document, with a pause before its call number `call` in which `other`
+/// happens. Returns whether the request reached that call.
 async fn meanwhile(
     slow: &Client,
     call: u64,
@@ -111,7 +114,7 @@ async fn a_document_that_moves_while_it_changes_does_not_bring_its_old_tag_back(
     .await;
     for (call, id) in ids.iter().enumerate() {
         let path = format!("/v3/documents/{id}");
-        // Where the move was first there is nothing left to change.
+        // If the move came first, there is nothing left to change.
         let other = async { drop(client.patch(&path, json!({"metadata": {"n": call}})).await) };
         let body = json!({"customId": format!("e{call}")});
         let reached = meanwhile(&slow, call as u64, &path, body, other).await;
@@ -135,6 +138,7 @@ async fn what_is_still_processed_learns_as_its_new_tag_says() {
         client.patch("/v3/container-tags/to", folders).await.status,
         200
     );
+
     let body =
         |path: &str, text: &str| json!({"content": text, "containerTag": "from", "filepath": path});
     client.send(body("/other/a.md", "I live in Bonn.")).await;
@@ -151,7 +155,7 @@ async fn what_is_still_processed_learns_as_its_new_tag_says() {
     assert!(all.contains("tea") && !all.contains("Bonn"), "{all}");
 }
 
-/// Stores the file that a document waits for, and tells so.
+/// Stores the file that a document waits for, and reports its arrival.
 async fn arrive(client: &Client, id: &str) {
     let ctx = &client.app.system.ctx;
     let path = client
@@ -232,6 +236,7 @@ async fn whoever_deletes_a_custom_id_deletes_all_of_it() {
             !client.finds("OLD-1").await && !client.finds("NEW-2").await,
             "{way}"
         );
+
         client.settle().await;
         assert_eq!(listed(&client, &["to"]).await, [other], "{way}");
     }
@@ -300,7 +305,8 @@ async fn a_source_shows_its_documents_by_id_until_it_ends() {
     );
 }
 
-/// Replaces the content of a document as a request does that began before a merge; whether it was still there.
+/// Replaces the content of a document like a request that began before a merge. Returns whether the
+/// document still existed.
 async fn replace(client: &Client, id: &str) -> bool {
     let ctx = &client.app.system.ctx;
     let old = client.record(id).await.expect("a record");
@@ -362,6 +368,7 @@ async fn content_that_changes_while_it_is_looked_at_is_looked_at_again() {
             tokio::time::sleep(Duration::from_millis(1)).await;
             ended = (&mut turn).now_or_never().is_some();
         }
+
         let replaced = replace(&client, &from).await;
         slow.faults.resume();
         if !ended {
@@ -375,6 +382,7 @@ async fn content_that_changes_while_it_is_looked_at_is_looked_at_again() {
             "{call}"
         );
         assert_eq!(client.finds("NEW-3").await, replaced, "{call}");
+
         if ended {
             assert!(call > 10 && !replaced, "{call}");
             return;
@@ -396,6 +404,7 @@ async fn a_refused_request_is_in_the_log_with_its_container() {
         )
         .await;
     assert_eq!(refused.status, 409, "{}", refused.body);
+
     let told: Vec<_> = log(&client)
         .await
         .into_iter()

@@ -1,4 +1,4 @@
-//! Merges that are refused, and what is refused while one runs.
+//! Refused merges, and requests that are refused while a merge runs.
 
 use domain::key::Permission;
 use serde_json::{Value, json};
@@ -25,6 +25,7 @@ async fn writes_are_refused_while_it_runs_and_taken_afterwards() {
         (roles, &shown[0]["mergeTargetTag"]),
         (vec![&json!("source"), &json!("target")], &json!("to"))
     );
+
     for tag in ["from", "to"] {
         for (method, path, body) in [
             (
@@ -79,10 +80,12 @@ async fn writes_are_refused_while_it_runs_and_taken_afterwards() {
             refused(&answer, 409, "ConflictError", "merge");
         }
     }
+
     client.settle().await;
     let again = add(&client, "to", "a", "The heron HRN-1 waits.").await;
     assert_eq!((again, client.finds("HRN-1").await), (id, true));
-    // The old name is free, and a container of its own.
+
+    // The old name is free, and names a new container.
     let fresh = client
         .add(json!({"content": "A crane.", "containerTag": "from"}))
         .await;
@@ -105,6 +108,7 @@ async fn a_wrong_merge_is_refused_and_changes_nothing() {
             .patch(&format!("/v3/container-tags/{tag}"), json!({}))
             .await;
     }
+
     let many: Vec<String> = (0..50).map(|i| format!("t{i}")).collect();
     for (body, status, kind, named) in [
         (json!({}), 400, "ValidationError", "targetContainerTag"),
@@ -153,6 +157,7 @@ async fn a_wrong_merge_is_refused_and_changes_nothing() {
     ] {
         refused(&client.post(MERGE, body).await, status, kind, named);
     }
+
     let body = json!({"containerTags": ["from"], "targetContainerTag": "to"});
     let agent = client
         .app
@@ -164,6 +169,7 @@ async fn a_wrong_merge_is_refused_and_changes_nothing() {
         "PermissionError",
         "administrator",
     );
+
     let other = client.app.key("other").await;
     refused(
         &client.app.post(MERGE, &other, &body).await,
@@ -171,6 +177,7 @@ async fn a_wrong_merge_is_refused_and_changes_nothing() {
         "NotFoundError",
         "Container tag",
     );
+
     for id in ["x", "1111111111111111111111"] {
         refused(
             &client.get(&format!("{MERGE}/{id}")).await,
@@ -179,6 +186,7 @@ async fn a_wrong_merge_is_refused_and_changes_nothing() {
             "Merge",
         );
     }
+
     let id = begin(&client, &["from"], "to").await;
     refused(
         &client.app.get(&format!("{MERGE}/{id}"), &other).await,

@@ -1,5 +1,5 @@
-//! A scope that is misspelled, or stands where the operation does not take it, never widens a request: it is refused by
-//! name, in the body, the query string and the form of every operation of `openapi.yaml`.
+//! A scope that is misspelled, or that an operation does not accept, never widens a request. It is
+//! refused by name in the body, the query string and the form of every operation of `openapi.yaml`.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use testkit::Answer;
 use crate::client::Client;
 use crate::matrix::operations::{component, entries, every_operation};
 
-/// What people write for a container tag.
+/// Names that people use for a container tag.
 const WRITTEN: [&str; 16] = [
     "containerTag",
     "containerTags",
@@ -29,7 +29,7 @@ const WRITTEN: [&str; 16] = [
     "spaces",
 ];
 
-/// Where an operation takes fields, and which.
+/// A place in which an operation takes fields, with their names.
 enum Place {
     Body(BTreeSet<String>),
     Form(BTreeSet<String>),
@@ -74,7 +74,7 @@ impl Place {
         fields.contains(name)
     }
 
-    /// Sends a request with nothing but a field of this name.
+    /// Sends a request with only a field of this name.
     async fn ask(&self, client: &Client, method: &str, path: &str, name: &str) -> Answer {
         match self {
             Self::Body(_) => {
@@ -87,6 +87,7 @@ impl Place {
                     .upload(&client.key, "a.txt", b"Words.", &[(name, "box")])
                     .await
             }
+
             Self::Query(_) => {
                 client
                     .app
@@ -124,16 +125,19 @@ async fn every_operation_refuses_a_misspelled_scope_by_its_right_name() {
                 } else {
                     is_refused && message.contains(advice)
                 };
+
                 if !right {
                     wrong.push(format!(
                         "{method} {path} {name}: {} {message}",
                         answer.status
                     ));
                 }
+
                 asked += 1;
             }
         }
     }
+
     assert!(
         wrong.is_empty(),
         "{} of {asked}:\n{}",
@@ -141,6 +145,7 @@ async fn every_operation_refuses_a_misspelled_scope_by_its_right_name() {
         wrong.join("\n")
     );
     assert!(asked > 500, "{asked} requests");
+
     let all = client.listed(json!({})).await;
     assert_eq!(
         all,
@@ -149,7 +154,7 @@ async fn every_operation_refuses_a_misspelled_scope_by_its_right_name() {
     );
 }
 
-/// The names of the fields that a schema knows, beside and behind its references.
+/// Returns the names of the fields in a schema, including those behind references.
 fn fields(schema: &Value) -> BTreeSet<String> {
     let own = entries(&schema["properties"]).map(|(name, _)| name.clone());
     let parts = ["allOf", "anyOf", "oneOf"]
@@ -160,7 +165,7 @@ fn fields(schema: &Value) -> BTreeSet<String> {
     own.chain(parts.chain(referred).flat_map(fields)).collect()
 }
 
-/// A path with something in the place of each parameter.
+/// Returns a path with a value for each parameter.
 fn filled(path: &str) -> String {
     let parts = path.split('/').map(|part| match part {
         "{tag}" => "box",
@@ -188,6 +193,7 @@ async fn a_scope_in_the_query_string_of_a_body_is_sent_to_where_it_belongs() {
             "send `containerTag` in the body",
         );
     }
+
     assert!(client.listed(json!({})).await.is_empty());
 }
 
@@ -204,6 +210,7 @@ async fn a_document_of_a_batch_is_refused_for_its_own_misspelled_scope() {
         "{}",
         answer.body
     );
+
     let refused = answer.body["results"][1]["error"]
         .as_str()
         .expect("an error");

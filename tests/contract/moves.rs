@@ -1,4 +1,5 @@
-//! `PATCH /v3/documents/{id}` with another customId or container: the document moves to another identity.
+//! `PATCH /v3/documents/{id}` with another customId or container, which moves the document to
+//! another identity.
 
 use domain::key::Permission;
 use serde_json::{Value, json};
@@ -14,7 +15,7 @@ fn note() -> Value {
     })
 }
 
-/// How often a search in a container finds the canary.
+/// Counts the chunks with the canary that a search in a container finds.
 async fn found_in(client: &Client, tag: &str) -> usize {
     client
         .found_with(json!({"q": "OSPREY-11", "containerTag": tag}))
@@ -22,7 +23,7 @@ async fn found_in(client: &Client, tag: &str) -> usize {
         .len()
 }
 
-/// Moves; the new id.
+/// Moves a document and returns its new id.
 async fn moved(client: &Client, name: &str, change: Value) -> String {
     client.update(name, change).await["id"]
         .as_str()
@@ -45,6 +46,7 @@ async fn another_container_takes_all_of_the_document() {
     assert_ne!(new, id);
     assert_gone(&client, &id).await;
     assert_eq!(found_in(&client, "a").await, 0, "gone with the answer");
+
     client.settle().await;
     let after = client.document(&new).await;
     for same in [
@@ -60,6 +62,7 @@ async fn another_container_takes_all_of_the_document() {
     ] {
         assert_eq!(after[same], before[same], "{same}");
     }
+
     assert_eq!(after["containerTags"], json!(["b"]));
     assert_eq!(
         (found_in(&client, "a").await, found_in(&client, "b").await),
@@ -67,6 +70,7 @@ async fn another_container_takes_all_of_the_document() {
     );
     assert_eq!(client.listed(json!({})).await, [new.as_str()]);
     assert_eq!(client.document("note").await["id"], new.as_str());
+
     let date = client
         .record(&new)
         .await
@@ -89,6 +93,7 @@ async fn another_custom_id_takes_the_place_of_the_old() {
     client.settle().await;
     assert_gone(&client, &id).await;
     assert_gone(&client, "note").await;
+
     let after = client.document("log").await;
     assert_eq!(
         (&after["id"], &after["metadata"]),
@@ -98,7 +103,8 @@ async fn another_custom_id_takes_the_place_of_the_old() {
         (&after["status"], found_in(&client, "a").await),
         (&json!("done"), 1)
     );
-    // Its new name is its identity from now on.
+
+    // The new name is now the document's identity.
     assert_eq!(
         client
             .send(json!({"content": "New.", "customId": "log", "containerTag": "a"}))
@@ -125,12 +131,14 @@ async fn a_document_without_a_custom_id_gets_one_or_moves_without() {
         (found_in(&client, "a").await, found_in(&client, "b").await),
         (0, 1)
     );
+
     let back = moved(&client, &there, json!({"containerTag": "a"})).await;
     client.settle().await;
     assert_eq!(
         (found_in(&client, "a").await, found_in(&client, "b").await),
         (1, 0)
     );
+
     let named = moved(&client, &back, json!({"customId": "note"})).await;
     client.settle().await;
     assert_eq!(client.document("note").await["id"], named.as_str());
@@ -175,16 +183,19 @@ async fn a_move_is_possible_in_every_state() {
             .await
             .body["id"]
             .clone();
+
         match state {
             "indexing" => assert_eq!(process_only(&client).await, 1),
             "failed" => client.settle().await,
             _ => {}
         }
+
         let id = id.as_str().expect("an id");
         assert_eq!(client.document_or_failure(id).await["status"], state);
         let new = moved(&client, id, json!({"containerTag": "b"})).await;
         client.settle().await;
         assert_gone(&client, id).await;
+
         let wanted = if state == "failed" {
             ("failed", 0)
         } else {
@@ -213,6 +224,7 @@ async fn an_occupied_place_is_a_conflict_and_nothing_changes() {
                 .await,
         );
     }
+
     for change in [json!({"customId": "two"}), json!({"containerTag": "b"})] {
         let answer = client
             .patch(&format!("/v3/documents/{}", ids[0]), change.clone())
@@ -235,6 +247,7 @@ async fn a_move_onto_another_document_of_equal_content_is_a_conflict_too() {
     let answer = client
         .patch(&format!("/v3/documents/{one}"), json!({"customId": "two"}))
         .await;
+
     refused(&answer, 409, "ConflictError", "customId");
     assert_eq!(
         client.document(&one).await["metadata"],
@@ -278,9 +291,11 @@ async fn a_move_whose_answer_was_lost_can_be_asked_for_again_wherever_it_broke_o
             "{}",
             answer.body
         );
+
         client.app.faults.crash_at(None);
         let listed = client.listed(json!({})).await;
         assert!(!listed.is_empty(), "nothing is lost: call {call}");
+
         if listed.contains(&id) {
             moved(&client, &id, json!({"containerTag": "b"})).await;
         }
@@ -291,6 +306,7 @@ async fn a_move_whose_answer_was_lost_can_be_asked_for_again_wherever_it_broke_o
             "call {call}"
         );
         assert_eq!(client.listed(json!({})).await.len(), 1, "call {call}");
+
         if is_past_the_end {
             return;
         }
@@ -318,6 +334,7 @@ async fn a_scoped_key_moves_within_its_tags_alone() {
     };
     refused(&patch(&id, "c").await, 403, "PermissionError", "");
     assert_eq!(client.document(&id).await["containerTags"], json!(["a"]));
+
     let answer = patch(&id, "b").await;
     assert_eq!(answer.status, 200, "{}", answer.body);
     client.settle().await;
@@ -335,11 +352,13 @@ async fn a_custom_id_of_several_containers_does_not_say_which_is_meant() {
             .add(json!({"content": format!("In {tag}."), "customId": "note", "containerTag": tag}))
             .await;
     }
+
     let answer = client
         .patch("/v3/documents/note", json!({"metadata": {"n": 1}}))
         .await;
     refused(&answer, 409, "ConflictError", "containerTag");
-    // What the refusal says must help.
+
+    // The advice in the error message must work.
     let answer = client
         .patch(
             "/v3/documents/note?containerTag=a",
@@ -347,6 +366,7 @@ async fn a_custom_id_of_several_containers_does_not_say_which_is_meant() {
         )
         .await;
     assert_eq!(answer.status, 200, "{}", answer.body);
+
     let read = async |tag: &str| {
         client
             .get(&format!("/v3/documents/note?containerTag={tag}"))

@@ -1,4 +1,4 @@
-//! `POST /v3/documents/list`: the pages of a list are the list.
+//! `POST /v3/documents/list`: the pages together are the whole list.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::client::{Client, ids};
 
 const DOCUMENTS: usize = 60;
 
-/// Documents of three containers, a third of them changed after all were created.
+/// Creates documents in three containers. A third of them are changed after all were created.
 async fn many() -> Client {
     let client = Client::new().await;
     let body = |i: usize, text: &str| {
@@ -50,7 +50,7 @@ async fn pages_of_any_size_concatenate_to_the_whole_list() {
         for size in [7, 13, 20, 39, 40, 59, 60, 61, 1100] {
             let pages = whole.len().div_ceil(size);
             let mut all = Vec::new();
-            // Sizes and pages come as strings from some clients.
+            // Some clients send sizes and page numbers as strings.
             for number in 1..=pages {
                 let body = page(
                     &client,
@@ -63,6 +63,7 @@ async fn pages_of_any_size_concatenate_to_the_whole_list() {
                 assert_eq!(body["pagination"], wanted);
                 all.extend(ids(&body["memories"], "id"));
             }
+
             assert_eq!(all, whole, "{base} in pages of {size}");
             let beyond = page(&client, &base, json!(size), json!(pages + 1)).await;
             assert_eq!(beyond["memories"], json!([]));
@@ -96,6 +97,7 @@ async fn order_follows_the_field_and_the_direction() {
             assert!(ordered, "{sort} {order}: {times:?}");
         }
     }
+
     let newest = client
         .post("/v3/documents/list", json!({"limit": 1}))
         .await
@@ -104,6 +106,7 @@ async fn order_follows_the_field_and_the_direction() {
         newest["memories"][0]["customId"], "n59",
         "newest first, by creation, unless asked otherwise"
     );
+
     let changed = client
         .post(
             "/v3/documents/list",

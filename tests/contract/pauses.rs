@@ -1,4 +1,4 @@
-//! A request that stands still before one of its calls while something else happens.
+//! A request that is paused before one of its calls while something else happens.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use testkit::{TestApp, World};
 
 use crate::client::Client;
 
-/// Two processes of one world.
+/// Returns clients of two processes in one world.
 pub(crate) async fn two() -> (Client, Client) {
     let world = World::new().expect("a folder");
     let slow = Client::of(TestApp::start(&world, 0).await.expect("an app"), "acme").await;
@@ -15,16 +15,16 @@ pub(crate) async fn two() -> (Client, Client) {
     (slow, quick)
 }
 
-/// Lets `first` come as far as its call number `call`, then has `second` happen, then the rest of `first`. Returns the
-/// result of `first`, and whether it came as far.
+/// Runs `first` up to its call number `call`, then `second`, then the rest of `first`. Returns the
+/// result of `first`, and whether it reached that call.
 pub(crate) async fn meanwhile<T>(
     slow: &Client,
     call: u64,
     first: impl Future<Output = T>,
     second: impl Future<Output = ()>,
 ) -> (T, bool) {
-    // The backlog is counted and the key read now: those calls go out together, and one that stands still is all that can
-    // go on.
+    // The backlog is counted and the key is read in advance. Otherwise these calls would run
+    // concurrently with the request, and a pause would affect only one of them.
     let ctx = &slow.app.system.ctx;
     ctx.backlog
         .admit(ctx, &slow.tenant, 0)

@@ -6,7 +6,7 @@ use crate::client::{Client, ids};
 use crate::shape::{Faults, failure, listed, ok, pagination, with};
 use crate::steps::process_only;
 
-/// The ids that a view shows, newest first; checks its shape.
+/// Returns the ids in a view, newest first. Checks the shape of the view.
 async fn view(client: &Client, query: &str) -> Vec<String> {
     let mut shape = json!({"documents": [listed()], "totalCount": "int"});
     if query.contains("view=all") {
@@ -83,6 +83,7 @@ async fn after_four_hours_a_document_is_stuck_and_no_longer_active() {
         .await;
     client.app.world.clock.advance_seconds(4 * 3600 + 1);
     assert_eq!(view(&client, "?view=active").await, [""; 0]);
+
     let body = client
         .get("/v3/documents/processing?view=pending")
         .await
@@ -91,6 +92,7 @@ async fn after_four_hours_a_document_is_stuck_and_no_longer_active() {
         (&body["documents"][0]["id"], &body["documents"][0]["stuck"]),
         (&json!(id), &Value::Bool(true))
     );
+
     client.settle().await;
     assert_eq!(
         client.document(&id).await["status"],
@@ -149,5 +151,6 @@ async fn a_wrong_query_names_the_parameter() {
             .await;
         faults.note(query, &answer, 400, "ValidationError", named);
     }
+
     faults.assert_none();
 }

@@ -12,7 +12,7 @@ use crate::shape::{Faults, ok, refused};
 
 const PATH: &str = "/v4/profile";
 
-/// The whole profile of a container.
+/// Returns the whole profile of a container.
 async fn profile(client: &Client, tag: &str) -> Value {
     let shape = json!({"profile": {"static": ["string"], "dynamic": ["string"]}});
     ok(
@@ -22,14 +22,14 @@ async fn profile(client: &Client, tag: &str) -> Value {
         .clone()
 }
 
-/// What a request answers with.
+/// Sends a request and returns the answer.
 async fn ask(client: &Client, body: Value) -> Value {
     let answer = client.post(PATH, body).await;
     assert!(answer.status.is_success(), "{}", answer.body);
     answer.body
 }
 
-/// Writes memories of a container, which is made if there is none; their ids.
+/// Writes memories of a container, which is created if it does not exist, and returns their ids.
 async fn write(client: &Client, tag: &str, memories: Value) -> Vec<String> {
     client
         .patch(&format!("/v3/container-tags/{tag}"), json!({}))
@@ -44,7 +44,7 @@ async fn write(client: &Client, tag: &str, memories: Value) -> Vec<String> {
     crate::client::ids(&answer.body["memories"], "id")
 }
 
-/// Tells the assistant something.
+/// Sends a message of the user to the assistant.
 async fn tell(client: &Client, tag: &str, conversation: &str, text: &str) {
     let messages = json!([{"role": "user", "content": text}]);
     let body =
@@ -64,6 +64,7 @@ async fn traits_and_what_is_going_on_are_two_lists() {
     let client = Client::new().await;
     let empty = json!({"static": [], "dynamic": []});
     assert_eq!(profile(&client, "nobody-was-here").await, empty);
+
     let memories = json!([
         {"content": "Mara is a ringer of birds.", "isStatic": true},
         {"content": "Mara mends the net.", "temporalContext": {"documentDate": "2025-04-15"}},
@@ -157,6 +158,7 @@ async fn preferences_are_a_bucket_where_nothing_else_was_said() {
         .as_array()
         .expect("lines")
         .clone();
+
     assert!(
         lines.len() == 1 && lines[0].as_str().unwrap().contains("tea"),
         "{found}"
@@ -251,6 +253,7 @@ async fn what_is_forgotten_or_expired_is_never_shown() {
             .to_string()
             .contains("guests")
     );
+
     client.app.world.clock.advance_seconds(24 * 3600);
     assert!(
         !ask(&client, all.clone())
@@ -258,12 +261,14 @@ async fn what_is_forgotten_or_expired_is_never_shown() {
             .to_string()
             .contains("guests")
     );
+
     let forget = json!({"containerTag": "box", "id": ids[2]});
     let answer = client
         .app
         .call("DELETE", "/v4/memories", &client.key, &forget)
         .await;
     assert_eq!(answer.status, 200, "{}", answer.body);
+
     let wanted = json!({"static": ["Mara is a ringer of birds."], "dynamic": []});
     assert_eq!(profile(&client, "box").await, wanted);
     assert!(!ask(&client, all).await.to_string().contains("red hat"));
@@ -277,6 +282,7 @@ async fn a_filter_narrows_the_profile() {
         {"content": "Mara oils the stove.", "metadata": {"room": "kitchen"}},
     ]);
     write(&client, "box", memories).await;
+
     for (room, wanted) in [
         ("boathouse", vec!["net"]),
         ("kitchen", vec!["stove"]),
@@ -296,6 +302,7 @@ async fn a_filter_narrows_the_profile() {
                     .all(|word| lines[0].as_str().unwrap().contains(word)),
                 "{found}"
             );
+
             let results = found["searchResults"]["results"].as_array().unwrap();
             assert_eq!(results.len(), wanted.len(), "{room}: {found}");
         }
@@ -335,6 +342,7 @@ async fn a_question_is_searched_for_beside_the_profile() {
         results["timing"].is_u64() && !found.to_string().contains("Somebody"),
         "{found}"
     );
+
     for nothing in [json!(""), json!("  "), Value::Null] {
         let found = ask(&client, json!({"containerTag": "box", "q": nothing})).await;
         assert!(found.get("searchResults").is_none(), "{found}");
@@ -358,7 +366,9 @@ async fn markdown_is_sent_to_those_who_ask_for_it() {
             .unwrap()
     };
     let body = json!({"containerTag": "box"});
-    // Once as every test asks, which holds the answer against the document.
+
+    // This request goes through the same checks as in every test, which validate the answer against
+    // the document.
     let answer = client
         .app
         .send(request("text/markdown", &client.key, body.clone()))
@@ -367,6 +377,7 @@ async fn markdown_is_sent_to_those_who_ask_for_it() {
         (answer.status.as_u16(), &answer.headers["content-type"]),
         (200, &"text/markdown; charset=utf-8".parse().unwrap())
     );
+
     let ctx = client.app.system.ctx.clone();
     let authenticator = domain::usecase::Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
     let routes = local::routes(
@@ -382,6 +393,7 @@ async fn markdown_is_sent_to_those_who_ask_for_it() {
     let text = response.into_body().collect().await.unwrap().to_bytes();
     let wanted = "# Profile\n\n## Static\n\n- Mara is a ringer.\n\n## Dynamic\n\n- [2026-01-01] Mara sings.\n";
     assert_eq!(String::from_utf8_lossy(&text), wanted);
+
     let json = client
         .app
         .send(request(
@@ -391,6 +403,7 @@ async fn markdown_is_sent_to_those_who_ask_for_it() {
         ))
         .await;
     assert_eq!(json.body["profile"]["static"], json!(["Mara is a ringer."]));
+
     let refusal = client
         .app
         .send(request("text/markdown", &client.key, json!({})))
@@ -432,6 +445,7 @@ async fn a_wrong_field_is_named() {
             named,
         );
     }
+
     faults.assert_none();
 }
 
@@ -457,6 +471,7 @@ async fn a_profile_is_one_containers_of_one_organization() {
         .to_string()
         .contains("Mara")
     );
+
     let scoped = client
         .app
         .key_with("acme", Permission::Read, Some(&["box"]))
@@ -470,6 +485,7 @@ async fn a_profile_is_one_containers_of_one_organization() {
             .to_string()
             .contains("Mara")
     );
+
     let elsewhere = json!({"containerTag": "crate"});
     refused(
         &client.app.post(PATH, &scoped, &elsewhere).await,

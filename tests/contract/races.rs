@@ -1,4 +1,4 @@
-//! Changes of one document at the same time: what was answered with success has happened.
+//! Concurrent changes of one document. Every change that was answered with success has happened.
 
 use std::time::Duration;
 
@@ -15,19 +15,20 @@ fn note() -> Value {
     json!({"content": "The old words.", "customId": "note", "containerTag": "a", "metadata": {"n": "old"}})
 }
 
-/// Two processes of one world, with a document.
+/// Returns clients of two processes in one world, with a document.
 async fn two() -> (Client, Client) {
     let world = World::new().expect("a folder");
     let slow = Client::of(TestApp::start(&world, 0).await.expect("an app"), "acme").await;
     let quick = Client::of(TestApp::start(&world, 1).await.expect("an app"), "acme").await;
     quick.add(note()).await;
-    // The key is known from now on, so that each call that follows is about the document.
+    // The key is loaded now, so that every later call concerns the document.
     slow.document("note").await;
     (slow, quick)
 }
 
-/// One client asks for `first` and stands still before its call number `call`; meanwhile the other one asks for
-/// `second`, by the document's name. Both answers, and whether the first one came as far as that call.
+/// One client sends `first` and is paused before its call number `call`. In the meantime, the other
+/// one sends `second`, with the document's name. Returns both answers, and whether the first
+/// request reached that call.
 async fn meanwhile(
     (slow, quick): (&Client, &Client),
     call: u64,
@@ -53,7 +54,7 @@ async fn meanwhile(
     (first, second, slow.app.faults.calls() > begun + call)
 }
 
-/// The only document that there is.
+/// Returns the only document.
 async fn only(client: &Client) -> Value {
     client.settle().await;
     let listed = client.listed(json!({})).await;
@@ -80,11 +81,13 @@ async fn a_change_during_another_change_is_not_lost() {
                 one.body,
                 two.body
             );
+
             let document = only(&quick).await;
             assert_eq!(
                 document["taskType"], "superrag",
                 "call {call} beside {second}"
             );
+
             for (field, value) in second.as_object().expect("fields") {
                 assert_eq!(document[field], *value, "call {call} beside {second}");
             }
@@ -107,18 +110,22 @@ async fn a_change_during_a_move_is_not_lost() {
             let first = json!({"containerTag": "b"});
             let (_, second, stood_still) =
                 meanwhile((&slow, &quick), call, first, json!({field: value})).await;
-            // It may be told that the document is gone, or being moved, but not that it is changed and then lose it.
+            // The second client may be told that the document is gone or being moved. It must not
+            // be told that its change succeeded if the change is lost.
             quick.settle().await;
+
             for id in quick.listed(json!({})).await {
                 let document = quick.document(&id).await;
                 if second.status == 200 && document[field] != value {
                     lost.push(call);
                 }
             }
+
             if !stood_still {
                 break;
             }
         }
+
         assert!(
             lost.is_empty(),
             "{field}: lost when the move stood still before its calls {lost:?}"
@@ -144,6 +151,7 @@ async fn two_moves_at_the_same_time_leave_one_document() {
             ["The old words."],
             "call {call}"
         );
+
         if !stood_still {
             break;
         }

@@ -1,4 +1,4 @@
-//! Keys that may be used so often.
+//! Keys with a rate limit.
 
 use domain::RateLimit;
 use domain::key::{KeyKind, KeyPlan, Permission};
@@ -34,7 +34,7 @@ async fn ask(app: &TestApp, key: &str) -> Answer {
     app.post("/v3/documents/list", key, &json!({})).await
 }
 
-/// The seconds that a refusal says to wait.
+/// Returns the number of seconds to wait that an error states.
 #[track_caller]
 fn wait(answer: &Answer) -> i64 {
     assert_eq!(fault(answer, 429, "RateLimitError", "requests in"), None);
@@ -62,7 +62,7 @@ async fn a_limited_key_is_admitted_so_often_and_again_when_it_is_told() {
         "the limit is the key's own"
     );
     app.world.clock.advance_seconds(seconds - 2);
-    // What is refused does not count, and does not put off what was promised.
+    // A refused request does not count, and does not postpone the promised time.
     wait(&ask(&app, &limited).await);
     app.world.clock.advance_seconds(2);
     assert_eq!(
@@ -90,7 +90,7 @@ async fn however_many_ask_at_once_and_wherever_exactly_so_many_are_admitted() {
 async fn a_refused_request_does_nothing_and_is_limited_before_anything_else() {
     let app = TestApp::new().await;
     let limited = key(&app, 1, 60).await;
-    // A request that the key may not make counts as well.
+    // A request that the key is not permitted to make counts as well.
     assert_eq!(app.get("/v3/auth/keys", &limited).await.status, 403);
     wait(
         &app.post("/v3/documents", &limited, &json!({"content": "Words."}))

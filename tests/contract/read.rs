@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::client::Client;
 use crate::shape::{Faults, full, ok, refused};
 
-/// Ids that nothing has, some of which nothing could have.
+/// Ids that no document has. Some of them could not be ids at all.
 pub(crate) const UNKNOWN: [&str; 8] = [
     "1111111111111111111111",
     "never-used-custom-id",
@@ -55,6 +55,7 @@ async fn what_does_not_exist_is_not_found() {
             "NotFoundError",
             "Document not found",
         );
+
         let chunks = format!("{path}/chunks");
         faults.note(
             &chunks,
@@ -64,6 +65,7 @@ async fn what_does_not_exist_is_not_found() {
             "Document not found",
         );
     }
+
     let elsewhere = client.get("/v3/documents/note?containerTag=b").await;
     faults.note(
         "another container",

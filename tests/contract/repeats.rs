@@ -1,4 +1,4 @@
-//! Requests that come twice because an answer was lost.
+//! Requests that arrive twice because an answer was lost.
 
 use domain::key::Permission;
 use http::Request;
@@ -37,6 +37,7 @@ async fn the_same_content_within_two_minutes_is_the_same_document() {
         json!({"id": first, "status": "done"}),
         "the answer tells the present state"
     );
+
     client.app.world.clock.advance_seconds(31);
     let later = client.send(body).await;
     assert_ne!(later, first, "two minutes later it is a new document");
@@ -104,12 +105,14 @@ async fn content_that_was_changed_since_can_be_sent_again_at_once() {
         second,
         "and this one is the document of a retry now"
     );
+
     client.update(&first, json!({"customId": "moved"})).await;
     client
         .update(&second, json!({"customId": "moved-too"}))
         .await;
     let third = client.add(body.clone()).await;
     assert_eq!(client.document(&third).await["content"], "The heron X.");
+
     client.update(&third, json!({"metadata": {"n": 2}})).await;
     assert_eq!(
         client.add(body).await,
@@ -133,7 +136,6 @@ async fn a_memory_that_was_changed_since_can_be_written_again_at_once() {
             .expect("an id")
             .to_owned()
     };
-
     let first = write().await;
     assert_eq!(write().await, first);
     client
@@ -157,6 +159,7 @@ async fn an_idempotency_key_never_brings_a_deleted_document_back() {
             .status,
         204
     );
+
     for _ in 0..2 {
         refused(
             &send_as(&client, "order-1", &body).await,
@@ -165,6 +168,7 @@ async fn an_idempotency_key_never_brings_a_deleted_document_back() {
             "was deleted or moved",
         );
     }
+
     assert!(client.listed(json!({})).await.is_empty());
     let again = ok(send_as(&client, "order-2", &body).await, &accepted())["id"].clone();
     assert_eq!(
@@ -188,6 +192,7 @@ async fn an_idempotency_key_tells_what_became_of_its_document() {
         ok(send_as(&client, "order-1", &body).await, &accepted())["id"],
         first
     );
+
     client.settle().await;
     assert_eq!(client.document(first).await["content"], "Changed since.");
     client.update(first, json!({"customId": "moved"})).await;
@@ -228,6 +233,7 @@ async fn an_idempotency_key_is_honoured_for_a_day() {
         ok(send_as(&client, "order-2", &body).await, &accepted())["id"],
         first["id"]
     );
+
     client.app.world.clock.advance_seconds(61);
     assert_ne!(
         ok(send_as(&client, "order-1", &body).await, &accepted())["id"],
@@ -254,6 +260,7 @@ async fn an_idempotency_key_with_another_request_is_a_conflict() {
             "Idempotency-Key",
         );
     }
+
     assert_eq!(client.listed(json!({})).await.len(), 1);
 }
 

@@ -1,4 +1,4 @@
-//! The request log: each request of a key once, and of what was sent and answered only what may be kept.
+//! The request log: each request of a key appears once, with only those contents that may be kept.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use tracing::Level;
 use crate::auth_matrix::Operation;
 use crate::client::Client;
 
-/// Everything that is in the log of the client's organization, oldest first.
+/// Returns all records in the log of the client's organization, oldest first.
 pub(crate) async fn log(client: &Client) -> Vec<RequestRecord> {
     let activity = &client.app.system.ctx.activity;
     let now = Hour::of(client.app.system.ctx.clock.now());
@@ -36,7 +36,7 @@ pub(crate) async fn log(client: &Client) -> Vec<RequestRecord> {
     all
 }
 
-/// Chooses what the log keeps, and waits until every process knows.
+/// Sets what the log keeps, and waits until every process knows.
 pub(crate) async fn keep(client: &Client, mode: LogContent) {
     let ctx = &client.app.system.ctx;
     let mut settings = ctx.settings.get(&client.tenant).await.expect("settings");
@@ -123,17 +123,20 @@ async fn a_record_says_who_asked_for_what_and_where() {
     let records = log(&client).await;
     let kinds: Vec<&str> = records.iter().map(|record| record.kind.as_str()).collect();
     assert_eq!(kinds, ["add", "delete", "search"]);
+
     let [add, delete, search] = records.as_slice() else {
         panic!("{records:?}")
     };
     assert_eq!((add.key.as_str(), add.containers.len()), (key.as_str(), 1));
     assert_eq!(search.containers, add.containers);
+
     let body = json!({"content": "[23 characters]", "containerTag": "birds", "customId": "note"});
     assert_eq!(add.input, Some(json!({"body": body})));
     assert_eq!(
         add.output,
         Some(json!({"id": added.body["id"], "status": "queued"}))
     );
+
     let input = json!({"path": {"id": "nothing"}, "query": {"containerTag": "birds"}});
     assert_eq!(delete.input, Some(input));
     let output =
@@ -170,7 +173,7 @@ async fn an_organization_chooses_what_is_kept() {
         inputs[2]["body"]["content"],
         "The heron number 1 stands still."
     );
-    // A refused request came to no container with which its text could be deleted.
+    // A refused request has no container with which its text could be deleted.
     assert_eq!(
         inputs[3]["body"],
         json!({"content": 5, "note": "[21 characters]"})
@@ -218,6 +221,7 @@ async fn a_file_is_in_the_log_by_its_size() {
             &[("containerTag", "ada")],
         )
         .await;
+
     let input = log(&client).await[0].input.clone().expect("what was sent");
     let file =
         json!({"name": "[16 characters]", "bytes": 11, "mimeType": "application/octet-stream"});
@@ -244,6 +248,7 @@ async fn when_the_log_cannot_be_written_the_answer_is_the_same() {
         Connectors::default(),
         None,
     );
+
     let key = app.key("acme").await;
     let request = http::Request::post("/v3/documents").header("x-api-key", key);
     let body = axum::body::Body::from(json!({"content": "Words."}).to_string());
@@ -255,6 +260,7 @@ async fn when_the_log_cannot_be_written_the_answer_is_the_same() {
     let body = axum::body::to_bytes(response.into_body(), usize::MAX)
         .await
         .expect("a body");
+
     assert_eq!(status, 200, "{}", String::from_utf8_lossy(&body));
 }
 

@@ -1,4 +1,5 @@
-//! Credentials that people paste into content, names and questions: none of them gets into the log, stored or printed.
+//! Credentials that people paste into content, names and questions never get into the log, neither
+//! stored nor printed.
 
 use domain::settings::LogContent;
 use serde_json::{Value, json};
@@ -11,9 +12,10 @@ use crate::request_log::{keep, log};
 #[path = "../../shared/edge/src/secret/tests/samples.rs"]
 mod samples;
 
-/// Requests that hold a text wherever a request may hold one; what is refused is in the log as well.
+/// Returns requests with a text in every place that allows it. Refused requests are in the log as
+/// well.
 fn requests(text: &str) -> Vec<(&'static str, String, Value)> {
-    // As a name, where it can be one.
+    // The text is also sent as a name if it is a valid one.
     let is_name = text.len() <= 90
         && text
             .chars()
@@ -24,6 +26,7 @@ fn requests(text: &str) -> Vec<(&'static str, String, Value)> {
         "name".to_owned()
     };
     let note = json!({"role": "user", "content": text, "name": text});
+
     vec![
         (
             "POST",

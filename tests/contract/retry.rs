@@ -15,6 +15,7 @@ async fn a_failed_document_is_processed_again() {
         .await;
     let id = answer.body["id"].clone();
     client.settle().await;
+
     for (revision, name) in [
         (2, id.as_str().expect("an id")),
         (3, "note"),
@@ -24,6 +25,7 @@ async fn a_failed_document_is_processed_again() {
         let path = format!("/v3/documents/{path}/retry?{query}");
         let answer = ok(client.post(&path, Value::Null).await, &accepted());
         assert_eq!(answer, json!({"id": id, "status": "queued"}));
+
         let document = client.document("note").await;
         assert!(document.get("errorCode").is_none(), "{document}");
         assert_eq!(
@@ -36,6 +38,7 @@ async fn a_failed_document_is_processed_again() {
             "ConflictError",
             "queued",
         );
+
         client.settle().await;
         let document = client.document_or_failure("note").await;
         assert_eq!(
@@ -65,11 +68,13 @@ async fn what_fails_by_our_own_fault_can_be_mended() {
         ctx.clock.now(),
     );
     assert!(failed.await.expect("an answer"));
+
     client.settle().await;
     assert_eq!(
         client.document_or_failure(&id).await["errorCode"],
         "processing_failed"
     );
+
     ok(
         client
             .post(&format!("/v3/documents/{id}/retry"), json!({}))
@@ -97,6 +102,7 @@ async fn only_a_failed_document_is_tried_again() {
         "done",
     );
     assert_eq!(client.document(&id).await, before);
+
     let mut faults = Faults::default();
     for name in crate::read::UNKNOWN {
         let answer = client
@@ -104,6 +110,7 @@ async fn only_a_failed_document_is_tried_again() {
             .await;
         faults.note(name, &answer, 404, "NotFoundError", "Document not found");
     }
+
     let other = client.app.key("other").await;
     for name in [id.as_str(), "note"] {
         let answer = client
@@ -112,6 +119,7 @@ async fn only_a_failed_document_is_tried_again() {
             .await;
         faults.note(name, &answer, 404, "NotFoundError", "Document not found");
     }
+
     faults.assert_none();
 }
 

@@ -1,4 +1,4 @@
-//! What need not be done again is not, and what guides is no content.
+//! Earlier results are reused where possible, and guidance does not count as content.
 
 use domain::{ContainerTag, Pack};
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::chunks::long_text;
 use crate::client::Client;
 
-/// What search serves of a document.
+/// Returns the pack that search serves for a document.
 async fn served(client: &Client, id: &str) -> Pack {
     let indexed = client
         .record(id)
@@ -45,7 +45,8 @@ async fn a_changed_paragraph_leaves_the_other_chunks_as_they_were() {
         }
     }
 
-    // The chunk of the paragraph, and those around it until the cuts fall where they fell before.
+    // The new chunks are that of the paragraph, and those around it up to the point where the old
+    // boundaries recur.
     assert!(
         (1..=6).contains(&fresh),
         "{fresh} of {} chunks are new",
@@ -88,6 +89,7 @@ async fn guidance_stays_on_the_tag_and_is_never_found() {
     let body = |words: &str| json!({"content": words, "containerTag": "box"});
     client.add(body("The first words.")).await;
     assert_eq!(context().await, None);
+
     let mut guided = body("The second words.");
     guided["entityContext"] = json!("Ornithology of HERON-99.");
     client.add(guided).await;
@@ -97,6 +99,7 @@ async fn guidance_stays_on_the_tag_and_is_never_found() {
         Some("Ornithology of HERON-99."),
         "who says nothing keeps it"
     );
+
     let turns = json!([{"role": "user", "content": "The fourth words."}]);
     let talk = json!({"conversationId": "c", "messages": turns, "containerTag": "box", "entityContext": "Of BITTERN-7."});
     client.post("/v4/conversations", talk).await;
@@ -106,6 +109,7 @@ async fn guidance_stays_on_the_tag_and_is_never_found() {
         Some("Of BITTERN-7."),
         "the last one stays"
     );
+
     for q in ["HERON-99", "BITTERN-7", "ornithology"] {
         for text in client.found(q).await {
             assert!(
@@ -113,6 +117,7 @@ async fn guidance_stays_on_the_tag_and_is_never_found() {
                 "{text}"
             );
         }
+
         let v3 = client
             .post(
                 "/v3/search",

@@ -74,6 +74,7 @@ async fn neighbours_come_marked_as_not_relevant_when_asked_for() {
         )
         .await
     );
+
     let hits = hits[0]["chunks"].as_array().expect("chunks").clone();
     assert!(hits.iter().all(|chunk| chunk["isRelevant"] == true));
     let around = search(&client, ask(json!(false)), &json!({})).await[0]["chunks"].clone();
@@ -84,6 +85,7 @@ async fn neighbours_come_marked_as_not_relevant_when_asked_for() {
         around.iter().map(position).is_sorted(),
         "in the order of the text"
     );
+
     for chunk in around {
         let hit = relevant.contains(&position(chunk));
         assert_eq!(chunk["isRelevant"], hit);
@@ -94,6 +96,7 @@ async fn neighbours_come_marked_as_not_relevant_when_asked_for() {
             "{chunk} is no neighbour"
         );
     }
+
     let missing = relevant
         .iter()
         .find(|hit| !around.iter().any(|chunk| position(chunk) == **hit - 1));
@@ -130,6 +133,7 @@ async fn one_document_is_searched_by_id_or_custom_id() {
     client
         .add(json!({"content": "The heron flies.", "customId": "two"}))
         .await;
+
     for id in [first.as_str(), "one"] {
         let results = search(
             &client,
@@ -139,6 +143,7 @@ async fn one_document_is_searched_by_id_or_custom_id() {
         .await;
         assert_eq!(ids(&json!(results), "documentId"), [first.as_str()]);
     }
+
     let wrong_tag = json!({"q": "heron", "docId": "one", "containerTag": "elsewhere"});
     refused(
         &client.post("/v3/search", wrong_tag).await,
@@ -146,6 +151,7 @@ async fn one_document_is_searched_by_id_or_custom_id() {
         "NotFoundError",
         "Document not found",
     );
+
     let unknown = json!({"q": "heron", "docId": "x".repeat(300)});
     refused(
         &client.post("/v3/search", unknown).await,
@@ -163,6 +169,7 @@ async fn limit_counts_documents_and_threshold_leaves_out_chunks() {
             .send(json!({"content": format!("Heron number {i} waits.\n\n{}", long_text(3))}))
             .await;
     }
+
     client.settle().await;
     for limit in [1, 3, 6, 100] {
         for limit in [json!(limit), json!(limit.to_string())] {
@@ -174,6 +181,7 @@ async fn limit_counts_documents_and_threshold_leaves_out_chunks() {
             assert_eq!(results.len() as u64, wanted.min(6));
         }
     }
+
     let mut before = usize::MAX;
     for threshold in [0.0, 0.4, 0.7, 1.0] {
         let results = search(
@@ -192,8 +200,10 @@ async fn limit_counts_documents_and_threshold_leaves_out_chunks() {
                 .all(|chunk| chunk["score"].as_f64() >= Some(threshold - 1e-6))
         );
         assert!(chunks.len() <= before);
+
         before = chunks.len();
     }
+
     let results = search(
         &client,
         json!({"q": "heron", "documentThreshold": 1}),
@@ -232,6 +242,7 @@ async fn a_wrong_field_is_named() {
         let answer = client.post("/v3/search", body.clone()).await;
         faults.note(&body.to_string(), &answer, 400, "ValidationError", field);
     }
+
     faults.note(
         "no q",
         &client.post("/v3/search", json!({})).await,

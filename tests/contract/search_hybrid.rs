@@ -37,6 +37,7 @@ async fn results_are_chunks_most_similar_first() {
             .send(json!({"content": text, "metadata": {"n": 1}}))
             .await;
     }
+
     client.settle().await;
     for mode in ["hybrid", "documents"] {
         let mut body = ask("Where does the heron wait?");
@@ -49,11 +50,13 @@ async fn results_are_chunks_most_similar_first() {
         );
         assert!(mode == "hybrid" || results.iter().all(|result| result.get("memory").is_none()));
         assert_eq!(results[0]["metadata"], json!({"n": 1}));
+
         let similarity = |result: &Value| result["similarity"].as_f64().expect("a number");
         assert!(
             results.is_sorted_by(|a, b| similarity(a) >= similarity(b)),
             "{results:#?}"
         );
+
         let names = ids(&json!(results), "id");
         assert_eq!(
             names.len(),
@@ -87,6 +90,7 @@ async fn optional_parts_come_when_asked_for() {
         "documentId": "id", "position": "int", "span": {"start": "int", "end": "int"}, "headings": ["string"],
         "scores": {"lexical": "number", "vector": "number", "context": "number", "fused": "number"},
     });
+
     let mut body = ask("heron");
     body["include"] = json!({"documents": true, "summaries": true, "relatedMemories": false});
     body["explain"] = json!(true);
@@ -108,6 +112,7 @@ async fn threshold_leaves_out_and_limit_cuts() {
             .send(json!({"content": format!("Heron {i} waits near the bridge, the mill and the town hall.")}))
             .await;
     }
+
     client
         .send(json!({"content": "Bread needs flour and salt."}))
         .await;
@@ -123,13 +128,16 @@ async fn threshold_leaves_out_and_limit_cuts() {
                 .iter()
                 .all(|result| result["similarity"].as_f64() >= Some(threshold - 1e-6))
         );
+
         let names = ids(&json!(results), "id");
         assert!(
             previous.is_none_or(|looser| looser.starts_with(&names)),
             "a stricter search finds the best of a looser"
         );
+
         previous = Some(names);
     }
+
     let body = |limit: Value| json!({"q": "heron", "searchMode": "documents", "threshold": 0, "limit": limit});
     let count = async |limit: Value| search(&client, body(limit), &json!({})).await.len();
     assert_eq!(
@@ -140,6 +148,7 @@ async fn threshold_leaves_out_and_limit_cuts() {
         ),
         (1, 5, 10)
     );
+
     let default = search(
         &client,
         json!({"q": "heron", "searchMode": "hybrid"}),
@@ -274,6 +283,7 @@ async fn a_wrong_field_is_named() {
         let answer = client.post("/v4/search", body.clone()).await;
         faults.note(&body.to_string(), &answer, 400, "ValidationError", field);
     }
+
     faults.note(
         "no q",
         &client.post("/v4/search", json!({})).await,

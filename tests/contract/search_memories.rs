@@ -1,4 +1,5 @@
-//! `POST /v4/search` over memories: versions, the past, what may be asked for besides, other ways to ask.
+//! `POST /v4/search` over memories: versions, the past, optional parts, and alternative forms of
+//! requests.
 
 use serde_json::{Value, json};
 
@@ -8,7 +9,7 @@ use crate::memories_forget::forget;
 use crate::memories_update::correct;
 use crate::shape::refused;
 
-/// The rows of a search in `box`.
+/// Returns the rows of a search in `box`.
 async fn ask(client: &Client, q: &str, more: Value) -> Vec<Value> {
     let mut body = json!({"q": q, "containerTag": "box"});
     body.as_object_mut()
@@ -23,7 +24,7 @@ fn texts(rows: &[Value]) -> Vec<String> {
     ids(&json!(rows), "memory")
 }
 
-/// Says something on a day, in a conversation of its own.
+/// Sends a message on a day, in a conversation of its own.
 async fn said(client: &Client, day: &str, text: &str) {
     let body = json!({
         "conversationId": format!("on {day}"), "containerTag": "box", "documentDate": day,
@@ -90,9 +91,10 @@ async fn the_past_is_what_was_believed_and_what_was_true() {
     let client = client().await;
     said(&client, "2025-03-10", "I moved to Lisbon.").await;
     client.app.world.clock.advance_seconds(24 * 3600);
-    // Told late about an earlier time.
+    // This is a late statement about an earlier time.
     said(&client, "2025-01-10", "I live in Bonn.").await;
     let now = "2026-01-03T00:00:00Z";
+
     for (as_of, expected) in [
         (json!(null), vec!["User moved to Lisbon."]),
         (
@@ -114,6 +116,7 @@ async fn the_past_is_what_was_believed_and_what_was_true() {
         let rows = ask(&client, "Where do I live?", json!({"asOf": as_of})).await;
         assert_eq!(texts(&rows), expected, "{as_of}");
     }
+
     for bad in [json!("yesterday"), json!(7), json!({"believed": "x"})] {
         let body = json!({"q": "x", "containerTag": "box", "asOf": bad});
         refused(
@@ -145,6 +148,7 @@ async fn what_is_not_asked_for_is_not_shown() {
         (&rows[0]["documents"][0]["summary"], &rows[0]["chunks"]),
         (&Value::Null, &json!([]))
     );
+
     let rows = ask(&client, "Do I keep bees?", json!({})).await;
     for part in [
         "documents",
@@ -156,12 +160,14 @@ async fn what_is_not_asked_for_is_not_shown() {
     ] {
         assert!(rows[0].get(part).is_none(), "{part}");
     }
+
     forget(&client, json!({"id": id})).await;
     assert!(
         ask(&client, "Do I play the cello?", json!({"threshold": 0.6}))
             .await
             .is_empty()
     );
+
     let rows = ask(
         &client,
         "Do I play the cello?",
@@ -172,6 +178,7 @@ async fn what_is_not_asked_for_is_not_shown() {
         (&rows[0]["memory"], &rows[0]["isForgotten"]),
         (&json!("I play the cello."), &json!(true))
     );
+
     let body = json!({"q": "x", "containerTag": "box", "include": {"everything": true}});
     refused(
         &client.post("/v4/search", body).await,
@@ -195,6 +202,7 @@ async fn what_has_expired_is_found_by_nobody_at_once() {
             .len(),
         1
     );
+
     client.app.world.clock.advance_seconds(2 * 24 * 3600);
     for mode in ["memories", "hybrid"] {
         assert!(
@@ -313,6 +321,7 @@ async fn a_corrected_memory_is_found_as_it_was_corrected() {
         json!({"include": {"relatedMemories": true}}),
     )
     .await;
+
     assert_eq!(texts(&rows), ["My locker is number 21."]);
     assert_eq!(
         rows[0]["context"]["parents"][0]["memory"],

@@ -1,4 +1,4 @@
-//! An HTTP server on loopback that answers by a function of the request, and counts who came.
+//! An HTTP server on loopback that answers by a function of the request and records the requests.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,13 +16,13 @@ pub(crate) struct Received {
 }
 
 impl Received {
-    /// Path and query.
+    /// Returns the path and the query.
     pub(crate) fn path(&self) -> &str {
         self.head.split(' ').nth(1).unwrap_or_default()
     }
 }
 
-/// Stops when it is dropped.
+/// A server that stops when it is dropped.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     connections: Arc<AtomicUsize>,
@@ -31,7 +31,8 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Answers each request with what `answer` returns for it, and closes the connection.
+    /// Starts a server that answers each request with the result of `answer`, and then closes the
+    /// connection.
     pub(crate) async fn start(
         answer: impl Fn(&Received) -> Vec<u8> + Send + Sync + 'static,
     ) -> Self {
@@ -52,7 +53,7 @@ impl Server {
                     if let Some(request) = receive(&mut stream).await {
                         let bytes = answer(&request);
                         log.lock().expect("the log").push(request);
-                        // Whoever has seen enough hangs up.
+                        // A client that has read enough may close the connection.
                         stream.write_all(&bytes).await.ok();
                         stream.shutdown().await.ok();
                     }
@@ -108,7 +109,8 @@ async fn receive(stream: &mut TcpStream) -> Option<Received> {
     })
 }
 
-/// An answer with a status, header lines that end with a line break, and a body of known length.
+/// Builds an answer with a status, header lines that end with a line break, and a body of known
+/// length.
 pub(crate) fn answer(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
     let head = format!(
         "HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\n\r\n",
@@ -117,7 +119,7 @@ pub(crate) fn answer(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
     [head.as_bytes(), body].concat()
 }
 
-/// An answer of this type.
+/// Builds a successful answer of this media type.
 pub(crate) fn page(media_type: &str, body: &[u8]) -> Vec<u8> {
     answer("200 OK", &format!("Content-Type: {media_type}\r\n"), body)
 }

@@ -29,6 +29,7 @@ async fn session(client: &Client, key: &str) -> Value {
         "org": {"id": "string", "name": "string", "slug": "string"},
         "role": "string", "accessType": "string", "containerTags": tags, "scope": scope,
     });
+
     ok(answer, &shape)
 }
 
@@ -46,6 +47,7 @@ async fn a_key_is_told_who_it_is_and_how_far_it_reaches() {
             .key
             .starts_with(&format!("rk_{}_", text(&own["user"]["id"])))
     );
+
     let wide = (
         "full",
         Value::Null,
@@ -56,6 +58,7 @@ async fn a_key_is_told_who_it_is_and_how_far_it_reaches() {
         ("owner", wide.0)
     );
     assert_eq!((&own["containerTags"], &own["scope"]), (&wide.1, &wide.2));
+
     let reader = session(
         &client,
         &client.app.key_with("acme", Permission::Read, None).await,
@@ -65,6 +68,7 @@ async fn a_key_is_told_who_it_is_and_how_far_it_reaches() {
         (text(&reader["role"]), text(&reader["accessType"])),
         ("viewer", "full")
     );
+
     let agent = client
         .post(
             "/v3/auth/agent-key",
@@ -76,6 +80,7 @@ async fn a_key_is_told_who_it_is_and_how_far_it_reaches() {
         text(&session(&client, text(&agent["key"])).await["role"]),
         "editor"
     );
+
     let two = client
         .app
         .key_with("acme", Permission::Read, Some(&["a", "b"]))
@@ -95,6 +100,7 @@ async fn a_key_is_told_who_it_is_and_how_far_it_reaches() {
         two["scope"],
         json!({"type": "scoped", "permission": "read", "tags": ["a", "b"]})
     );
+
     let body = json!({"containerTag": "box", "rateLimitMax": 9, "rateLimitTimeWindow": 1000, "expiresInDays": 1});
     let made = client.post("/v3/auth/scoped-key", body).await.body;
     let scoped = session(&client, text(&made["key"])).await;
@@ -102,6 +108,7 @@ async fn a_key_is_told_who_it_is_and_how_far_it_reaches() {
         scoped["user"],
         json!({"id": made["id"], "email": null, "name": "scoped_box"})
     );
+
     let scope = json!({
         "type": "scoped", "permission": "write", "tags": ["box"], "tag": "box",
         "rateLimit": {"max": 9, "timeWindow": 1000}, "expires": made["expiresAt"],
@@ -110,6 +117,7 @@ async fn a_key_is_told_who_it_is_and_how_far_it_reaches() {
         (text(&scoped["role"]), &scoped["scope"]),
         ("editor", &scope)
     );
+
     for key in ["", "garbage"] {
         refused(
             &client.app.get(PATH, key).await,
@@ -131,18 +139,21 @@ async fn a_session_administers_for_a_quarter_of_an_hour() {
     };
     let (one, two) = (open().await, open().await);
     assert_ne!(one["token"], two["token"]);
+
     let who = session(&client, text(&one["token"])).await;
     assert_eq!(
         (text(&who["role"]), text(&who["user"]["name"])),
         ("owner", "session of test")
     );
     assert_eq!(who["scope"]["expires"], one["expiresAt"]);
+
     let token = text(&one["token"]);
     let patched = client
         .app
         .call("PATCH", "/v3/settings", token, &json!({"chunkSize": 500}))
         .await;
     assert!(patched.status.is_success(), "{}", patched.body);
+
     let mut faults = Faults::default();
     faults.note(
         "prolonged",
@@ -151,11 +162,13 @@ async fn a_session_administers_for_a_quarter_of_an_hour() {
         "PermissionError",
         "session",
     );
-    // What ends one session ends no other.
+
+    // The end of one session does not end another.
     assert_eq!(
         client.app.delete(PATH, token).await.body,
         json!({"success": true})
     );
+
     client.app.world.clock.advance_seconds(30);
     faults.note(
         "ended",
@@ -164,6 +177,7 @@ async fn a_session_administers_for_a_quarter_of_an_hour() {
         "AuthenticationError",
         "key",
     );
+
     client.app.world.clock.advance_seconds(15 * 60 - 31);
     session(&client, text(&two["token"])).await;
     client.app.world.clock.advance_seconds(1);
@@ -182,6 +196,7 @@ async fn a_session_administers_for_a_quarter_of_an_hour() {
         "session",
     );
     faults.assert_none();
+
     session(&client, &client.key).await;
 }
 
@@ -193,6 +208,7 @@ async fn a_session_ends_with_disabling_and_deletes_the_key_that_opened_it() {
     let path = format!("/v3/auth/keys/{}", text(&id));
     let answer = client.app.delete(&path, text(&token)).await;
     assert_eq!(answer.body, json!({"success": true}));
+
     client.app.world.clock.advance_seconds(30);
     refused(&client.get(PATH).await, 401, "AuthenticationError", "");
     let own = session(&client, text(&token)).await["user"]["id"].clone();

@@ -1,4 +1,4 @@
-//! `/v3/settings`: one setting as an example, and what holds for all.
+//! `/v3/settings`: one setting as an example, and the rules for all of them.
 
 use domain::key::Permission;
 use futures::future::join_all;
@@ -10,7 +10,7 @@ use crate::shape::{Faults, ok, refused};
 
 const PATH: &str = "/v3/settings";
 
-/// Every setting, none of which is set.
+/// Returns every setting, none of which is set.
 pub(crate) fn nothing_set() -> Value {
     let mut settings = json!({
         "chunkSize": -1, "profileBuckets": null, "shouldLLMFilter": null, "filterPrompt": null,
@@ -86,6 +86,7 @@ async fn a_wrong_setting_is_named_and_nothing_is_set() {
             "chunkSize",
         );
     }
+
     let answer = client
         .patch(PATH, json!({"chunkSize": 600, "chunksize": 600}))
         .await;
@@ -113,6 +114,7 @@ async fn settings_are_one_organizations_own() {
     set(&client, json!(500)).await;
     let other = client.app.key("other").await;
     assert_eq!(client.app.get(PATH, &other).await.body, nothing_set());
+
     let confined = client
         .app
         .key_with("acme", Permission::Write, Some(&["mine"]))
@@ -125,6 +127,7 @@ async fn settings_are_one_organizations_own() {
             .await;
         refused(&answer, 403, "PermissionError", "");
     }
+
     refused(
         &client.app.get(PATH, &confined).await,
         403,
@@ -169,20 +172,23 @@ async fn the_size_of_chunks_holds_for_what_is_processed_from_then_on() {
     let standard = total(&before).await;
     set(&client, json!(200)).await;
     assert_eq!(total(&before).await, standard, "what is there stays");
+
     let small = total(&client.add(text("small")).await).await;
     assert!(
         small.0 > 2 * standard.0 && small.1 < standard.1,
         "{small:?} {standard:?}"
     );
+
     set(&client, json!(4000)).await;
     let large = total(&client.add(text("large")).await).await;
     assert!(
         large.0 < standard.0 && large.1 > standard.1,
         "{large:?} {standard:?}"
     );
+
     set(&client, json!(-1)).await;
     assert_eq!(total(&client.add(text("again")).await).await.0, standard.0);
-    // The same words are not processed again by being sent again, but by a new revision.
+    // Sending the same text again does not process it again, but a new revision does.
     client
         .update(&before, json!({"documentDate": "2025-01-01"}))
         .await;
@@ -209,5 +215,6 @@ async fn the_size_of_chunks_holds_for_conversations_too() {
                 .expect("a number"),
         );
     }
+
     assert!(totals[1] > totals[0], "{totals:?}");
 }

@@ -1,4 +1,5 @@
-//! Each of the settings: what it takes, what it refuses, and that a refusal changes nothing.
+//! Each of the settings: accepted values, refused values, and the guarantee that a refusal changes
+//! nothing.
 
 use serde_json::{Value, json};
 
@@ -12,7 +13,7 @@ async fn shown(client: &Client) -> Value {
     client.get(PATH).await.body
 }
 
-/// Changes settings; both forms of the answer show what is stored then.
+/// Changes settings. Checks that both forms of the answer show the stored values.
 async fn set(client: &Client, body: Value) -> Value {
     let answer = client.patch(PATH, body.clone()).await;
     assert!(answer.status.is_success(), "{body}: {}", answer.body);
@@ -92,6 +93,7 @@ async fn every_setting_is_set_kept_and_cleared_by_itself() {
             assert_eq!(after, wanted, "{name}");
         }
     }
+
     let all = nothing_set();
     let names = all
         .as_object()
@@ -103,6 +105,7 @@ async fn every_setting_is_set_kept_and_cleared_by_itself() {
         .collect::<serde_json::Map<_, _>>()
         .into();
     assert_eq!(set(&client, nulls).await, nothing_set());
+
     set(
         &client,
         json!({"shouldLLMFilter": true, "filterPrompt": "Birds.", "includeItems": {"folders": ["/a"]}}),
@@ -126,6 +129,7 @@ async fn what_is_wrong_is_named_and_nothing_of_the_request_is_set() {
     .await;
     let mut faults = Faults::default();
     let patterns = |patterns: Value| json!({"patterns": patterns, "folders": []});
+
     for (name, bad) in [
         ("shouldLLMFilter", vec![json!("true"), json!(1), json!([])]),
         (
@@ -189,6 +193,7 @@ async fn what_is_wrong_is_named_and_nothing_of_the_request_is_set() {
             );
         }
     }
+
     let twice = json!({"cloudDriveClientId": "a", "googleDriveClientId": "b"});
     faults.note(
         "twice",
@@ -197,6 +202,7 @@ async fn what_is_wrong_is_named_and_nothing_of_the_request_is_set() {
         "ValidationError",
         "googleDriveClientId",
     );
+
     let unknown = client.patch(PATH, json!({"colour": "red"})).await;
     faults.note(
         "unknown",
@@ -218,6 +224,7 @@ async fn what_filters_is_set_while_filtering_is_on_and_kept_when_it_is_off() {
         ("excludeItems", json!({"patterns": [], "folders": ["/old"]})),
     ];
     let mut faults = Faults::default();
+
     for (name, value) in &filters {
         for on in [None, Some(Value::Null), Some(json!(false))] {
             let mut body = json!({*name: value});
@@ -233,8 +240,10 @@ async fn what_filters_is_set_while_filtering_is_on_and_kept_when_it_is_off() {
                 "shouldLLMFilter",
             );
         }
+
         set(&client, json!({*name: null})).await;
     }
+
     assert_eq!(shown(&client).await["filterPrompt"], Value::Null);
     let all: serde_json::Map<String, Value> = filters
         .iter()
@@ -245,6 +254,7 @@ async fn what_filters_is_set_while_filtering_is_on_and_kept_when_it_is_off() {
     set(&client, body.into()).await;
     let off = set(&client, json!({"shouldLLMFilter": false})).await;
     assert!(all.iter().all(|(name, value)| off[name] == *value), "{off}");
+
     let answer = client.patch(PATH, json!({"filterPrompt": "Boats."})).await;
     faults.note(
         "off again",
@@ -254,6 +264,7 @@ async fn what_filters_is_set_while_filtering_is_on_and_kept_when_it_is_off() {
         "shouldLLMFilter",
     );
     faults.assert_none();
+
     let on = set(&client, json!({"shouldLLMFilter": true})).await;
     assert_eq!(on["filterPrompt"], "Birds.");
 }
@@ -277,6 +288,7 @@ async fn an_app_is_used_when_it_has_its_id_and_its_secret() {
             name,
         );
     }
+
     assert_eq!(shown(&client).await, nothing_set());
     set(&client, json!({"githubClientId": "app"})).await;
     let on = set(&client, json!({name: true, "githubClientSecret": "shh"})).await;
@@ -290,6 +302,7 @@ async fn an_app_is_used_when_it_has_its_id_and_its_secret() {
         of_app,
         (&json!("app"), &Value::Null, &json!(true), &json!(true))
     );
+
     for body in [
         json!({"githubClientId": null}),
         json!({"githubClientSecret": null}),
@@ -303,6 +316,7 @@ async fn an_app_is_used_when_it_has_its_id_and_its_secret() {
         );
     }
     faults.assert_none();
+
     assert_eq!(shown(&client).await, on);
     let off = set(&client, json!({name: null, "githubClientSecret": null})).await;
     assert_eq!(

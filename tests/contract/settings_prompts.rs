@@ -1,4 +1,5 @@
-//! What the prompts of an organization do: they help a model to choose, and nothing is learned from them.
+//! The effect of an organization's prompts: they guide a model, and no statements are extracted
+//! from them.
 
 use remote::ModelSettings;
 use serde_json::{Value, json};
@@ -16,7 +17,7 @@ fn proposal(text: &str) -> Value {
     })
 }
 
-/// A client of a service whose model takes everything that it reads for a fact.
+/// Returns a client of a service whose model takes everything that it reads for a fact.
 async fn with_gullible_model() -> (Client, Server) {
     let server = Server::start(|_| {
         let memories = [
@@ -36,13 +37,14 @@ async fn with_gullible_model() -> (Client, Server) {
         memory_model: Some("scribe".into()),
         ..ModelSettings::default()
     };
+
     (
         Client::of(TestApp::start(&world, 0).await.expect("an app"), "acme").await,
         server,
     )
 }
 
-/// Which of the three texts of guidance the model was shown about the newest document.
+/// Returns those of the three guidance texts that the model received with the newest document.
 async fn shown(client: &Client, server: &Server) -> Vec<&'static str> {
     let before = server.received().len();
     client
@@ -86,6 +88,7 @@ async fn prompts_reach_the_model_beside_the_containers_own_and_are_no_facts() {
             .is_success()
     );
     assert_eq!(shown(&client, &server).await, ["herons", "cranes"]);
+
     client
         .patch(
             "/v3/container-tags/box",
@@ -96,6 +99,7 @@ async fn prompts_reach_the_model_beside_the_containers_own_and_are_no_facts() {
         shown(&client, &server).await,
         ["herons", "cranes", "kayaks"]
     );
+
     client
         .patch("/v3/settings", json!({"shouldLLMFilter": false}))
         .await;
@@ -104,6 +108,7 @@ async fn prompts_reach_the_model_beside_the_containers_own_and_are_no_facts() {
         ["cranes", "kayaks"],
         "what filters, filters while filtering is on"
     );
+
     client
         .patch("/v3/settings", json!({"workspacePrompt": null}))
         .await;
@@ -125,6 +130,7 @@ async fn prompts_as_long_as_they_may_be_reach_the_model_whole() {
             .status
             .is_success()
     );
+
     client
         .patch(
             "/v3/container-tags/box",

@@ -27,6 +27,7 @@ async fn a_reset_takes_everything_but_keys() {
         .app
         .add(&other, &json!({"content": "The heron of others."}))
         .await;
+
     for tag in ["sm_project_default", "one", "two"] {
         for n in 0..2 {
             client
@@ -34,9 +35,11 @@ async fn a_reset_takes_everything_but_keys() {
                 .await;
         }
     }
+
     let secret = json!({"githubClientId": "a", "githubClientSecret": "b", "chunkSize": 500, "logContent": "off"});
     client.patch("/v3/settings", secret).await;
     assert_eq!(sealed_items(&client).await, 1);
+
     for confirmation in ["RESET", "acme"] {
         let body = ok(
             client
@@ -61,12 +64,14 @@ async fn a_reset_takes_everything_but_keys() {
         assert!(client.found("heron").await.is_empty());
         assert_eq!(client.get("/v3/settings").await.body, nothing_set());
     }
+
     assert_eq!(sealed_items(&client).await, 0);
     client.settle().await;
     client
         .add(json!({"content": "A crane comes after the reset."}))
         .await;
     assert!(client.finds("crane").await);
+
     let listed = client
         .app
         .post("/v3/documents/list", &other, &json!({}))
@@ -96,6 +101,7 @@ async fn a_reset_is_confirmed_by_an_administrator() {
             "confirmation",
         );
     }
+
     let told = client.post(RESET, json!({})).await.body["error"].to_string();
     assert!(told.contains("RESET"), "{told}");
     let reader = client.app.key_with("acme", Permission::Read, None).await;
@@ -103,6 +109,7 @@ async fn a_reset_is_confirmed_by_an_administrator() {
         .app
         .key_with("acme", Permission::Write, Some(&["sm_project_default"]))
         .await;
+
     for key in [reader, confined] {
         let answer = client
             .app
@@ -116,6 +123,7 @@ async fn a_reset_is_confirmed_by_an_administrator() {
             "administrator",
         );
     }
+
     let nobody = client
         .app
         .post(RESET, "", &json!({"confirmation": "RESET"}))
@@ -134,6 +142,7 @@ async fn buckets_that_fit_are_suggested_and_none_that_is_set() {
         "ValidationError",
         "filterPrompt",
     );
+
     let filter = json!({"shouldLLMFilter": true, "filterPrompt": "Keep recipes, diets and allergies of our guests."});
     client.patch("/v3/settings", filter).await;
     let suggest = async || {
@@ -153,11 +162,13 @@ async fn buckets_that_fit_are_suggested_and_none_that_is_set() {
         !keys.contains(&"preferences".to_owned()),
         "the default is there already"
     );
-    // What is suggested can be set as it is, and is not suggested again.
+
+    // A suggestion can be set as it is, and is not made again.
     let answer = client
         .patch("/v3/settings", json!({"profileBuckets": first}))
         .await;
     assert!(answer.status.is_success(), "{}", answer.body);
+
     let (_, next) = suggest().await;
     assert!(next.iter().all(|key| !keys.contains(key)), "{next:?}");
     let confined = client

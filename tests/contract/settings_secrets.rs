@@ -1,4 +1,4 @@
-//! Secrets in settings: sealed, found by nobody who looks, deleted when they are taken away.
+//! Secrets in settings are sealed, never readable, and deleted when they are removed.
 
 use domain::settings::Provider;
 use domain::{OrgId, Tenant};
@@ -18,7 +18,7 @@ fn holds(bytes: &[u8], part: &str) -> bool {
         .any(|window| window == part.as_bytes())
 }
 
-/// The tables in which `part` stands anywhere, and how many items there are in all of them.
+/// Returns the tables that contain `part` anywhere, and the number of items in all tables.
 async fn tables_with(client: &Client, part: &str) -> (Vec<String>, usize) {
     let system = &client.app.system;
     let (mut found, mut items) = (Vec::new(), 0);
@@ -50,7 +50,7 @@ async fn tables_with(client: &Client, part: &str) -> (Vec<String>, usize) {
     (found, items)
 }
 
-/// The secret of the app that an organization has with a provider.
+/// Returns the secret of an organization's app with a provider.
 async fn sealed_of(client: &Client, tenant: &Tenant, provider: Provider) -> Option<String> {
     let ctx = &client.app.system.ctx;
     let settings = ctx.settings.get(tenant).await.expect("settings");
@@ -68,7 +68,7 @@ async fn sealed(client: &Client, provider: Provider) -> Option<String> {
     sealed_of(client, &client.tenant, provider).await
 }
 
-/// How many sealed secrets there are, of all organizations, whether anything names them or not.
+/// Counts the sealed secrets of all organizations, including those that nothing names.
 pub(crate) async fn sealed_items(client: &Client) -> usize {
     let system = &client.app.system;
     let page = system
@@ -98,7 +98,7 @@ async fn a_secret_is_shown_nowhere_again() {
     let log = Log::capture(Level::TRACE);
     let client = Client::new().await;
     client.get(PATH).await;
-    // The request log keeps as much as it ever does.
+    // The request log keeps full contents, the most that it can.
     client.patch(PATH, json!({"logContent": "full"})).await;
     let mut answers = Vec::new();
     for provider in ["cloudDrive", "notion", "onedrive", "github", "googleDrive"] {
@@ -167,7 +167,8 @@ async fn a_secret_is_one_organizations_own_and_replaced_and_deleted() {
         sealed(&client, Provider::Notion).await.as_deref(),
         Some("second")
     );
-    // A refusal changes no secret either.
+
+    // A refused request changes no secret either.
     let refused = client
         .patch(PATH, json!({"notionClientSecret": "third", "chunkSize": 1}))
         .await;
@@ -178,6 +179,7 @@ async fn a_secret_is_one_organizations_own_and_replaced_and_deleted() {
         ),
         (400, Some("second"))
     );
+
     client
         .patch(
             PATH,
@@ -185,6 +187,7 @@ async fn a_secret_is_one_organizations_own_and_replaced_and_deleted() {
         )
         .await;
     assert_eq!(sealed(&client, Provider::Notion).await, None);
+
     let theirs = Tenant::of_operator(OrgId::parse("other").expect("an id"));
     assert_eq!(
         sealed_of(&client, &theirs, Provider::Notion)
@@ -192,7 +195,8 @@ async fn a_secret_is_one_organizations_own_and_replaced_and_deleted() {
             .as_deref(),
         Some("theirs")
     );
-    // What was refused was not even sealed; what was replaced or taken away is gone.
+
+    // A refused secret was not even sealed, and replaced or removed secrets are gone.
     assert_eq!(sealed_items(&client).await, 1);
 }
 

@@ -1,14 +1,15 @@
 //! Shapes of answers, written as JSON with type names in the place of values.
 //!
-//! An object has exactly the keys of its shape, of which those that end with `?` may be missing; `[shape]` is an array of any length whose items all have it. Type names:
-//! `null`, `bool`, `int`, `number`, `string`, `object`, `id` (22 letters and digits), `time` (ISO 8601, UTC,
-//! milliseconds), `unit` (a number from 0 to 1); alternatives are joined by `|`.
+//! An object has exactly the keys of its shape, of which those that end with `?` may be missing.
+//! `[shape]` is an array of any length whose items all have the shape. The type names are `null`,
+//! `bool`, `int`, `number`, `string`, `object`, `id` (22 letters and digits), `time` (ISO 8601,
+//! UTC, milliseconds) and `unit` (a number from 0 to 1). Alternatives are separated by `|`.
 
 use http::StatusCode;
 use serde_json::{Value, json};
 use testkit::Answer;
 
-/// Panics, naming the place, unless `value` has the shape.
+/// Panics with the place of the mismatch unless `value` has the shape.
 #[track_caller]
 pub(crate) fn assert_shape(value: &Value, shape: &Value) {
     if let Err(fault) = check(value, shape, "body") {
@@ -16,7 +17,7 @@ pub(crate) fn assert_shape(value: &Value, shape: &Value) {
     }
 }
 
-/// The body of a successful JSON answer of this shape.
+/// Checks that an answer is successful and has this shape, and returns its body.
 #[track_caller]
 pub(crate) fn ok(answer: Answer, shape: &Value) -> Value {
     assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
@@ -25,8 +26,8 @@ pub(crate) fn ok(answer: Answer, shape: &Value) -> Value {
     answer.body
 }
 
-/// What is wrong with a refusal that should have this status and type, the contract's shape and headers, and a message
-/// that names `what`.
+/// Compares an error with the expected status, type, shape and headers. The message must contain
+/// `what`. Returns the difference, if there is one.
 pub(crate) fn fault(answer: &Answer, status: u16, kind: &str, what: &str) -> Option<String> {
     let Answer { body, headers, .. } = answer;
     let mut shape = json!({"error": "string", "type": "string", "requestId": "id"});
@@ -49,7 +50,7 @@ pub(crate) fn fault(answer: &Answer, status: u16, kind: &str, what: &str) -> Opt
             header("x-request-id") == body["requestId"].as_str(),
             "request id",
         ),
-        // Both official clients retry 409 unless they are told not to.
+        // Both official clients retry after 409 unless they are told not to.
         (
             header("x-should-retry") == (status == 409).then_some("false"),
             "x-should-retry",
@@ -61,10 +62,11 @@ pub(crate) fn fault(answer: &Answer, status: u16, kind: &str, what: &str) -> Opt
         (!message.trim().is_empty() && message.contains(what), what),
     ];
     let wrong = expected.iter().find(|(right, _)| !right)?.1;
+
     Some(format!("wrong {wrong}: {} {body}", answer.status))
 }
 
-/// Panics unless the answer is a refusal of this kind, see [`fault`].
+/// Panics unless the answer is an error of this kind, see [`fault`].
 #[track_caller]
 pub(crate) fn refused(answer: &Answer, status: u16, kind: &str, what: &str) {
     if let Some(fault) = fault(answer, status, kind, what) {
@@ -72,12 +74,12 @@ pub(crate) fn refused(answer: &Answer, status: u16, kind: &str, what: &str) {
     }
 }
 
-/// What is wrong with any of many refusals.
+/// The differences found in many errors.
 #[derive(Default)]
 pub(crate) struct Faults(Vec<String>);
 
 impl Faults {
-    /// Checks one refusal of a request that `request` describes.
+    /// Checks the error of one request, which `request` describes.
     pub(crate) fn note(
         &mut self,
         request: &str,
@@ -91,7 +93,7 @@ impl Faults {
             .extend(fault(answer, status, kind, what).map(|fault| format!("{short}: {fault}")));
     }
 
-    /// Panics with every fault.
+    /// Panics with all differences, if there are any.
     #[track_caller]
     pub(crate) fn assert_none(self) {
         assert!(
@@ -144,6 +146,7 @@ fn check(value: &Value, shape: &Value, place: &str) -> Result<(), String> {
             let mut items = items.iter().enumerate();
             items.try_for_each(|(i, item)| check(item, &shapes[0], &format!("{place}[{i}]")))
         }
+
         _ => Err(format!("{place} should look like {shape}")),
     }
 }
@@ -179,12 +182,12 @@ fn is_time(text: &str) -> bool {
     text.len() == pattern.len() && text.bytes().zip(pattern.bytes()).all(fits)
 }
 
-/// `{id, status}`.
+/// Returns the shape `{id, status}`.
 pub(crate) fn accepted() -> Value {
     json!({"id": "id", "status": "string"})
 }
 
-/// A document in a listing.
+/// Returns the shape of a document in a listing.
 pub(crate) fn listed() -> Value {
     json!({
         "id": "id",
@@ -202,7 +205,7 @@ pub(crate) fn listed() -> Value {
     })
 }
 
-/// A document by itself.
+/// Returns the shape of a single document.
 pub(crate) fn full() -> Value {
     let more = json!({
         "content": "string|null",
@@ -219,10 +222,11 @@ pub(crate) fn full() -> Value {
         "origin?": origin(),
         "memoryExtraction?": {"extractor": "string", "count": "int", "reason?": "string"},
     });
+
     with(listed(), &more)
 }
 
-/// One version of a memory.
+/// Returns the shape of one version of a memory.
 pub(crate) fn memory_version() -> Value {
     json!({
         "id": "id",
@@ -243,27 +247,27 @@ pub(crate) fn memory_version() -> Value {
     })
 }
 
-/// Where something was read that is not the user's own.
+/// Returns the shape of the origin of words that are not the user's own.
 pub(crate) fn origin() -> Value {
     json!({"type": "string", "name?": "string"})
 }
 
-/// What a failed document has besides.
+/// Returns the additional fields of a failed document.
 pub(crate) fn failure() -> Value {
     json!({"errorCode": "string", "errorMessage": "string"})
 }
 
-/// The place of a page.
+/// Returns the shape of the position of a page.
 pub(crate) fn pagination() -> Value {
     json!({"currentPage": "int", "limit": "int", "totalItems": "int", "totalPages": "int"})
 }
 
-/// An answer of `POST /v3/documents/list`.
+/// Returns the shape of an answer of `POST /v3/documents/list`.
 pub(crate) fn listing() -> Value {
     json!({"memories": [listed()], "pagination": pagination()})
 }
 
-/// An answer of `GET /v3/documents/{id}/chunks`.
+/// Returns the shape of an answer of `GET /v3/documents/{id}/chunks`.
 pub(crate) fn chunk_list() -> Value {
     let metadata = json!({"start": "int", "end": "int", "headings": ["string"]});
     let chunk = json!({
@@ -273,7 +277,7 @@ pub(crate) fn chunk_list() -> Value {
     json!({"documentId": "id", "chunks": [chunk], "total": "int"})
 }
 
-/// Both shapes' keys.
+/// Returns a shape with the keys of both.
 pub(crate) fn with(mut shape: Value, more: &Value) -> Value {
     for (key, value) in more.as_object().expect("the shape of an object") {
         shape[key] = value.clone();

@@ -8,7 +8,7 @@ use processor::Processor;
 
 use crate::client::Client;
 
-/// Processes what is queued and commits nothing; the number of messages.
+/// Processes the queued documents without committing them, and returns the number of messages.
 pub(crate) async fn process_only(client: &Client) -> usize {
     let system = &client.app.system;
     let receiver = Receiver::new(
@@ -51,6 +51,7 @@ pub(crate) async fn send_late_messages(client: &Client, old: &domain::Document) 
             container,
         },
     ];
+
     let org = client.tenant.org();
     let messages: Vec<Envelope> = jobs
         .into_iter()
@@ -59,6 +60,7 @@ pub(crate) async fn send_late_messages(client: &Client, old: &domain::Document) 
             job,
         })
         .collect();
+
     client
         .app
         .system

@@ -48,21 +48,25 @@ async fn a_tag_is_made_by_saying_something_about_it() {
         "NotFoundError",
         "Container tag not found",
     );
-    // What the command-line client sends to make a tag.
+
+    // The command-line client sends this request to create a tag.
     let made = set(&client, "box", json!({"entityContext": null})).await;
     assert_eq!(
         (&made["containerTag"], &made["entityContext"]),
         (&json!("box"), &Value::Null)
     );
+
     let shown = get(&client, "box").await;
     assert_eq!(
         (&shown["profileBuckets"], &shown["createdAt"]),
         (&json!([]), &shown["updatedAt"])
     );
+
     let id = client
         .add(json!({"content": "A heron.", "containerTag": "box"}))
         .await;
     assert_eq!(client.listed(json!({"containerTags": ["box"]})).await, [id]);
+
     client
         .add(json!({"content": "A crane.", "containerTag": "by-use", "entityContext": "Birds."}))
         .await;
@@ -87,6 +91,7 @@ async fn fields_are_kept_cleared_and_replaced_one_by_one() {
             .all(|(name, value)| shown[name] == *value)
     };
     assert!(same(&first), "{first}");
+
     set(&client, "box", json!({})).await;
     assert!(same(&get(&client, "box").await), "what is absent stays");
     let changes = [
@@ -104,6 +109,7 @@ async fn fields_are_kept_cleared_and_replaced_one_by_one() {
         ("memoryFilesystemPaths", json!([]), json!([])),
         ("memoryFilesystemPaths", Value::Null, Value::Null),
     ];
+
     for (name, sent, shown) in changes {
         let before = get(&client, "box").await;
         let after = set(&client, "box", json!({name: sent})).await;
@@ -127,6 +133,7 @@ async fn a_wrong_field_is_named_and_nothing_is_changed() {
     let many: Vec<Value> = (0..51)
         .map(|i| json!({"key": format!("k{i}"), "description": "x"}))
         .collect();
+
     for (body, named) in [
         (json!({"name": ""}), "name"),
         (json!({"name": "  "}), "name"),
@@ -165,6 +172,7 @@ async fn a_wrong_field_is_named_and_nothing_is_changed() {
         let answer = client.patch(&path("box"), body.clone()).await;
         faults.note(&body.to_string(), &answer, 400, "ValidationError", named);
     }
+
     for bad in ["a%20b", "%C3%BC", &"x".repeat(101), "a.b"] {
         let note = ("ValidationError", "containerTag");
         faults.note(bad, &client.get(&path(bad)).await, 400, note.0, note.1);
@@ -177,6 +185,7 @@ async fn a_wrong_field_is_named_and_nothing_is_changed() {
         );
     }
     faults.assert_none();
+
     refused(&client.get(&path("box")).await, 404, "NotFoundError", "");
 }
 
@@ -217,6 +226,7 @@ async fn a_key_changes_what_it_reaches_and_an_organization_sees_its_own() {
         "NotFoundError",
         "",
     );
+
     for (key, tag) in [(&scoped, "mine"), (&scoped, "new"), (&other, "mine")] {
         ok(patch(key, tag).await, &updated());
     }
@@ -225,6 +235,7 @@ async fn a_key_changes_what_it_reaches_and_an_organization_sees_its_own() {
         "Changed"
     );
     assert_eq!(get(&client, "theirs").await["name"], "Theirs");
+
     set(&client, "mine", json!({"name": null})).await;
     assert_eq!(
         client.app.get(&path("mine"), &other).await.body["name"],
@@ -248,8 +259,8 @@ async fn documents_outside_the_folders_are_searched_and_nothing_is_learned_from_
             .await;
         assert!(client.finds(name).await, "{name}");
     };
-
     add("Anna", json!("/diary/today.md")).await;
+
     add("Boris", json!("/diary-old/today.md")).await;
     add("Clara", Value::Null).await;
     let profile = client

@@ -1,4 +1,4 @@
-//! Export and import of a container: the copy answers as the original does.
+//! Export and import of a container. The copy gives the same answers as the original.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
@@ -31,7 +31,7 @@ pub(crate) async fn exported(client: &Client, tag: &str) -> Vec<Value> {
     lines
 }
 
-/// The lines without what differs between two exports of the same.
+/// Removes the parts that differ between two exports of the same container.
 fn timeless(mut lines: Vec<Value>) -> Vec<Value> {
     lines[0]["exportedAt"] = Value::Null;
     lines
@@ -94,7 +94,7 @@ async fn memory(client: &Client, text: &str) -> String {
         .to_owned()
 }
 
-/// A container with something of everything.
+/// Fills a container with every kind of data.
 async fn furnish(client: &Client) {
     client.add(json!({
         "content": "The lighthouse keeper stores oil in the cellar.\n\nThe lamp is cleaned on Mondays.",
@@ -111,6 +111,7 @@ async fn furnish(client: &Client) {
         .upload(&client.key, "cafe.txt", latin, &[("containerTag", TAG)])
         .await;
     assert!(file.status.is_success(), "{}", file.body);
+
     let turns = [
         "I live in Berlin.",
         "My sister is Anna.",
@@ -142,7 +143,7 @@ async fn furnish(client: &Client) {
     assert!(tagged.status.is_success(), "{}", tagged.body);
 }
 
-/// Corrects, forgets and approves.
+/// Corrects, forgets and approves memories.
 async fn act(client: &Client) {
     let boat = memory(client, "The boat is painted green.").await;
     let body = json!({"containerTag": TAG, "id": boat, "newContent": "The boat is painted blue."});
@@ -160,7 +161,7 @@ async fn act(client: &Client) {
     post(client, &path, json!({"action": "approve"})).await;
 }
 
-/// What clients are answered, without times of measuring and ids of keys.
+/// Returns the answers to a set of requests, without durations and ids of keys.
 async fn answers(client: &Client) -> Vec<Value> {
     let include = json!({"documents": true, "relatedMemories": true});
     let mut answers = Vec::new();
@@ -290,7 +291,7 @@ async fn a_container_in_a_fresh_place_is_the_same_container() {
         expected[1]
     );
 
-    // The same again changes nothing, and compaction hides nothing.
+    // A second import changes nothing, and compaction hides nothing.
     let before = head(&there).await;
     let again = import_lines(&there, &lines).await;
     assert_eq!(
@@ -310,7 +311,7 @@ async fn a_container_in_a_fresh_place_is_the_same_container() {
     let again = import_lines(&there, &lines).await;
     assert_eq!((again.documents.known, again.actions), (5, 0));
 
-    // What is sent under the same customId afterwards replaces the same document.
+    // Content sent later under the same customId replaces the imported document.
     there
         .add(json!({"content": "The lamp is electric.", "containerTag": TAG, "customId": "lighthouse"}))
         .await;
@@ -421,16 +422,19 @@ async fn what_was_not_done_is_processed_again() {
         there.finds("May").await && !there.finds("September").await,
         "the old content until the new one is done"
     );
+
     there.settle().await;
     assert!(
         !there.finds("May").await
             && there.finds("September").await
             && there.finds("Porpoises").await
     );
+
     let broken = there
         .document_or_failure(failed.body["id"].as_str().unwrap())
         .await;
     assert_eq!(broken["status"], "failed", "{broken}");
+
     let again = import_lines(&there, &lines).await;
     assert_eq!((again.documents.known, again.documents.queued), (3, 0));
 }

@@ -1,4 +1,4 @@
-//! Import of files of other services, and what else an import may bring.
+//! Import of files of other services, and other content that an import may contain.
 
 use local::transfer::{Format, ImportOptions};
 use serde_json::json;
@@ -15,6 +15,7 @@ async fn memories_of_mem0_become_memories() {
         {"id": "0a2", "memory": "Collects old maps of harbours", "user_id": "kim", "created_at": "2024-03-01 08:00:00",
          "expiration_date": "2024-05-01"},
     ]});
+
     for (round, text) in [
         (0, file.to_string()),
         (1, text(file["results"].as_array().unwrap())),
@@ -23,6 +24,7 @@ async fn memories_of_mem0_become_memories() {
         let expected = if round == 0 { (2, 0) } else { (0, 2) };
         assert_eq!((report.documents.written, report.documents.known), expected);
     }
+
     let all = memories(&client).await;
     let oslo = all
         .as_array()
@@ -35,6 +37,7 @@ async fn memories_of_mem0_become_memories() {
         oslo["metadata"],
         json!({"from": "{\"app\":2}", "user_id": "kim", "categories": ["places"]})
     );
+
     let maps = all
         .as_array()
         .unwrap()
@@ -45,6 +48,7 @@ async fn memories_of_mem0_become_memories() {
         (&maps["isForgotten"], &maps["forgetAfter"]),
         (&json!(true), &json!("2024-05-01T00:00:00.000Z"))
     );
+
     let other = json!([{"id": "1", "memory": "A", "user_id": "kim"}, {"id": "2", "memory": "B", "user_id": "lee"}]);
     let refused = imported(&client, &other.to_string(), &ImportOptions::default())
         .await
@@ -71,6 +75,7 @@ async fn sessions_and_facts_of_zep_become_conversations_and_memories() {
     let file = text(&[old, new, facts]);
     let first = imported(&client, &file, &under(TAG)).await.unwrap();
     assert_eq!((first.documents.written, first.documents.queued), (2, 2));
+
     client.settle().await;
     let options = ImportOptions {
         format: Format::Zep,
@@ -85,6 +90,7 @@ async fn sessions_and_facts_of_zep_become_conversations_and_memories() {
         ),
         (0, 0, 4)
     );
+
     let talk = client.document_or_failure("s-1").await;
     assert_eq!(talk["metadata"], json!({"channel": "chat"}));
     let content = talk["content"].as_str().unwrap();
@@ -92,6 +98,7 @@ async fn sessions_and_facts_of_zep_become_conversations_and_memories() {
         content.contains("Mia: I live in Turin.") && content.contains("Good to know."),
         "{content}"
     );
+
     let all = memories(&client).await;
     let fact = |text: &str| {
         all.as_array()
@@ -111,6 +118,7 @@ async fn sessions_and_facts_of_zep_become_conversations_and_memories() {
         "2023-05-01T00:00:00.000Z"
     );
     assert_eq!(fact("Mia paints boats.")["isForgotten"], false);
+
     let options = ImportOptions {
         format: Format::Mem0,
         ..under(TAG)

@@ -1,4 +1,4 @@
-//! `PATCH /v3/documents/{id}` where the document stays where it is.
+//! `PATCH /v3/documents/{id}` without a move.
 
 use domain::key::Permission;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ fn by(value: &str) -> Value {
     json!({"AND": [{"key": "n", "value": value}]})
 }
 
-/// What a search whose filter is `n = value` finds.
+/// Returns the results of a search with the filter `n = value`.
 async fn filtered(client: &Client, value: &str) -> Vec<String> {
     client
         .found_with(json!({"q": "words", "filters": by(value)}))
@@ -137,12 +137,14 @@ async fn a_description_changes_in_place_in_every_state() {
             .upload(&client.key, "note.txt", bytes, &fields)
             .await;
         let id = answer.body["id"].as_str().expect("an id").to_owned();
+
         match state {
             "extracting" => claim(&client, &id).await,
             "indexing" => assert_eq!(process_only(&client).await, 1),
             "done" | "failed" => client.settle().await,
             _ => {}
         }
+
         let before = client.document_or_failure(&id).await;
         assert_eq!(before["status"], state);
         let answer = client
@@ -156,6 +158,7 @@ async fn a_description_changes_in_place_in_every_state() {
             json!({"id": id, "status": state}),
             "nothing else happens"
         );
+
         let after = client.document_or_failure(&id).await;
         assert_eq!(
             (&after["metadata"], &after["filepath"]),
@@ -169,6 +172,7 @@ async fn a_description_changes_in_place_in_every_state() {
                 .await,
             [id.as_str()]
         );
+
         client.settle().await;
         let last = client.document_or_failure(&id).await;
         assert_eq!(
@@ -176,6 +180,7 @@ async fn a_description_changes_in_place_in_every_state() {
             json!({"n": "2"}),
             "what is processed keeps the change: {state}"
         );
+
         let wanted = if state == "failed" {
             vec![]
         } else {
@@ -186,7 +191,7 @@ async fn a_description_changes_in_place_in_every_state() {
     }
 }
 
-/// Has a worker begin and stand still.
+/// Lets a worker claim the document and do no more.
 async fn claim(client: &Client, id: &str) {
     let ctx = &client.app.system.ctx;
     let record = client.record(id).await.expect("a record");
@@ -222,6 +227,7 @@ async fn a_description_that_changes_while_new_content_waits_goes_with_both() {
             "search agrees with GET: {stage}"
         );
         assert!(filtered(&client, "1").await.is_empty(), "{stage}");
+
         client.settle().await;
         assert_eq!(filtered(&client, "2").await, ["New words."], "{stage}");
         assert_eq!(client.document(&id).await["metadata"], json!({"n": "2"}));
@@ -244,8 +250,8 @@ async fn what_search_says_about_old_content_is_not_about_the_new() {
             found["results"][0]["type"].clone(),
         )
     };
-
     let before = shown().await;
+
     let page =
         b"<!doctype html><html><head><title>New title</title></head><body><p>New words.</p></body></html>";
     client
@@ -355,6 +361,7 @@ async fn a_wrong_change_is_refused_and_changes_nothing() {
         .await;
     let before = client.document(&id).await;
     let mut faults = Faults::default();
+
     for (field, value) in [
         ("content", json!("")),
         ("content", json!(" \n ")),
@@ -377,6 +384,7 @@ async fn a_wrong_change_is_refused_and_changes_nothing() {
             .await;
         faults.note(&change.to_string(), &answer, 400, "ValidationError", field);
     }
+
     let long = json!({"content": "x".repeat(1024 * 1024 + 1)});
     let answer = client.patch(&format!("/v3/documents/{id}"), long).await;
     faults.note(
@@ -401,6 +409,7 @@ async fn what_is_not_there_or_not_ones_own_is_not_found() {
         .app
         .key_with("acme", Permission::Write, Some(&["elsewhere"]))
         .await;
+
     for (key, name) in [
         (&client.key, "never-existed"),
         (&other, &id),
@@ -413,5 +422,6 @@ async fn what_is_not_there_or_not_ones_own_is_not_found() {
             .await;
         refused(&answer, 404, "NotFoundError", "Document not found");
     }
+
     assert_eq!(client.document(&id).await["content"], "Some words.");
 }

@@ -1,17 +1,23 @@
-//! What is said later replaces what was said before: in the search, in the profile, with the old version as history.
+//! A later statement replaces an earlier one in search and in the profile, and the old version
+//! becomes history.
 //!
-//! One table for each kind of change in `updates/`, one case a line. Each case has a container of its own. `talks` are
-//! conversations, each a day and its turns (`u: ` the user, `a: ` the assistant, else the name of who speaks). Then `q` is
-//! asked: every one of `new` (with `any`: one of them) stands in the first memory found and in one line of the profile;
-//! none of `old` stands in any memory found or in the profile, except in a sentence that holds all of `new` as well or one
-//! of `but` ("moved from Vienna to Salzburg"); one of `old` stands in a former version of the first memory; each of `keep`
-//! stands in a live memory.
+//! `updates/` has one table for each kind of change, with one case per line. Each case has a
+//! container of its own. `talks` are conversations, each a day and its turns (`u: ` the user, `a: `
+//! the assistant, otherwise the name of the speaker). Then the question `q` is asked, and these
+//! must hold:
+//!
+//! - The first memory found and one line of the profile contain all words of `new`, or with `any`
+//!   one of them.
+//! - No memory found and no line of the profile contains a word of `old`, except in a sentence that
+//!   also contains all of `new` or one of `but` ("moved from Vienna to Salzburg").
+//! - An earlier version of the first memory contains one word of `old`.
+//! - A live memory contains each word of `keep`.
 
 use serde_json::{Value, json};
 
 use crate::client::Client;
 
-/// Kind, cases, and how many of them hold.
+/// The kinds of change, their cases, and the smallest number of cases that hold.
 const TABLES: &[(&str, &str, usize)] = &[
     ("move", include_str!("updates/move.jsonl"), 11),
     ("job", include_str!("updates/job.jsonl"), 10),
@@ -29,7 +35,8 @@ const TABLES: &[(&str, &str, usize)] = &[
     ("world", include_str!("updates/world.jsonl"), 11),
     ("control", include_str!("updates/control.jsonl"), 15),
 ];
-/// How many of all cases find the new statement first without a threshold of their own.
+/// The smallest number of all cases that find the new statement first without a threshold of their
+/// own.
 const AT_DEFAULT: usize = 150;
 
 /// One line of a table.
@@ -59,7 +66,7 @@ impl Case {
             .collect()
     }
 
-    /// The words under a name, lower case.
+    /// Returns the words under a name, in lower case.
     fn words(&self, name: &str) -> Vec<String> {
         let words = self.body[name]
             .as_array()
@@ -81,7 +88,7 @@ impl Case {
         }
     }
 
-    /// Whether the sentence tells the old state as if it were true.
+    /// Checks whether the sentence states the old state as if it were true.
     fn is_old(&self, text: &str) -> bool {
         let has = |name| {
             self.words(name)
@@ -109,12 +116,13 @@ impl Case {
                 "conversationId": format!("{}-{i}", self.tag), "containerTags": [self.tag],
                 "documentDate": parts[0], "messages": turns,
             });
+
             let answer = client.post("/v4/conversations", body).await;
             assert_eq!(answer.status, 200, "{}", answer.body);
         }
     }
 
-    /// The rows of a search with the case's question and more fields.
+    /// Returns the rows of a search with the case's question and more fields.
     async fn search(&self, client: &Client, more: &Value) -> Vec<Value> {
         let mut body =
             json!({"q": self.body["q"], "containerTag": self.tag, "searchMode": "memories"});
@@ -138,7 +146,7 @@ impl Case {
             .collect()
     }
 
-    /// Everything that is not as it should be.
+    /// Returns all violations of the case's rules.
     async fn faults(&self, client: &Client) -> Vec<String> {
         let mut faults = Vec::new();
         let mut expect = |holds: bool, what: String| faults.extend((!holds).then_some(what));
@@ -197,7 +205,7 @@ fn message(turn: &str) -> Value {
     }
 }
 
-/// The strings of an array, or one field of each of its objects.
+/// Returns the strings of an array, or one field of each of its objects.
 fn texts(items: &Value, field: Option<&str>) -> Vec<String> {
     let items = items.as_array().map(Vec::as_slice).unwrap_or_default();
     let text = |item: &Value| {

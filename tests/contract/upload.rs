@@ -19,7 +19,7 @@ const PNG: &[u8] =
 /// The first bytes of a ZIP archive.
 const ZIP: &[u8] = b"PK\x03\x04\x14\0\0\0\x08\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01\0\0\0a";
 
-/// Uploads and works; the document.
+/// Uploads a file, processes it, and returns the document.
 async fn upload(client: &Client, name: &str, bytes: &[u8], fields: &[(&str, &str)]) -> Value {
     let answer = ok(
         client.app.upload(&client.key, name, bytes, fields).await,
@@ -40,7 +40,7 @@ async fn files_of_every_supported_kind_become_text() {
         ("page.html", "webpage", "page.html"),
         ("page.md", "text", "page.md"),
         ("russian-koi8-r.txt", "text", "russian.txt"),
-        // The bytes decide, not the name.
+        // The content determines the format, not the name.
         ("two-pages.pdf", "pdf", "notes.txt"),
         ("page.md", "text", "report.pdf"),
         ("page.html", "webpage", "page"),
@@ -150,6 +150,7 @@ async fn form_fields_mean_what_they_mean_in_json() {
     assert_eq!(document["filepath"], "/a/b.txt");
     assert_eq!(document["taskType"], "superrag");
     assert_eq!(document["title"], "b.txt");
+
     for tags in [r#"["plural"]"#, "plural"] {
         let answer = upload(
             &client,
@@ -199,6 +200,7 @@ async fn a_wrong_form_field_is_named() {
         );
     }
     faults.assert_none();
+
     assert!(client.listed(json!({})).await.is_empty());
 }
 
@@ -225,6 +227,7 @@ async fn a_form_without_a_readable_file_is_refused() {
         "file",
     )
     .await;
+
     send(
         "an empty file",
         &kind,
@@ -234,6 +237,7 @@ async fn a_form_without_a_readable_file_is_refused() {
         "file",
     )
     .await;
+
     send(
         "cut off",
         &kind,
@@ -243,6 +247,7 @@ async fn a_form_without_a_readable_file_is_refused() {
         "form",
     )
     .await;
+
     send(
         "no parts",
         &kind,
@@ -252,6 +257,7 @@ async fn a_form_without_a_readable_file_is_refused() {
         "form",
     )
     .await;
+
     send(
         "no boundary",
         "multipart/form-data",
@@ -261,6 +267,7 @@ async fn a_form_without_a_readable_file_is_refused() {
         "multipart",
     )
     .await;
+
     send(
         "json",
         "application/json",
@@ -270,6 +277,7 @@ async fn a_form_without_a_readable_file_is_refused() {
         "multipart",
     )
     .await;
+
     faults.assert_none();
 }
 
@@ -298,6 +306,7 @@ async fn where_requests_are_small_a_large_file_is_shown_the_way() {
     let most = documents::LAMBDA_FILE_BYTES;
     let state = App::new(ctx, authenticator);
     let router = edge::finish(documents::router(state.clone(), most), &state);
+
     for (size, status) in [(most, 200), (most + 1, 413), (most + 3 * 1024 * 1024, 413)] {
         let (kind, body) = multipart("a.txt", &vec![b'x'; size], &[]);
         let request = Request::builder()
@@ -315,6 +324,7 @@ async fn where_requests_are_small_a_large_file_is_shown_the_way() {
         let bytes = body.collect().await.expect("a body").to_bytes();
         let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
         assert_eq!(parts.status.as_u16(), status, "{size}: {body}");
+
         if status == 413 {
             let answer = Answer {
                 status: parts.status,

@@ -1,4 +1,4 @@
-//! `POST /v3/documents/file/uploads`: a form by which the client stores a file itself.
+//! `POST /v3/documents/file/uploads`: a form with which the client stores a file itself.
 
 use axum::body::Body;
 use domain::ports::Arrival;
@@ -14,7 +14,7 @@ use crate::steps::{process_only, send_late_messages};
 
 const MAX_BYTES: u64 = 50 * 1024 * 1024;
 
-/// Asks for a form.
+/// Requests a form.
 pub(crate) async fn begin(client: &Client, body: Value) -> Value {
     let upload = json!({
         "method": "string", "url": "string", "fields": "object", "maxBytes": "int", "expiresAt": "time",
@@ -26,7 +26,7 @@ pub(crate) async fn begin(client: &Client, body: Value) -> Value {
     )
 }
 
-/// The fields of a form in some order.
+/// Returns the fields of a form in some order.
 fn fields(form: &Value) -> Vec<(String, String)> {
     let fields = form["upload"]["fields"].as_object().expect("fields");
     fields
@@ -35,7 +35,7 @@ fn fields(form: &Value) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Posts a file with these fields to where the form says.
+/// Posts a file with these fields to the address in the form.
 async fn post(client: &Client, form: &Value, fields: &[(String, String)], bytes: &[u8]) -> Answer {
     let url = form["upload"]["url"].as_str().expect("an address");
     let path = url
@@ -171,6 +171,7 @@ async fn a_form_takes_just_what_it_says() {
         let answer = post(&client, &form, &fields, b"Some words.").await;
         assert!(answer.status.is_client_error(), "{what}: {}", answer.status);
     }
+
     for (what, bytes) in [
         ("an empty file", Vec::new()),
         ("a large one", vec![b'x'; MAX_BYTES as usize + 1]),
@@ -178,12 +179,14 @@ async fn a_form_takes_just_what_it_says() {
         let answer = post(&client, &form, &good, &bytes).await;
         assert!(answer.status.is_client_error(), "{what}: {}", answer.status);
     }
+
     client.app.turn().await;
     assert_eq!(
         client.document(&id(&form)).await["status"],
         "queued",
         "none of these was stored"
     );
+
     store(&client, &form, b"Some words.").await;
     client.settle().await;
     assert_eq!(client.document(&id(&form)).await["content"], "Some words.");
@@ -201,6 +204,7 @@ async fn what_is_not_uploaded_in_time_fails_and_says_so() {
         (&document["status"], &document["errorCode"]),
         (&json!("failed"), &json!("upload_missing"))
     );
+
     let late = post(&client, &form, &fields(&form), b"Too late.").await;
     assert_eq!(late.status, 403);
     let retry = ok(
@@ -210,6 +214,7 @@ async fn what_is_not_uploaded_in_time_fails_and_says_so() {
         &accepted(),
     );
     assert_eq!(retry["status"], "queued");
+
     client.settle().await;
     assert_eq!(
         client.document_or_failure(&id(&form)).await["errorCode"],
@@ -266,10 +271,11 @@ async fn a_form_that_is_used_again_with_another_file_swaps_nothing() {
         .await;
         let id = id(&form);
         store(&client, &form, b"The first words.").await;
+
         if is_done {
             client.settle().await;
         } else {
-            // Processed, and not yet committed.
+            // The document is processed but not yet committed.
             let path = client
                 .record(&id)
                 .await
@@ -287,18 +293,22 @@ async fn a_form_that_is_used_again_with_another_file_swaps_nothing() {
                 .expect("a message");
             assert_eq!(process_only(&client).await, 1);
         }
+
         store(&client, &form, b"Other words that were swapped in.").await;
         client.settle().await;
         assert_eq!(client.document(&id).await["content"], "The first words.");
+
         let url = crate::files::url(&client, &id).await;
         assert_eq!(
             crate::files::fetch(&client, &url).await.1,
             "The first words."
         );
-        // Processing again reads the same file as well.
+
+        // Processing the document again reads the same file.
         client.update(&id, json!({"taskType": "superrag"})).await;
         client.settle().await;
         assert_eq!(client.document(&id).await["content"], "The first words.");
+
         let record = client.record(&id).await.expect("a record");
         let folder = record
             .body
@@ -330,7 +340,8 @@ async fn restarts_while_a_document_waits_for_its_file_use_up_no_attempts() {
     let form = begin(&client, json!({"fileName": "a.txt"})).await;
     let record = client.record(&id(&form)).await.expect("a record");
     for _ in 0..12 {
-        // As after a restart: the message comes again, and a worker takes the document.
+        // This simulates a restart: the message is delivered again, and a worker takes the
+        // document.
         send_late_messages(&client, &record).await;
         while client.app.turn().await > 0 {}
         let waiting = client.record(&id(&form)).await.expect("a record");
@@ -339,7 +350,7 @@ async fn restarts_while_a_document_waits_for_its_file_use_up_no_attempts() {
 
     let (ctx, tenant) = (&client.app.system.ctx, &client.tenant);
     for _ in 0..12 {
-        // A worker that is killed while it looks for the file.
+        // This simulates a worker that is killed while it looks for the file.
         let now = ctx.clock.now();
         ctx.documents
             .claim(
@@ -386,6 +397,7 @@ async fn a_file_that_arrives_after_the_delete_leaves_nothing() {
                 204
             );
         }
+
         client.settle().await;
         store(&client, &form, b"Some words.").await;
         while client.app.turn().await > 0 {}
@@ -414,6 +426,7 @@ async fn an_upload_under_a_custom_id_replaces_what_it_had_once_it_is_done() {
     let form = begin(&client, json!({"fileName": "note.txt", "customId": "note"})).await;
     assert_eq!(id(&form), old);
     assert_eq!(client.found("words").await, ["Old words."]);
+
     store(&client, &form, b"New words.").await;
     client.settle().await;
     let document = client.document("note").await;
@@ -425,6 +438,7 @@ async fn an_upload_under_a_custom_id_replaces_what_it_had_once_it_is_done() {
         (client.found("words").await, &document["latestRevision"]),
         (vec!["New words.".to_owned()], &json!(2))
     );
+
     let form = begin(&client, json!({"fileName": "note.txt", "customId": "note"})).await;
     client
         .send(json!({"content": "Newer words.", "customId": "note"}))
@@ -447,12 +461,14 @@ async fn what_waits_for_its_file_cannot_move_yet_and_can_be_replaced_or_deleted(
         .patch("/v3/documents/note", json!({"containerTag": "b"}))
         .await;
     refused(&answer, 409, "ConflictError", "arrived");
+
     client
         .update("note", json!({"content": "A text instead."}))
         .await;
     store(&client, &form, b"A file that nobody waits for.").await;
     client.settle().await;
     assert_eq!(client.found("text file").await, ["A text instead."]);
+
     let form = begin(&client, json!({"fileName": "a.txt", "customId": "note"})).await;
     assert_eq!(client.delete("/v3/documents/note").await.status, 204);
     store(&client, &form, b"A file of a deleted document.").await;
@@ -501,6 +517,7 @@ async fn a_wrong_request_for_a_form_is_named_and_stores_nothing() {
         faults.note(field, &answer, 400, "ValidationError", field);
     }
     faults.assert_none();
+
     assert!(client.listed(json!({})).await.is_empty());
     let form = begin(&client, json!({})).await;
     store(&client, &form, b"A name is not needed.").await;

@@ -19,6 +19,7 @@ async fn changed_content_replaces_the_old_one_everywhere() {
         .add(note("The password of the week is KESTREL-22."))
         .await;
     assert_eq!(first, second);
+
     let document = client.document(&first).await;
     assert_eq!(document["latestRevision"], 2);
     assert_eq!(
@@ -35,7 +36,7 @@ async fn the_same_content_changes_nothing() {
     let client = Client::new().await;
     let id = client.add(note("The same.")).await;
     let before = client.document(&id).await;
-    // Long after a client's retry could come.
+    // This is long after a client would retry.
     client.app.world.clock.advance_seconds(100_000);
     let answer = ok(
         client.post("/v3/documents", note("The same.")).await,
@@ -54,8 +55,8 @@ async fn the_same_content_with_other_metadata_changes_it_in_place_and_without_an
         body["metadata"] = metadata;
         body
     };
-
     let id = client.add(with(json!({"n": 1}))).await;
+
     let answer = ok(
         client.post("/v3/documents", with(json!({"n": 2}))).await,
         &accepted(),
@@ -102,8 +103,8 @@ async fn the_same_content_with_another_filepath_changes_it_in_place() {
         body["filepath"] = json!(path);
         body
     };
-
     let id = client.add(with("/a/one.md")).await;
+
     let answer = ok(
         client.post("/v3/documents", with("/b/two.md")).await,
         &accepted(),
@@ -147,6 +148,7 @@ async fn every_accepted_content_is_a_revision_even_while_others_are_processed() 
             client.app.turn().await;
         }
     }
+
     client.settle().await;
     let document = client.document("note").await;
     assert_eq!(
@@ -181,6 +183,7 @@ async fn new_content_that_fails_leaves_the_old_searchable_and_can_be_mended() {
         .upload(&client.key, "x.bin", &[0, 1, 2, 3, 0, 0, 9], &fields)
         .await;
     assert_eq!(broken.body["id"], id.as_str());
+
     client.settle().await;
     let failed = client.document_or_failure(&id).await;
     assert_eq!(
@@ -192,6 +195,7 @@ async fn new_content_that_fails_leaves_the_old_searchable_and_can_be_mended() {
         client.finds("OSPREY-11").await,
         "what was searchable stays searchable"
     );
+
     client.add(note("The old OSPREY-11.")).await;
     assert_eq!(
         ok(client.get(&format!("/v3/documents/{id}")).await, &full())["latestRevision"],
@@ -214,6 +218,7 @@ async fn failed_content_sent_again_is_tried_again() {
             )
             .await;
         assert_eq!(client.document_or_failure("note").await["status"], "queued");
+
         client.settle().await;
         let document = client.document_or_failure("note").await;
         assert_eq!(
@@ -239,6 +244,7 @@ async fn a_custom_id_in_two_containers_needs_the_tag() {
     let in_tag = |tag: &str| json!({"content": format!("In {tag}."), "customId": "note", "containerTag": tag});
     let (a, b) = (client.add(in_tag("a")).await, client.add(in_tag("b")).await);
     assert_ne!(a, b);
+
     for (method, path) in [
         ("GET", "/v3/documents/note"),
         ("DELETE", "/v3/documents/note"),
@@ -247,10 +253,12 @@ async fn a_custom_id_in_two_containers_needs_the_tag() {
         let answer = client.raw(method, path, "application/json", "").await;
         refused(&answer, 409, "ConflictError", "containerTag");
     }
+
     let search = client
         .post("/v3/search", json!({"q": "in", "docId": "note"}))
         .await;
     refused(&search, 409, "ConflictError", "containerTag");
+
     for (tag, id) in [("a", &a), ("b", &b)] {
         let document = ok(
             client
@@ -259,6 +267,7 @@ async fn a_custom_id_in_two_containers_needs_the_tag() {
             &full(),
         );
         assert_eq!(document["id"], id.as_str());
+
         let search = client
             .post(
                 "/v3/search",
@@ -268,6 +277,7 @@ async fn a_custom_id_in_two_containers_needs_the_tag() {
             .body;
         assert_eq!(search["results"][0]["documentId"], id.as_str());
     }
+
     assert_eq!(
         client
             .delete("/v3/documents/note?containerTag=a")

@@ -10,7 +10,7 @@ use crate::client::{Client, fixture};
 use crate::server::{Received, Server, answer, page};
 use crate::shape::{assert_shape, failure, full, with};
 
-/// Where the servers claim to live.
+/// The public address that the servers claim.
 const PUBLIC: IpAddr = IpAddr::V4(Ipv4Addr::new(93, 184, 215, 14));
 const HTML: &[u8] = b"<!doctype html><html><head><title>The harbour</title>\
     <meta property=\"og:image\" content=\"https://news.example/harbour.png\"></head>\
@@ -43,7 +43,7 @@ fn site(request: &Received) -> Vec<u8> {
     }
 }
 
-/// A client in whose internet `news.example` is that server.
+/// Returns a client in whose internet `news.example` is that server.
 async fn with_site(
     site: impl Fn(&Received) -> Vec<u8> + Send + Sync + 'static,
 ) -> (Client, Server) {
@@ -56,7 +56,7 @@ async fn with_site(
     (client, server)
 }
 
-/// Sends content and works; the document.
+/// Sends content, processes it, and returns the document.
 async fn read(client: &Client, content: &str) -> Value {
     let id = client.send(json!({"content": content})).await;
     client.settle().await;
@@ -75,9 +75,11 @@ async fn an_address_becomes_the_page_behind_it() {
         (&json!("queued"), &json!("webpage"))
     );
     assert_eq!(server.connections(), 0, "a worker fetches, not the request");
+
     client.settle().await;
     let document = client.document_or_failure(&id).await;
     assert_shape(&document, &with(full(), &json!({"url": "string"})));
+
     let told = ["status", "type", "title", "url", "ogImage"]
         .map(|field| document[field].as_str().unwrap_or_default());
     let image = "https://news.example/harbour.png";
@@ -97,6 +99,7 @@ async fn an_address_becomes_the_page_behind_it() {
             .is_some_and(|text| text.contains("QX-771") && !text.contains("<p>"))
     );
     assert!(client.finds("QX-771").await);
+
     let listed = client.post("/v3/documents/list", json!({})).await.body;
     assert_eq!(listed["memories"][0]["url"], "http://news.example/harbour");
 }
@@ -116,6 +119,7 @@ async fn pages_of_every_kind_are_read() {
             (&json!("done"), &json!(kind)),
             "{path}: {document}"
         );
+
         let text = document["content"].as_str().expect("text");
         assert!(text.contains(part) && text.len() > 20, "{path}: {text}");
         assert_eq!(
@@ -168,7 +172,7 @@ async fn a_private_address_is_never_connected_to() {
         "::ffff:127.0.0.1".parse().expect("an address"),
         "fd00::1".parse().expect("an address"),
     ];
-    // Whoever dials any of these is seen.
+    // The server sees every request that dials one of these addresses.
     for (i, address) in private.into_iter().enumerate() {
         client
             .app
@@ -271,6 +275,7 @@ async fn a_text_that_speaks_of_an_address_is_a_text() {
         assert_eq!(document["content"], content);
         assert!(document.get("url").is_none(), "{document}");
     }
+
     assert_eq!(server.connections(), 0);
 }
 
@@ -290,6 +295,7 @@ async fn the_same_address_again_is_fetched_again_unless_it_may_be_a_retry() {
     version.store(2, Ordering::SeqCst);
     assert_eq!(client.add(body.clone()).await, id);
     assert_eq!(server.connections(), 1, "that was a client's retry");
+
     client.app.world.clock.advance_seconds(121);
     assert_eq!(client.add(body).await, id);
     assert_eq!(server.connections(), 2);
@@ -297,6 +303,7 @@ async fn the_same_address_again_is_fetched_again_unless_it_may_be_a_retry() {
         client.found("version").await,
         ["The page in version VER-2."]
     );
+
     let document = client.document_or_failure("news").await;
     assert_eq!(document["latestRevision"], 2);
     version.store(3, Ordering::SeqCst);
@@ -309,6 +316,7 @@ async fn the_same_address_again_is_fetched_again_unless_it_may_be_a_retry() {
         ["The page in version VER-3."],
         "a change asks for the page of now"
     );
+
     client
         .update("news", json!({"content": "A text instead."}))
         .await;
@@ -340,6 +348,7 @@ async fn a_page_that_is_gone_leaves_the_old_text_searchable() {
         "fetch_failed"
     );
     assert!(client.finds("OSPREY-11").await);
+
     version.store(1, Ordering::SeqCst);
     assert_eq!(
         client
@@ -348,6 +357,7 @@ async fn a_page_that_is_gone_leaves_the_old_text_searchable() {
             .status,
         200
     );
+
     client.settle().await;
     assert_eq!(client.document_or_failure("news").await["status"], "done");
 }

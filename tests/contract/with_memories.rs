@@ -15,7 +15,7 @@ async fn list(client: &Client, body: Value) -> Value {
     ok(client.post("/v3/documents/documents", body).await, &shape())
 }
 
-/// The ids that asking by ids shows, in its order.
+/// Returns the ids in the answer to a request by ids, in its order.
 async fn by_ids(client: &Client, body: Value) -> Vec<String> {
     let body = ok(
         client.post("/v3/documents/documents/by-ids", body).await,
@@ -26,7 +26,8 @@ async fn by_ids(client: &Client, body: Value) -> Vec<String> {
     found
 }
 
-/// Documents of customIds `n0` to `n4`, the first three in `a`, the others in `b`; their ids.
+/// Creates documents with the customIds `n0` to `n4`, the first three in `a` and the others in `b`.
+/// Returns their ids.
 async fn five(client: &Client) -> Vec<String> {
     let mut sent = Vec::new();
     for i in 0..5 {
@@ -49,16 +50,19 @@ async fn documents_are_listed_with_no_memories() {
         all["pagination"],
         json!({"currentPage": 1, "limit": 10, "totalItems": 5, "totalPages": 1})
     );
+
     let asked = json!({"order": "asc", "sort": "createdAt", "containerTags": ["a"]});
     assert_eq!(
         ids(&list(&client, asked).await["documents"], "id"),
         sent[..3]
     );
+
     let asked = json!({"containerTag": "b", "sort": "updatedAt"});
     assert_eq!(
         ids(&list(&client, asked).await["documents"], "id"),
         newest_first[..2]
     );
+
     let of_a_connection = list(&client, json!({"sources": ["notion"]})).await;
     assert_eq!(of_a_connection["pagination"]["totalItems"], 0);
     assert_eq!(
@@ -96,6 +100,7 @@ async fn names_are_ids_or_custom_ids_and_the_unknown_is_left_out() {
         by_ids(&client, json!({"ids": names, "by": "customId"})).await,
         [sent[1].as_str()]
     );
+
     let in_a = json!({"ids": names, "by": "id", "containerTags": ["a"]});
     assert_eq!(by_ids(&client, in_a).await, [sent[0].as_str()]);
     let in_b = json!({"ids": ["n4", "n1"], "by": "customId", "containerTags": ["b"]});
@@ -135,6 +140,7 @@ async fn a_key_sees_what_it_reaches() {
         .key_with("acme", Permission::Read, Some(&["b"]))
         .await;
     let other = client.app.key("other").await;
+
     for (key, wanted) in [
         (&scoped, vec![sent[4].clone(), sent[3].clone()]),
         (&other, Vec::new()),
@@ -147,6 +153,7 @@ async fn a_key_sees_what_it_reaches() {
             &shape(),
         );
         assert_eq!(ids(&listed["documents"], "id"), wanted);
+
         for (by, names) in [
             ("id", json!([sent[4], sent[3], sent[0]])),
             ("customId", json!(["n4", "n3", "n0"])),
@@ -197,5 +204,6 @@ async fn a_wrong_field_is_named() {
             named,
         );
     }
+
     faults.assert_none();
 }

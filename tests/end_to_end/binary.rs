@@ -1,4 +1,5 @@
-//! Finds the binary `recollect` beside this test, and builds it when it is missing or older than its sources.
+//! Finds the binary `recollect` beside this test, and builds it if it is missing or older than its
+//! sources.
 
 use std::ffi::OsString;
 use std::fs;
@@ -7,13 +8,14 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::SystemTime;
 
-/// The binary, of the same profile and target as this test.
+/// Returns the path of the binary, built with the same profile and for the same target as this
+/// test.
 pub(crate) fn recollect() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     BINARY.get_or_init(find)
 }
 
-/// The folder of the workspace.
+/// Returns the folder of the workspace.
 pub(crate) fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
@@ -22,7 +24,7 @@ pub(crate) fn workspace() -> &'static Path {
 
 fn find() -> PathBuf {
     let test = std::env::current_exe().expect("a test has an executable");
-    // …/target[/TRIPLE]/PROFILE/deps/end_to_end-HASH
+    // The path is …/target[/TRIPLE]/PROFILE/deps/end_to_end-HASH.
     let folder = test
         .ancestors()
         .nth(2)
@@ -40,12 +42,12 @@ fn find() -> PathBuf {
     binary
 }
 
-/// `cargo test` builds a package's binaries for that package's own tests only, so they may have to be asked for.
+/// Builds the binary. `cargo test` builds a package's binaries for that package's own tests only.
 fn build(folder: &Path) {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(cargo);
     command.current_dir(workspace());
-    // What cargo told this test about itself would make build scripts that look at it run again.
+    // Build scripts that depend on the variables that Cargo set for this test would run again.
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
         if [
@@ -62,7 +64,9 @@ fn build(folder: &Path) {
             command.env_remove(name);
         }
     }
-    // Without --package, so that features and compiled crates are those of `cargo test --workspace`.
+
+    // The command has no `--package`, so that features and compiled crates match those of `cargo
+    // test --workspace`.
     command.args(["build", "--bin", "recollect"]);
     let profile = folder
         .file_name()
@@ -75,7 +79,9 @@ fn build(folder: &Path) {
     let parent = folder
         .parent()
         .expect("a profile's folder lies in the target folder");
-    // A triple begins with its processor. Cargo's mark CACHEDIR.TAG does not tell: it may be in both folders.
+
+    // The name of a target triple begins with its processor. The file CACHEDIR.TAG does not help,
+    // because it may be in both folders.
     let processor = format!("{}-", std::env::consts::ARCH);
     let name = parent.file_name().and_then(|name| name.to_str());
     if let Some(triple) = name.filter(|name| name.starts_with(&processor)) {
@@ -86,6 +92,7 @@ fn build(folder: &Path) {
     } else {
         command.arg("--target-dir").arg(parent);
     }
+
     let status = command.status().expect("cargo starts");
     assert!(status.success(), "the binary recollect does not build");
 }
@@ -94,7 +101,7 @@ fn modified(path: &Path) -> Option<SystemTime> {
     fs::metadata(path).and_then(|found| found.modified()).ok()
 }
 
-/// When anything the binary is made of was changed last.
+/// Returns the time of the last change to any source of the binary.
 fn newest_source() -> SystemTime {
     let root = workspace();
     let mut newest = SystemTime::UNIX_EPOCH;
@@ -104,7 +111,7 @@ fn newest_source() -> SystemTime {
             let path = entry.path();
             let name = entry.file_name();
             if path.is_dir() {
-                // Neither is part of the binary.
+                // Tests and examples are not part of the binary.
                 if name != "tests" && name != "examples" {
                     folders.push(path);
                 }
@@ -116,5 +123,6 @@ fn newest_source() -> SystemTime {
             }
         }
     }
+
     newest
 }

@@ -1,4 +1,4 @@
-//! `recollect check`, and an export of a folder with damage.
+//! `recollect check`, and the export of a damaged folder.
 
 use std::fs;
 use std::path::Path;

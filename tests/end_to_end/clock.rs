@@ -10,14 +10,14 @@ use crate::server::Server;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// Sends a document, and returns its creation time by the server's clock.
+/// Sends a document and returns its creation time by the server's clock.
 fn time_of(server: &Server, number: u32) -> SystemTime {
     let note = json!({"content": format!("Ferry {number} leaves at noon.")});
     let id = server.call("POST", "/v3/documents", &note).body["id"]
         .as_str()
         .expect("an id")
         .to_owned();
-    // Also its message is delivered by this time.
+    // The time is no earlier than the delivery of the document's message.
     server.wait_done(&id);
     let document = server
         .call("GET", &format!("/v3/documents/{id}"), &Value::Null)
@@ -36,7 +36,8 @@ fn the_time_of_a_data_folder_goes_on_when_the_clock_is_set_back() {
     let server = Server::start(&data);
     let mut last = time_of(&server, 0);
     drop(server);
-    // The last one is so far ahead that it was wrong, and is not followed.
+
+    // The last time is so far ahead that it must be wrong, so the server ignores it.
     for (number, ahead, is_followed) in
         [(1, HOUR, true), (2, 12 * HOUR, true), (3, 72 * HOUR, false)]
     {
@@ -56,6 +57,7 @@ fn the_time_of_a_data_folder_goes_on_when_the_clock_is_set_back() {
         let now = time_of(&server, number);
         assert_eq!(now >= written, is_followed, "{ahead:?}");
         assert_eq!(now >= last, is_followed, "{ahead:?}");
+
         last = now;
         drop(server);
     }

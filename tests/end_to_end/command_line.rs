@@ -1,4 +1,4 @@
-//! Subcommands, their help and their refusals, and keys.
+//! Subcommands, their help and their errors, and keys.
 
 use std::path::Path;
 use std::process::Output;
@@ -174,7 +174,7 @@ fn keys(data: &Path, arguments: &[&str]) -> String {
     stdout(&output)
 }
 
-/// The status of a listing with this key, as a client elsewhere would ask for it.
+/// Returns the status of a listing with this key, sent as by a client on another host.
 fn list_status(server: &Server, key: &str, host: &str) -> u16 {
     let bearer = format!("Bearer {key}");
     let headers = [("authorization", bearer.as_str()), ("host", host)];
@@ -236,7 +236,7 @@ fn keys_are_managed_while_the_server_runs() {
     let listed = keys(&data, &["list"]);
     let line = listed.lines().find(|line| line.contains(&id)).unwrap();
     assert!(line.contains("disabled"), "{listed}");
-    // A server that has not seen the key yet knows at once.
+    // A server that has not seen the key yet refuses it at once.
     let other = Server::start(&data);
     assert_eq!(list_status(&other, &key, "example.org"), 401);
     keys(&data, &["enable", &id]);
@@ -257,6 +257,7 @@ fn a_key_of_another_organization_is_not_found() {
         .nth(1)
         .unwrap()
         .to_owned();
+
     let output = command()
         .args(["keys", "disable", &id, "--org", "umbrella", "--data"])
         .arg(&data)

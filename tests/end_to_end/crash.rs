@@ -1,4 +1,5 @@
-//! Killing the server at any moment, again and again: what was accepted is found, and what was deleted stays gone.
+//! Kills the server at random moments, repeatedly. Accepted content must be found, and deleted
+//! content must stay gone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,28 +15,29 @@ use crate::documents::{form, identifier, pdf, search, search_in, text};
 use crate::http::{self, Reply};
 use crate::server::{NEVER, Server};
 
-/// Kills of one run.
+/// The number of kills in one run.
 const KILLS: usize = 36;
-/// After so many kills everything is waited for and checked. A document that was begun five times counts as one that
-/// kills the server itself and ends as `failed`, so no document may live through more.
+/// The number of kills between two checks, before each of which all processing ends. A document
+/// that was begun five times counts as one that kills the server itself and ends as `failed`, so no
+/// document may live through more.
 const KILLS_BETWEEN_CHECKS: usize = 4;
 /// The container of all documents.
 const TAG: &str = "crash";
-/// Text of this size is seen while it is cut and embedded.
+/// The size of a text that takes long enough to be observed while it is chunked and embedded.
 const LARGE: usize = 600_000;
 
-/// When to kill.
+/// The moment of a kill.
 #[derive(Debug, Clone, Copy)]
 enum Moment {
-    /// When content was accepted.
+    /// After content was accepted.
     Accepted,
-    /// When a document is seen in this state.
+    /// As soon as a document is observed in this state.
     Seen(&'static str),
-    /// When a deletion was answered.
+    /// After a deletion was answered.
     Deleted,
     /// Some time after the last answer.
     Later,
-    /// While the server starts and picks up what it finds.
+    /// While the server starts and recovers its work.
     Starting,
 }
 
@@ -54,7 +56,7 @@ const MOMENTS: [Moment; 12] = [
     Moment::Later,
 ];
 
-/// All states of a document that does not fail.
+/// The states of a document that does not fail.
 const STATES: [&str; 6] = [
     "queued",
     "extracting",
@@ -64,7 +66,7 @@ const STATES: [&str; 6] = [
     "done",
 ];
 
-/// What has been promised so far.
+/// The state that the server has promised so far.
 struct Story {
     folder: PathBuf,
     random: StdRng,
@@ -72,11 +74,11 @@ struct Story {
     accepted: BTreeMap<String, Option<usize>>,
     /// Documents whose deletion was answered.
     deleted: BTreeMap<String, Option<usize>>,
-    /// Documents whose deletion was asked for and not answered.
+    /// Documents whose deletion was requested but not answered.
     perhaps_deleted: BTreeSet<String>,
-    /// Requests to add something that were not answered.
+    /// The number of requests to add something that were not answered.
     perhaps_added: usize,
-    /// The document that is replaced again and again: its id, the last accepted text and the last one sent.
+    /// The document that is replaced repeatedly: its id and the number of the last accepted text.
     diary: Option<(String, usize)>,
     diary_sent: usize,
     numbers: usize,
@@ -94,7 +96,7 @@ fn nothing_accepted_is_lost_and_nothing_deleted_returns_however_often_the_server
     let mut story = Story::new(&folder.path().join("data"), seed);
     let mut kills = 0;
     loop {
-        // A state may have passed before it was seen: those get more chances in the end.
+        // A state may pass before it is observed. Unobserved states get more attempts at the end.
         let unseen = STATES
             .iter()
             .find(|state| !story.seen.contains_key(**state));
@@ -135,7 +137,7 @@ impl Story {
         }
     }
 
-    /// One life of the server, up to the moment of its death.
+    /// Runs the server once and kills it at the given moment.
     fn live_and_die(&mut self, moment: Moment) {
         if matches!(moment, Moment::Starting) {
             let server = Server::spawn(&self.folder, &[]);
@@ -146,11 +148,11 @@ impl Story {
         let server = Server::start(&self.folder);
         let mut fresh = Vec::new();
         match moment {
-            // Of a small one these last too short to be seen.
+            // A small document passes these states too quickly to be observed.
             Moment::Seen("extracting" | "chunking" | "embedding") => {
                 fresh.push(self.add_text(&server, LARGE))
             }
-            // Keeps the workers busy, so that what follows has to wait.
+            // Large documents keep the workers busy, so that later ones have to wait.
             Moment::Seen("queued") => (0..5).for_each(|_| drop(self.add_text(&server, LARGE))),
             _ => {}
         }
@@ -172,7 +174,7 @@ impl Story {
             Moment::Accepted | Moment::Starting => {}
         }
 
-        // Half of the time, something is under way when the power goes.
+        // In half of the cases, a request is in progress when the server dies.
         if self.random.random_bool(0.5) {
             self.die_while_called(server);
         } else {
@@ -180,7 +182,7 @@ impl Story {
         }
     }
 
-    /// Kills the server while it is being sent something.
+    /// Kills the server while it receives a request.
     fn die_while_called(&mut self, server: Server) {
         self.perhaps_added += 1;
         self.numbers += 1;
@@ -252,17 +254,17 @@ impl Story {
         self.diary = Some((id, self.numbers));
     }
 
-    /// Watches one document on its way: the first, or the last while it waits for the others.
+    /// Watches one document: the last one for the state `queued`, because it waits for the others,
+    /// otherwise the first.
     fn wait_until_seen(&mut self, server: &Server, fresh: &[String], state: &'static str) {
         let watched = if state == "queued" {
             fresh.last()
         } else {
             fresh.first()
         };
-
         let watched = watched.expect("something was added");
-        let begun = Instant::now();
 
+        let begun = Instant::now();
         loop {
             let found = server
                 .status(watched)
@@ -295,7 +297,7 @@ impl Story {
         }
     }
 
-    /// Restarts, waits until everything is processed, and looks for everything.
+    /// Restarts the server, waits until everything is processed, and searches for every document.
     fn check(&mut self) {
         let server = Server::start(&self.folder);
         for id in self.accepted.keys() {
@@ -305,7 +307,7 @@ impl Story {
         for (id, number) in &self.accepted {
             let found = match number {
                 Some(number) => search(&server, &identifier(*number), TAG),
-                // All PDFs are alike.
+                // All PDFs have the same text.
                 None => search_in(&server, "TP-4471-X", id),
             };
             assert!(
@@ -355,6 +357,7 @@ impl Story {
             (sure..=most).contains(&total),
             "{total} documents instead of {sure} to {most}"
         );
+
         for document in listed["memories"].as_array().expect("a list") {
             let id = document["id"].as_str().expect("an id");
             assert!(!self.deleted.contains_key(id), "{id} was deleted");
@@ -362,7 +365,7 @@ impl Story {
     }
 }
 
-/// The id of an accepted document.
+/// Returns the id of an accepted document.
 fn accepted(reply: &Reply) -> String {
     assert_eq!(reply.status, 200, "{}", reply.body);
     reply.body["id"].as_str().expect("an id").to_owned()

@@ -1,4 +1,4 @@
-//! What these tests send: texts that no two of are alike, and forms with a file.
+//! The content that these tests send: unique texts, and forms with a file.
 
 use rand::RngExt;
 use rand::rngs::StdRng;
@@ -7,18 +7,18 @@ use serde_json::{Value, json};
 use crate::binary::workspace;
 use crate::server::Server;
 
-/// A PDF with two pages of text about a lighthouse.
+/// Returns a PDF with two pages of text about a lighthouse.
 pub(crate) fn pdf() -> Vec<u8> {
     let path = workspace().join("shared/content/tests/data/two-pages.pdf");
     std::fs::read(path).expect("a fixture of the content crate")
 }
 
-/// The identifier that makes the text number `number` findable.
+/// Returns the identifier by which the text `number` can be found.
 pub(crate) fn identifier(number: usize) -> String {
     format!("RK-{number:05}-Q")
 }
 
-/// A text of about `bytes` bytes with the identifier of `number` in its middle.
+/// Returns a text of about `bytes` bytes with the identifier of `number` in its middle.
 pub(crate) fn text(random: &mut StdRng, number: usize, bytes: usize) -> String {
     const WORDS: [&str; 24] = [
         "harbor", "invoice", "lantern", "meadow", "quarter", "ribbon", "silver", "ticket",
@@ -42,10 +42,11 @@ pub(crate) fn text(random: &mut StdRng, number: usize, bytes: usize) -> String {
     while text.len() < bytes {
         text += &sentence(random);
     }
+
     text
 }
 
-/// A form with one file: its content type and its body.
+/// Builds a form with one file. Returns its content type and its body.
 pub(crate) fn form(name: &str, bytes: &[u8], fields: &[(&str, &str)]) -> (String, Vec<u8>) {
     const BOUNDARY: &str = "end-to-end-boundary";
     let mut body = Vec::new();
@@ -67,12 +68,12 @@ pub(crate) fn form(name: &str, bytes: &[u8], fields: &[(&str, &str)]) -> (String
     (format!("multipart/form-data; boundary={BOUNDARY}"), body)
 }
 
-/// The documents that a search in a container finds, best first.
+/// Returns the documents that a search in a container finds, best first.
 pub(crate) fn search(server: &Server, question: &str, tag: &str) -> Vec<String> {
     ask(server, &json!({"q": question, "containerTag": tag}))
 }
 
-/// The same in one document.
+/// Returns the documents that a search within one document finds.
 pub(crate) fn search_in(server: &Server, question: &str, id: &str) -> Vec<String> {
     ask(server, &json!({"q": question, "docId": id}))
 }

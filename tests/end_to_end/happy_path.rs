@@ -1,4 +1,4 @@
-//! The main job: a text and a file go in, are found, and go away.
+//! The main use: a text and a file are added, found and deleted.
 
 use serde_json::{Value, json};
 
@@ -66,6 +66,7 @@ fn a_file_that_cannot_be_read_fails_and_nothing_else_does() {
         &body,
     )
     .unwrap();
+
     let broken = accepted.body["id"].as_str().unwrap().to_owned();
     let good = server.call(
         "POST",
@@ -77,6 +78,7 @@ fn a_file_that_cannot_be_read_fails_and_nothing_else_does() {
     let failed = server
         .call("GET", &format!("/v3/documents/{broken}"), &Value::Null)
         .body;
+
     assert_eq!(failed["status"], "failed", "{failed}");
     assert_eq!(failed["errorCode"], "corrupt", "{failed}");
     assert!(

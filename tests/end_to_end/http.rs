@@ -1,4 +1,5 @@
-//! An HTTP client as small as these tests need it: one request for each connection, and every way to fail is an error.
+//! A minimal HTTP client for these tests. It opens one connection per request and reports every
+//! failure as an error.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -6,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// How long an answer may take on a busy machine.
+/// The longest time that an answer may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// An answer.
@@ -14,15 +15,15 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) struct Reply {
     /// The status.
     pub(crate) status: u16,
-    /// The body as JSON; `null` when it is empty or something else.
+    /// The body as JSON; `null` if it is empty or not JSON.
     pub(crate) body: Value,
 }
 
-/// Sends a request and reads the whole answer. `headers` replace the ones sent otherwise (`host`, `authorization` with
-/// the key `local`, a JSON `content-type`).
+/// Sends a request and reads the whole answer. `headers` replace the defaults (`host`,
+/// `authorization` with the key `local`, a JSON `content-type`).
 ///
 /// # Errors
-/// When the server is gone, or goes before the answer is complete.
+/// Fails if the server is gone, or ends before the answer is complete.
 pub(crate) fn send(
     address: SocketAddr,
     method: &str,
@@ -68,7 +69,7 @@ fn head(
     )
 }
 
-/// `None` when something is missing at the end.
+/// Parses an answer; `None` if its end is missing.
 fn parse(answer: &[u8]) -> Option<Reply> {
     let end = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n")?;
     let head = std::str::from_utf8(&answer[..end]).ok()?;

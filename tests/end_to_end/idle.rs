@@ -1,4 +1,4 @@
-//! A server that nobody asks for anything.
+//! A server without requests.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::server::Server;
 
-/// The resident memory of a process, in megabytes; `None` where the system does not say.
+/// Returns the resident memory of a process in megabytes; `None` if the system does not provide it.
 fn resident_megabytes(pid: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status
@@ -19,7 +19,7 @@ fn resident_megabytes(pid: u32) -> Option<u64> {
     Some(line.trim().trim_end_matches(" kB").parse::<u64>().ok()? / 1024)
 }
 
-/// Every file below a folder with its size and the time of its last change.
+/// Returns every file below a folder with its size and the time of its last change.
 fn state(folder: &Path) -> BTreeMap<PathBuf, (u64, SystemTime)> {
     let mut files = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -47,17 +47,20 @@ fn an_idle_server_writes_nothing_and_stays_small() {
             json!({"content": format!("Note {number} about the harbor."), "containerTag": "idle"});
         assert_eq!(server.call("POST", "/v3/documents", &note).status, 200);
     }
+
     server.settle();
     server.call(
         "POST",
         "/v4/search",
         &json!({"q": "harbor", "searchMode": "documents"}),
     );
+
     // Messages are deleted after the documents are done.
     thread::sleep(Duration::from_secs(1));
     let before = state(&data);
     thread::sleep(Duration::from_secs(3));
     assert_eq!(state(&data), before);
+
     if let Some(megabytes) = resident_megabytes(server.pid()) {
         println!("resident memory of the idle server: {megabytes} MB");
         assert!(megabytes <= 300, "{megabytes} MB");

@@ -1,4 +1,5 @@
-//! The real binary `recollect`, spoken to over its port and ended in every way a process can end.
+//! Tests of the real binary `recollect` over its port, ended in every way in which a process can
+//! end.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 

@@ -1,4 +1,5 @@
-//! The first hour: what is printed can be copied, a redirected log is plain text, and a deployment's keys need one variable.
+//! The first hour of a new user: printed commands can be copied, a redirected log is plain text,
+//! and a deployment's keys need one variable.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! A running `recollect serve` that ends with the test, whatever becomes of the test.
+//! A running `recollect serve` that ends with the test, even if the test fails.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 use crate::binary::recollect;
 use crate::http::{self, Reply};
 
-/// How long anything may take before a test says that it never happens. Nothing is measured by it.
+/// The time after which a test gives up. No measurement depends on it.
 pub(crate) const NEVER: Duration = Duration::from_secs(60);
 
-/// The binary without any of the caller's settings.
+/// Returns a command for the binary without the caller's settings.
 pub(crate) fn command() -> Command {
     let mut command = Command::new(recollect());
     for name in [
@@ -33,30 +33,31 @@ pub(crate) fn command() -> Command {
     command
 }
 
-/// A process with its children, all of which die with this value.
+/// A server process with its children, all of which end when this value is dropped.
 pub(crate) struct Server {
     child: Child,
-    /// Held open: the server goes on writing to it after the first line.
+    /// Standard output, which is kept open because the server writes to it after the first line.
     _stdout: Option<BufReader<ChildStdout>>,
     address: Option<SocketAddr>,
 }
 
 impl Server {
-    /// Starts a server on a data folder and waits until it listens on a port of its own.
+    /// Starts a server on a data folder and waits until it listens on its own port.
     pub(crate) fn start(folder: &Path) -> Self {
         Self::start_with(folder, &[])
     }
 
-    /// The same with more arguments.
+    /// Starts a server with additional arguments.
     pub(crate) fn start_with(folder: &Path, more: &[&str]) -> Self {
         let mut server = Self::spawn(folder, more);
         server.listen(folder);
         server
     }
 
-    /// Starts a server whose files can have so many megabytes each.
+    /// Starts a server that can write files of at most `megabytes` megabytes each.
     pub(crate) fn start_with_file_limit(folder: &Path, megabytes: u32) -> Self {
-        // Units of 512 bytes. The signal would kill where an error is wanted.
+        // The limit has units of 512 bytes. The signal is ignored because it would kill the server,
+        // which should get an error instead.
         let limited = format!("trap '' XFSZ; ulimit -f {}; exec \"$@\"", megabytes * 2048);
         let mut shell = Command::new("sh");
         shell.args(["-c", &limited, "sh"]).arg(recollect());
@@ -65,7 +66,7 @@ impl Server {
         server
     }
 
-    /// Starts a server and waits for nothing.
+    /// Starts a server without waiting for it.
     pub(crate) fn spawn(folder: &Path, more: &[&str]) -> Self {
         Self::spawn_by(command(), folder, more)
     }
@@ -86,6 +87,7 @@ impl Server {
             .stderr(Stdio::from(errors));
         in_own_group(&mut command);
         let child = command.spawn().expect("the binary starts");
+
         Self {
             child,
             _stdout: None,
@@ -93,7 +95,8 @@ impl Server {
         }
     }
 
-    /// Reads the printed address. Standard output is read by another thread, because a read has no time-out.
+    /// Reads the printed address. A separate thread reads standard output, because a read has no
+    /// timeout.
     fn listen(&mut self, folder: &Path) {
         let mut output =
             BufReader::new(self.child.stdout.take().expect("standard output is a pipe"));
@@ -121,17 +124,17 @@ impl Server {
         self._stdout = Some(output);
     }
 
-    /// Where it listens.
+    /// Returns the address on which the server listens.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address.expect("the server was waited for")
     }
 
-    /// The process id, which is that of its group as well.
+    /// Returns the process id, which is also the id of the process group.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// A request with a JSON body and the key `local`.
+    /// Sends a request with a JSON body and the key `local`.
     pub(crate) fn try_call(&self, method: &str, path: &str, body: &Value) -> io::Result<Reply> {
         let text = if body.is_null() {
             String::new()
@@ -141,13 +144,13 @@ impl Server {
         http::send(self.address(), method, path, &[], text.as_bytes())
     }
 
-    /// The same of a server that must answer.
+    /// Sends a request to a server that must answer.
     pub(crate) fn call(&self, method: &str, path: &str, body: &Value) -> Reply {
         self.try_call(method, path, body)
             .unwrap_or_else(|error| panic!("{method} {path}: {error}"))
     }
 
-    /// The status of a document; `None` when there is none.
+    /// Returns the status of a document; `None` if there is no such document.
     pub(crate) fn status(&self, id: &str) -> Option<String> {
         let reply = self.call("GET", &format!("/v3/documents/{id}"), &Value::Null);
         (reply.status == 200).then(|| reply.body["status"].as_str().unwrap_or_default().to_owned())
@@ -184,18 +187,18 @@ impl Server {
         }
     }
 
-    /// Ends it as a power switch would, and nothing that it started.
+    /// Kills the server as a power cut would, but not the processes that it started.
     pub(crate) fn kill(mut self) {
         self.child.kill().expect("a child can be killed");
         self.child.wait().expect("a killed child ends");
     }
 
-    /// Asks it politely to end.
+    /// Asks the server to end.
     pub(crate) fn terminate(&self) {
         signal("-TERM", &self.pid().to_string());
     }
 
-    /// Waits for its end.
+    /// Waits until the server ends.
     pub(crate) fn wait(&mut self) -> ExitStatus {
         let begun = Instant::now();
         loop {
@@ -212,12 +215,13 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.child.kill().ok();
         self.child.wait().ok();
-        // The children that read documents, too, which outlive a killed server for a moment.
+        // The group includes the children that parse documents, which may briefly outlive a killed
+        // server.
         signal("-KILL", &format!("-{}", self.pid()));
     }
 }
 
-/// What a server on this data folder has written to standard error.
+/// Returns the path of the file with the standard error of a server on this data folder.
 pub(crate) fn error_file(folder: &Path) -> std::path::PathBuf {
     folder.with_extension("stderr")
 }

@@ -1,4 +1,4 @@
-//! Starting where one cannot, and ending on request.
+//! Failed starts, and ends on request.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -19,6 +19,7 @@ fn a_second_server_on_a_port_says_so_and_fails() {
         .output()
         .unwrap();
     assert_eq!(second.status.code(), Some(1));
+
     let error = String::from_utf8(second.stderr).unwrap();
     assert!(
         error.contains(&first.address().to_string()) && error.contains("--port"),
@@ -86,13 +87,13 @@ fn a_client_that_never_ends_its_request_does_not_hold_up_the_end() {
         b"POST /v3/documents HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer local\r\ncontent-length: 1000\r\n\r\n{",
     )
     .unwrap();
-    // Makes sure that the server has begun with the request before: it takes connections in order.
+    // The server accepts connections in order, so it has begun with the request before.
     assert_eq!(server.call("GET", "/health", &Value::Null).status, 200);
     server.terminate();
     assert_eq!(server.wait().code(), Some(0));
 }
 
-/// A limit on the size of files stands for the disk: what grows beyond it cannot be written.
+/// A limit on the size of files simulates a full disk: writes beyond it fail.
 #[test]
 fn a_full_disk_loses_nothing_and_does_not_hold_up_the_end() {
     let folder = tempfile::tempdir().unwrap();

@@ -28,7 +28,7 @@ fn done(data: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// An export without the line that tells when it was made.
+/// Returns an export without the line that states its time.
 fn lines(export: &str) -> Vec<&str> {
     export.lines().skip(1).collect()
 }
@@ -83,8 +83,8 @@ fn a_container_moves_from_one_data_folder_to_another() {
             .map(|result| (result["chunk"].clone(), result["memory"].clone()))
             .collect::<Vec<_>>()
     };
-
     assert_eq!(texts(&other), texts(&server));
+
     let note = json!("The atlas lies in the map room.");
     assert!(
         texts(&other)
@@ -125,6 +125,7 @@ fn other_services_files_come_through_standard_input_while_a_server_runs() {
         String::from_utf8_lossy(&output.stdout).contains("1 to be processed"),
         "{output:?}"
     );
+
     server.settle();
     let found = server.call("GET", "/v3/documents/talk", &Value::Null).body;
     assert_eq!(found["status"], "done", "{found}");
@@ -139,8 +140,8 @@ fn what_cannot_be_exported_or_imported_says_why() {
         std::fs::write(&path, text).unwrap();
         path.display().to_string()
     };
-
     let empty = file("empty", "");
+
     let strange = file("strange", "{\"songs\": []}");
     let binary = folder.path().join("binary").display().to_string();
     std::fs::write(&binary, [0xff, 0xfe, 0]).unwrap();

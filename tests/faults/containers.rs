@@ -1,5 +1,5 @@
-//! The process dies between any two calls of a deletion and of a merge, at every place in turn: in the end all of it has
-//! happened, once.
+//! Crashes between any two calls of a deletion and of a merge, at every position in turn. In the
+//! end the whole operation has happened exactly once.
 
 use domain::usecase::run_task;
 use domain::{OrgId, Task, TaskId, TaskState, Tenant, Work};
@@ -7,14 +7,14 @@ use http::StatusCode;
 use serde_json::{Value, json};
 use testkit::{TestApp, World};
 
-/// Longer than a deletion or a merge waits for anything.
+/// A time longer than any wait of a deletion or a merge.
 const LONG_SECONDS: i64 = 1_000;
 
 fn tenant(org: &str) -> Tenant {
     Tenant::of_operator(OrgId::parse(org).expect("an organization"))
 }
 
-/// Something of everything in two containers.
+/// Fills two containers with every kind of data.
 async fn furnish(app: &TestApp, key: &str) {
     for tag in ["from", "to"] {
         for (custom_id, content) in [
@@ -42,7 +42,7 @@ async fn furnish(app: &TestApp, key: &str) {
     app.settle().await.expect("work that ends");
 }
 
-/// The items of the organization, by their partition keys.
+/// Returns the partition keys of the organization's items.
 async fn items(app: &TestApp, org: &str) -> Vec<String> {
     let (mut found, mut from) = (Vec::new(), None);
     loop {
@@ -57,6 +57,7 @@ async fn items(app: &TestApp, org: &str) -> Vec<String> {
             .send()
             .await
             .expect("a scan");
+
         let keys = answer.items.unwrap_or_default();
         let keys = keys
             .iter()
@@ -69,7 +70,7 @@ async fn items(app: &TestApp, org: &str) -> Vec<String> {
     }
 }
 
-/// The task of the organization, which has at most one.
+/// Returns the task of the organization, which has at most one.
 async fn task(app: &TestApp, org: &str) -> Option<Task> {
     let all = items(app, org).await;
     let ids: Vec<&str> = all
@@ -88,8 +89,9 @@ async fn task(app: &TestApp, org: &str) -> Option<Task> {
 
 type Asked<'a> = (&'a str, &'a str, &'a Value);
 
-/// Asks for something in a process that dies at its call number `at`, and has the work done by it as far as it comes; how
-/// many calls it made. Then another process does the rest.
+/// Sends a request to a process that crashes at its call number `at`, and lets that process work
+/// until it crashes. Then another process completes the work. Returns the number of calls of the
+/// first process, and the key.
 async fn run(
     world: &World,
     healthy: &TestApp,
@@ -116,7 +118,8 @@ async fn run(
     }
 
     let calls = app.faults.calls() - begun;
-    // It was perhaps not answered, so it is asked again; where it had happened, that is refused.
+    // The first request may not have been answered, so the client repeats it. If it had taken
+    // effect, the repetition is refused.
     let again = healthy.call(asked.0, asked.1, &key, asked.2).await;
     assert!(!again.status.is_server_error(), "{}", again.body);
     world.clock.advance_seconds(LONG_SECONDS);
@@ -156,18 +159,22 @@ async fn a_deletion_ends_and_its_report_is_exact_wherever_it_is_broken_off() {
             (3, 3, 1),
             "crash at call {at}: {report:?}"
         );
+
         let listed = app.post("/v3/documents/list", &key, &json!({})).await.body;
         assert_eq!(
             listed["pagination"]["totalItems"], 3,
             "crash at call {at}: {listed}"
         );
+
         let left = items(&app, &org).await;
         assert!(
             left.iter()
                 .all(|pk| purge.containers.iter().all(|id| !pk.contains(id.as_str()))),
             "{left:?}"
         );
-        // Requests that were not answered are in no log, and a message that came twice leaves the index another record.
+
+        // Requests that were not answered are in no log, and a message that was delivered twice
+        // adds another log record to the index.
         let exact = (
             report.inline_blobs,
             report.statements,
@@ -176,6 +183,7 @@ async fn a_deletion_ends_and_its_report_is_exact_wherever_it_is_broken_off() {
         );
         let (known, all_calls) = *whole.get_or_insert((exact, calls));
         assert_eq!(exact, known, "crash at call {at}: {report:?} {left:?}");
+
         if at < 1_000_000 && at >= all_calls {
             assert!(at > 40, "a deletion has only {at} calls");
             break;
@@ -209,12 +217,14 @@ async fn a_merge_ends_the_same_wherever_it_is_broken_off() {
             listed["pagination"]["totalItems"], 5,
             "crash at call {at}: {listed}"
         );
+
         let tags = app.get("/v3/container-tags/list", &key).await.body;
         assert_eq!(
             (tags.as_array().map(Vec::len), &tags[0]["documentCount"]),
             (Some(1), &json!(5)),
             "{tags}"
         );
+
         let search =
             json!({"q": "owl", "searchMode": "documents", "threshold": 0, "containerTag": "to"});
         let texts = app.post("/v4/search", &key, &search).await.body.to_string();
@@ -222,12 +232,14 @@ async fn a_merge_ends_the_same_wherever_it_is_broken_off() {
             texts.contains("owl of to") && !texts.contains("owl of from"),
             "crash at call {at}: {texts}"
         );
+
         let write = json!({"content": "A crane.", "containerTag": "to"});
         assert_eq!(
             app.post("/v3/documents", &key, &write).await.status,
             StatusCode::OK,
             "crash at call {at}"
         );
+
         if at >= calls {
             assert!(at > 20, "a merge has only {at} calls");
             break;

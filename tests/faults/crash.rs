@@ -1,11 +1,12 @@
-//! The process dies between any two calls to a service, at every place in turn.
+//! Crashes between any two calls to a service, at every position in turn.
 
 use domain::ports::PortResult;
 use testkit::{TestApp, World};
 
 use crate::history::Client;
 
-/// Adds, replaces, changes in place and deletes, with processing, commits and searches in between.
+/// Adds, replaces, changes in place and deletes documents, with processing, commits and searches in
+/// between.
 async fn story(app: &TestApp, client: &mut Client) {
     client.put(app, "first").await;
     app.turn().await;
@@ -39,6 +40,7 @@ async fn a_crash_between_any_two_calls_loses_nothing() {
         app.faults.calls() - before
     };
     assert!(calls > 60, "the story has only {calls} calls");
+
     for at in 0..calls {
         let org = format!("crash-{at}");
         let mut client = Client::new(&org, healthy.key(&org).await);

@@ -1,4 +1,4 @@
-//! What a client knows it did, and what must then be true.
+//! The history of a client's requests, and the state that must follow from it.
 
 use std::collections::BTreeMap;
 
@@ -6,15 +6,15 @@ use http::StatusCode;
 use serde_json::{Value, json};
 use testkit::{Answer, TestApp};
 
-/// One client of one organization, who remembers every request and whether it was answered.
+/// A client of one organization, which records every request and whether it was answered.
 pub(crate) struct Client {
     pub(crate) key: String,
     org: String,
     count: usize,
     documents: BTreeMap<String, Vec<Attempt>>,
-    /// The marks of metadata that were sent, by customId.
+    /// The metadata values that were sent, by customId.
     marks: BTreeMap<String, Vec<Mark>>,
-    /// The canary words said in the conversation, and whether that was answered.
+    /// The canary words sent in the conversation, and whether each request was answered.
     said: Vec<(String, bool)>,
 }
 
@@ -29,7 +29,7 @@ struct Attempt {
 struct Mark {
     value: String,
     answered: bool,
-    /// How many requests about the content there were before it.
+    /// The number of requests about the content that came before it.
     after: usize,
 }
 
@@ -49,13 +49,13 @@ impl Client {
         }
     }
 
-    /// A word that nobody has said.
+    /// Returns a new unique word.
     fn canary(&mut self) -> String {
         self.count += 1;
         format!("{}-{:04}", self.org, self.count)
     }
 
-    /// New content for a customId, and its canary.
+    /// Returns new content for a customId, and its canary word.
     fn note(&mut self, custom_id: &str) -> (String, Value) {
         let canary = self.canary();
         let content = format!("The lighthouse keeper wrote the number {canary} into the log.");
@@ -112,7 +112,7 @@ impl Client {
         }
     }
 
-    /// Changes the metadata of a customId, where it exists.
+    /// Changes the metadata of a customId, if it exists.
     pub(crate) async fn mark(&mut self, app: &TestApp, custom_id: &str) {
         let value = self.canary();
         let body = json!({"metadata": {"mark": value}});
@@ -146,7 +146,7 @@ impl Client {
             .push(mark);
     }
 
-    /// Says something new in the conversation.
+    /// Adds a message to the conversation.
     pub(crate) async fn say(&mut self, app: &TestApp) {
         let canary = self.canary();
         let message = json!({"role": "user", "content": format!("Remember the number {canary}.")});
@@ -174,7 +174,7 @@ impl Client {
         self.remember(custom_id, None, &answer, StatusCode::NO_CONTENT);
     }
 
-    /// Searches, for the load on the index that it is; the answer may be an error.
+    /// Searches to put load on the index. The answer may be an error.
     pub(crate) async fn search(&self, app: &TestApp) {
         let answer = search(app, &self.key, "lighthouse keeper").await;
         assert!(
@@ -241,7 +241,8 @@ impl Client {
         }
     }
 
-    /// The state must be that of the last answered request, or of one sent after it whose answer was lost.
+    /// Checks that the state is that of the last answered request, or of a later one whose answer
+    /// was lost.
     async fn check_document(
         &self,
         app: &TestApp,
@@ -283,7 +284,8 @@ impl Client {
 }
 
 impl Client {
-    /// The record and the index must show the same metadata, and that of the last answered change.
+    /// Checks that the record and the index show the same metadata, and that it is that of the last
+    /// answered change or of a later one.
     async fn check_mark(&self, app: &TestApp, custom_id: &str, attempts: &[Attempt]) {
         let answer = app
             .get(
@@ -310,7 +312,7 @@ impl Client {
 
         let last = marks.iter().rposition(|mark| mark.answered);
         let Some(last) = last else { return };
-        // A deletion takes the metadata with it, when it happened.
+        // A deletion that took effect also removes the metadata.
         if attempts[marks[last].after..]
             .iter()
             .any(|attempt| attempt.canary.is_none())
@@ -325,7 +327,8 @@ impl Client {
         );
     }
 
-    /// Everything that was said and answered is there once, in order; whether there is a conversation.
+    /// Checks that every answered message is there once and in order. Returns whether there is a
+    /// conversation.
     async fn check_conversation(&self, app: &TestApp) -> bool {
         let answer = app
             .get(

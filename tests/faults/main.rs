@@ -1,6 +1,8 @@
-//! Ingest, process, search and delete while everything around goes wrong: by seeds, and by a crash between any two calls.
+//! Ingest, processing, search and deletion while everything around them fails: by seeds, and by a
+//! crash between any two calls.
 //!
-//! `RECOLLECT_SEEDS=first..last` runs other seeds than the committed ones; a failure prints its seed.
+//! `RECOLLECT_SEEDS=first..last` runs other seeds than the committed ones. A failure prints its
+//! seed.
 
 mod containers;
 mod crash;

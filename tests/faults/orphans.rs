@@ -1,5 +1,6 @@
-//! The search for bytes that nothing names runs while a worker stands still at every place in turn, for longer than bytes
-//! have to be old to be looked at, and takes nothing that the worker still comes to use.
+//! The search for orphaned blobs runs while a worker is paused at every position in turn, for
+//! longer than the age from which a blob can count as an orphan. It removes nothing that the worker
+//! still uses.
 
 use domain::Ctx;
 use domain::ports::Shelf;
@@ -9,10 +10,10 @@ use testkit::{TestApp, World};
 
 use crate::history::Client;
 
-/// Longer than a blob must be old to count as an orphan.
+/// A time longer than the age from which a blob can count as an orphan.
 const LONG_SECONDS: i64 = 25 * 3600;
 
-/// Deletes every orphan, wherever it lies.
+/// Deletes every orphan, in DynamoDB and in S3.
 async fn collect_all(ctx: &Ctx) {
     for shelf in [Shelf::Inline, Shelf::Objects] {
         let mut after: Option<String> = None;

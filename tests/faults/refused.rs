@@ -1,11 +1,12 @@
-//! A service refuses one kind of call for long: a merge is given up and its tags open again, a purge goes on for ever.
+//! Long refusals of one kind of call: a merge is given up and its tags open again, and a purge is
+//! retried without end.
 
 use domain::usecase::run_task;
 use domain::{OrgId, Task, TaskId, TaskState, Tenant, Work};
 use serde_json::{Value, json};
 use testkit::{Answer, TestApp};
 
-/// Longer than the pause after any failure.
+/// A time longer than the pause after any failure.
 const LONG_SECONDS: i64 = 1_000;
 
 async fn app() -> (TestApp, String) {
@@ -18,7 +19,7 @@ async fn app() -> (TestApp, String) {
     (app, key)
 }
 
-/// Moves a task on `times` times, as often as it goes on; its record then.
+/// Runs the task `times` times and returns its record afterwards.
 async fn moved_on(app: &TestApp, id: &Value, times: usize) -> Task {
     let tenant = Tenant::of_operator(OrgId::parse("acme").expect("an organization"));
     let id = TaskId::parse(id.as_str().expect("an id")).expect("a task id");
@@ -35,6 +36,7 @@ async fn moved_on(app: &TestApp, id: &Value, times: usize) -> Task {
             .await
             .expect("a saved record");
     }
+
     ctx.tasks
         .get(&tenant, &id)
         .await
@@ -62,11 +64,13 @@ async fn a_merge_that_cannot_go_on_is_given_up_and_its_tags_open_again() {
         task.state == TaskState::Running && task.attempts > 0 && task.error.is_some(),
         "{task:?}"
     );
+
     app.faults.refuse(None);
     assert_eq!(write(&app, &key, "to").await.status, 409);
     app.faults.refuse(Some("Query"));
     let task = moved_on(&app, &begun["mergeId"], 25).await;
     assert_eq!(task.state, TaskState::Failed, "{task:?}");
+
     app.faults.refuse(None);
     let id = begun["mergeId"].as_str().expect("an id");
     let status = app
@@ -78,8 +82,9 @@ async fn a_merge_that_cannot_go_on_is_given_up_and_its_tags_open_again() {
         "{status}"
     );
     assert_eq!(write(&app, &key, "to").await.status, 200);
+
     app.settle().await.expect("work that ends");
-    // Nothing is lost: what lay behind the source lies behind the target.
+    // Nothing is lost: the documents of the source are in the target.
     let listed = app
         .post(
             "/v3/documents/list",
@@ -101,11 +106,13 @@ async fn a_purge_that_cannot_go_on_is_never_given_up() {
         task.state == TaskState::Running && task.attempts == 40 && task.error.is_some(),
         "{task:?}"
     );
+
     let pause = task.due_at.as_millis() - app.system.ctx.clock.now().as_millis();
     assert!(
         (900_000..=960_000).contains(&pause),
         "the sweeper comes after a quarter of an hour: {pause}"
     );
+
     app.faults.refuse(None);
     let path = format!(
         "/v3/container-tags/deletions/{}",
@@ -116,6 +123,7 @@ async fn a_purge_that_cannot_go_on_is_never_given_up() {
         status["status"] == "running" && status["error"].is_string(),
         "{status}"
     );
+
     app.world.clock.advance_seconds(LONG_SECONDS);
     app.settle().await.expect("work that ends");
     let task = moved_on(&app, &begun["deletionId"], 1).await;
@@ -127,6 +135,7 @@ async fn a_purge_that_cannot_go_on_is_never_given_up() {
         (TaskState::Completed, 0, 1),
         "{task:?}"
     );
+
     let status = app.get(&path, &key).await.body;
     assert!(
         status["status"] == "completed" && status["error"].is_null(),

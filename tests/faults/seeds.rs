@@ -1,4 +1,5 @@
-//! Random histories under throttles, lost requests, lost answers, repeated and reordered deliveries and crashes.
+//! Random histories under throttling, lost requests, lost answers, repeated and reordered
+//! deliveries and crashes.
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -6,7 +7,7 @@ use testkit::{Rates, TestApp, World};
 
 use crate::history::Client;
 
-/// Steps of one history.
+/// The steps of one history.
 const STEPS: usize = 14;
 
 async fn run(world: &World, healthy: &TestApp, seed: u64) {
@@ -15,7 +16,7 @@ async fn run(world: &World, healthy: &TestApp, seed: u64) {
     let mut client = Client::new(&org, healthy.key(&org).await);
     let mut app = TestApp::start(world, seed).await.expect("an app");
     app.faults.set_rates(Rates::ROUGH);
-    // A second process works beside the first, as on AWS.
+    // A second process works at the same time, as on AWS.
     let other = TestApp::start(world, !seed).await.expect("an app");
     other.faults.set_rates(Rates::ROUGH);
     for _ in 0..STEPS {
@@ -30,7 +31,8 @@ async fn run(world: &World, healthy: &TestApp, seed: u64) {
                 futures::join!(app.turn(), other.turn());
             }
             13..15 => {
-                // The same messages again, and leases taken away, while the first are being handled.
+                // The same messages arrive again, and leases are taken away, while the first are
+                // being handled.
                 let again = async {
                     let all = domain::Timestamp::from_millis(i64::MAX);
                     keeper::sweep(&other.system.ctx, all).await.ok();
@@ -45,7 +47,7 @@ async fn run(world: &World, healthy: &TestApp, seed: u64) {
                 futures::join!(client.search(&app), other.turn());
             }
             17 => {
-                // What is said and marked while others commit.
+                // Metadata and messages change while the other process commits.
                 let change = async {
                     client.mark(&app, custom_id).await;
                     client.say(&app).await;
@@ -54,7 +56,7 @@ async fn run(world: &World, healthy: &TestApp, seed: u64) {
             }
             18 => world.clock.advance_seconds(100),
             _ => {
-                // A crash somewhere in the next few calls, and a new process.
+                // The process crashes at one of the next few calls, and a new one starts.
                 app.faults
                     .crash_at(Some(app.faults.calls() + random.random_range(0..30)));
                 client.put(&app, custom_id).await;
@@ -74,7 +76,7 @@ async fn run(world: &World, healthy: &TestApp, seed: u64) {
     client.check(&app).await;
 }
 
-/// Prints the seed of a history that panics.
+/// A guard that prints the seed of a history that panics.
 struct Named(u64);
 
 #[expect(
@@ -105,6 +107,7 @@ async fn run_all(committed: std::ops::Range<u64>) {
     });
     let world = World::new().expect("a folder");
     let healthy = TestApp::start(&world, 0).await.expect("an app");
+
     for seed in range.unwrap_or(committed) {
         let named = Named(seed);
         run(&world, &healthy, seed).await;
@@ -112,7 +115,7 @@ async fn run_all(committed: std::ops::Range<u64>) {
     }
 }
 
-// Two halves, so that both cores of a small machine work.
+// There are two tests so that both cores of a small machine are in use.
 
 #[tokio::test]
 async fn histories_0_to_150_lose_nothing() {

@@ -1,4 +1,5 @@
-//! A worker stands still at every place in turn, long enough for its work to be done by another, and then goes on.
+//! A worker is paused at every position in turn, long enough for another to do its work, and then
+//! continues.
 
 use futures::FutureExt;
 use testkit::{TestApp, World};
@@ -13,7 +14,8 @@ enum Meanwhile {
     DeletedAndSentAgain,
 }
 
-/// One turn of a slow worker that stands still before its call number `at`; how many calls the turn had.
+/// Runs one turn of a slow worker that is paused before its call number `at`. Returns the number of
+/// calls of the turn.
 async fn run(world: &World, healthy: &TestApp, at: u64, meanwhile: Meanwhile) -> u64 {
     let org = format!("slow-{at}-{}", meanwhile as u8);
     let mut client = Client::new(&org, healthy.key(&org).await);
@@ -23,7 +25,8 @@ async fn run(world: &World, healthy: &TestApp, at: u64, meanwhile: Meanwhile) ->
     slow.faults.pause_at(begun + at);
     let mut turn = std::pin::pin!(slow.turn());
     let finished = (&mut turn).now_or_never().is_some();
-    // Its lease ends, the sweeper sends the message again, and another worker takes over.
+    // The lease of the slow worker expires, the sweep sends the message again, and another worker
+    // takes over.
     healthy.settle().await.expect("work that ends");
     match meanwhile {
         Meanwhile::Nothing => {}
@@ -42,7 +45,7 @@ async fn run(world: &World, healthy: &TestApp, at: u64, meanwhile: Meanwhile) ->
     }
 
     healthy.settle().await.expect("work that ends");
-    // A new process has no warm index: it finds only what is really there.
+    // A new process has no warm index, so it finds only what is stored.
     let cold = TestApp::start(world, at).await.expect("an app");
     client.check(&cold).await;
 

@@ -1,5 +1,7 @@
-//! Serves a drive until it is stopped: `serve [--bind ADDRESS:PORT] [--demo]`. Prints its address as the first line,
-//! the client id and the secret as the second and the third.
+//! Serves a fake drive until it is stopped: `serve [--bind ADDRESS:PORT] [--demo]`.
+//!
+//! Prints the address on the first line, the client id on the second and the client secret on the
+//! third.
 
 use std::error::Error;
 use std::io::Write as _;

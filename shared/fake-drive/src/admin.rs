@@ -1,4 +1,4 @@
-//! What tests and demonstrations do with the drive from outside its protocol.
+//! Control of the drive by tests and demonstrations, outside its protocol.
 
 mod steer;
 
@@ -9,7 +9,7 @@ use bytes::Bytes;
 use crate::state::State;
 use crate::world::{Body, Refused, Restrictions, Slide, Table};
 
-/// A handle of a drive. A clone is a handle of the same.
+/// A handle of a drive. A clone controls the same drive.
 #[derive(Clone)]
 pub struct Admin {
     state: Arc<Mutex<State>>,
@@ -29,13 +29,13 @@ impl Admin {
         done
     }
 
-    /// Where it is reached: `http://127.0.0.1:port`, below which are `/o/oauth2/v2/auth`, `/token`, `/revoke` and
-    /// `/drive/v3/`.
+    /// Returns the base URL of the drive, `http://127.0.0.1:port`. The endpoints
+    /// `/o/oauth2/v2/auth`, `/token`, `/revoke` and `/drive/v3/` are below it.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The client id and the secret of the app that it knows from the beginning.
+    /// Returns the client id and the secret of the app that is registered from the start.
     pub fn client(&self) -> (&str, &str) {
         (&self.client.0, &self.client.1)
     }
@@ -49,12 +49,12 @@ impl Admin {
         self.with(|state| state.oauth.add_app(id, secret, redirects));
     }
 
-    /// Removes an app: from now on it is `invalid_client`.
+    /// Removes an app. Its requests fail with `invalid_client` from now on.
     pub fn remove_client(&self, id: &str) {
         self.with(|state| state.oauth.remove_app(id));
     }
 
-    /// The account of an email address, made if there is none.
+    /// Returns the account with this email address and creates it if there is none.
     pub fn account(&self, email: &str) -> Account {
         let root = self.with(|state| state.world.account(email).root);
         Account {
@@ -64,7 +64,7 @@ impl Admin {
         }
     }
 
-    /// Makes a shared drive with these members; its id is also that of its root folder.
+    /// Creates a shared drive with these members. Its id is also the id of its root folder.
     pub fn add_drive(&self, name: &str, members: &[&str]) -> String {
         self.with(|state| state.world.add_drive(name, members))
     }
@@ -72,7 +72,7 @@ impl Admin {
     /// Makes an account a member of a shared drive.
     ///
     /// # Errors
-    /// There is no such drive.
+    /// Fails if the shared drive does not exist.
     pub fn join(&self, drive: &str, email: &str) -> Result<(), Refused> {
         self.with(|state| state.world.join(drive, email, true))
     }
@@ -80,47 +80,47 @@ impl Admin {
     /// Ends an account's membership.
     ///
     /// # Errors
-    /// There is no such drive.
+    /// Fails if the shared drive does not exist.
     pub fn leave(&self, drive: &str, email: &str) -> Result<(), Refused> {
         self.with(|state| state.world.join(drive, email, false))
     }
 
-    /// Gives a shared drive another name.
+    /// Renames a shared drive.
     ///
     /// # Errors
-    /// There is no such drive.
+    /// Fails if the shared drive does not exist.
     pub fn rename_drive(&self, drive: &str, name: &str) -> Result<(), Refused> {
         self.with(|state| state.world.rename_drive(drive, name))
     }
 
-    /// Makes an item in a folder.
+    /// Creates an item in a folder.
     ///
     /// # Errors
-    /// The parent is no folder.
+    /// Fails if the parent is not a folder.
     pub fn add(&self, parent: &str, name: &str, body: Body) -> Result<String, Refused> {
         self.with(|state| state.world.add(parent, name, body))
     }
 
-    /// Makes a folder.
+    /// Creates a folder.
     ///
     /// # Errors
-    /// As [`Self::add`], like all that make items.
+    /// Fails as [`Self::add`] does, like every function that creates an item.
     pub fn add_folder(&self, parent: &str, name: &str) -> Result<String, Refused> {
         self.add(parent, name, Body::Folder)
     }
 
-    /// Makes a text document.
+    /// Creates a text document.
     ///
     /// # Errors
-    /// As [`Self::add`].
+    /// Fails as [`Self::add`] does.
     pub fn add_doc(&self, parent: &str, name: &str, markdown: &str) -> Result<String, Refused> {
         self.add(parent, name, Body::Doc(markdown.to_owned()))
     }
 
-    /// Makes a spreadsheet.
+    /// Creates a spreadsheet.
     ///
     /// # Errors
-    /// As [`Self::add`].
+    /// Fails as [`Self::add`] does.
     pub fn add_sheet(
         &self,
         parent: &str,
@@ -130,10 +130,10 @@ impl Admin {
         self.add(parent, name, Body::Sheet(tables))
     }
 
-    /// Makes a presentation.
+    /// Creates a presentation.
     ///
     /// # Errors
-    /// As [`Self::add`].
+    /// Fails as [`Self::add`] does.
     pub fn add_slides(
         &self,
         parent: &str,
@@ -143,10 +143,10 @@ impl Admin {
         self.add(parent, name, Body::Slides(slides))
     }
 
-    /// Uploads bytes.
+    /// Uploads a file.
     ///
     /// # Errors
-    /// As [`Self::add`].
+    /// Fails as [`Self::add`] does.
     pub fn add_file(
         &self,
         parent: &str,
@@ -164,66 +164,66 @@ impl Admin {
         )
     }
 
-    /// Makes a shortcut.
+    /// Creates a shortcut.
     ///
     /// # Errors
-    /// As [`Self::add`].
+    /// Fails as [`Self::add`] does.
     pub fn add_shortcut(&self, parent: &str, name: &str, target: &str) -> Result<String, Refused> {
         self.add(parent, name, Body::Shortcut(target.to_owned()))
     }
 
-    /// Gives an item another content, now.
+    /// Replaces the content of an item. The time of modification is the drive's current time.
     ///
     /// # Errors
-    /// There is no such item, as with all that follow.
+    /// Fails if the item does not exist, like every function below that takes an item.
     pub fn edit(&self, id: &str, body: Body) -> Result<(), Refused> {
         self.with(|state| state.world.edit(id, body))
     }
 
-    /// Gives an item another name.
+    /// Renames an item.
     ///
     /// # Errors
-    /// As [`Self::edit`].
+    /// Fails as [`Self::edit`] does.
     pub fn rename(&self, id: &str, name: &str) -> Result<(), Refused> {
         self.with(|state| state.world.rename(id, name))
     }
 
-    /// Moves an item into another folder, also of another drive or account.
+    /// Moves an item into another folder, which may belong to another drive or account.
     ///
     /// # Errors
-    /// As [`Self::edit`]; the parent is no folder, or lies in the item.
+    /// Fails as [`Self::edit`] does, and if the parent is not a folder or lies inside the item.
     pub fn move_to(&self, id: &str, parent: &str) -> Result<(), Refused> {
         self.with(|state| state.world.move_to(id, parent))
     }
 
-    /// Puts an item into the bin.
+    /// Moves an item to the trash.
     ///
     /// # Errors
-    /// As [`Self::edit`].
+    /// Fails as [`Self::edit`] does.
     pub fn trash(&self, id: &str) -> Result<(), Refused> {
         self.with(|state| state.world.bin(id, true))
     }
 
-    /// Takes an item out of the bin.
+    /// Restores an item from the trash.
     ///
     /// # Errors
-    /// As [`Self::edit`].
+    /// Fails as [`Self::edit`] does.
     pub fn untrash(&self, id: &str) -> Result<(), Refused> {
         self.with(|state| state.world.bin(id, false))
     }
 
-    /// Removes an item for good, with all that lies in it.
+    /// Deletes an item permanently, with everything in it.
     ///
     /// # Errors
-    /// As [`Self::edit`].
+    /// Fails as [`Self::edit`] does.
     pub fn remove(&self, id: &str) -> Result<(), Refused> {
         self.with(|state| state.world.remove(id))
     }
 
-    /// Shares an item, and all that lies in it, with an account.
+    /// Shares an item, and everything in it, with an account.
     ///
     /// # Errors
-    /// As [`Self::edit`].
+    /// Fails as [`Self::edit`] does.
     pub fn share(&self, id: &str, email: &str) -> Result<(), Refused> {
         self.with(|state| {
             state.world.account(email);
@@ -231,58 +231,59 @@ impl Admin {
         })
     }
 
-    /// Ends what [`Self::share`] did.
+    /// Reverts [`Self::share`].
     ///
     /// # Errors
-    /// As [`Self::edit`].
+    /// Fails as [`Self::edit`] does.
     pub fn unshare(&self, id: &str, email: &str) -> Result<(), Refused> {
         self.with(|state| state.world.unshare(id, email))
     }
 
-    /// Shares an item with all who know its resource key.
+    /// Shares an item with everybody who knows its resource key.
     ///
     /// # Errors
-    /// As [`Self::edit`].
+    /// Fails as [`Self::edit`] does.
     pub fn share_by_link(&self, id: &str, key: &str) -> Result<(), Refused> {
         self.with(|state| state.world.share_by_link(id, key))
     }
 
-    /// Takes an account's sight of an item and all in it, whatever else would give it.
+    /// Hides an item and everything in it from an account, even if something else gives the account
+    /// access.
     ///
     /// # Errors
-    /// As [`Self::edit`].
+    /// Fails as [`Self::edit`] does.
     pub fn withhold(&self, id: &str, email: &str) -> Result<(), Refused> {
         self.with(|state| state.world.withhold(id, email, true))
     }
 
-    /// Ends what [`Self::withhold`] did.
+    /// Reverts [`Self::withhold`].
     ///
     /// # Errors
-    /// As [`Self::edit`].
+    /// Fails as [`Self::edit`] does.
     pub fn give_back(&self, id: &str, email: &str) -> Result<(), Refused> {
         self.with(|state| state.world.withhold(id, email, false))
     }
 
-    /// Says what may not be done with an item.
+    /// Sets the restrictions of an item.
     ///
     /// # Errors
-    /// As [`Self::edit`].
+    /// Fails as [`Self::edit`] does.
     pub fn restrict(&self, id: &str, restrictions: Restrictions) -> Result<(), Refused> {
         self.with(|state| state.world.restrict(id, restrictions))
     }
 
-    /// Sets when an item was modified, in milliseconds, as uploads of old files do.
+    /// Sets the time of modification of an item in milliseconds, as an upload of an old file does.
     ///
     /// # Errors
-    /// As [`Self::edit`].
+    /// Fails as [`Self::edit`] does.
     pub fn date(&self, id: &str, modified: i64) -> Result<(), Refused> {
         self.with(|state| state.world.date(id, modified))
     }
 
-    /// Has an account look at an item, which is logged as if it were a change.
+    /// Records that an account viewed an item. The view is logged like a change.
     ///
     /// # Errors
-    /// As [`Self::edit`].
+    /// Fails as [`Self::edit`] does.
     pub fn view(&self, id: &str, email: &str) -> Result<(), Refused> {
         self.with(|state| state.world.view(email, id))
     }
@@ -297,22 +298,22 @@ pub struct Account {
 }
 
 impl Account {
-    /// Its email address.
+    /// Returns the email address.
     pub fn email(&self) -> &str {
         &self.email
     }
 
-    /// The id of its own folder, which callers may call `root`.
+    /// Returns the id of the account's root folder. Clients may write `root` instead.
     pub fn root(&self) -> &str {
         &self.root
     }
 
-    /// As [`Admin::access_token`].
+    /// Returns an access token, see [`Admin::access_token`].
     pub fn access_token(&self) -> String {
         self.admin.access_token(&self.email)
     }
 
-    /// As [`Admin::quota_units`].
+    /// Returns the spent quota units, see [`Admin::quota_units`].
     pub fn quota_units(&self) -> u64 {
         self.admin.quota_units(&self.email)
     }

@@ -1,4 +1,4 @@
-//! The drive's API, version 3.
+//! The Drive API, version 3.
 
 mod changes;
 mod failure;
@@ -30,13 +30,13 @@ use crate::wire::{Call, Reply};
 use crate::world::{Item, Viewer};
 
 const PREFIX: &str = "/drive/v3/";
-/// Scopes that allow to read everything.
+/// The scopes that allow reading everything.
 const READING: [&str; 2] = [
     "https://www.googleapis.com/auth/drive.readonly",
     "https://www.googleapis.com/auth/drive",
 ];
 
-/// A call that has been checked, and what it works on.
+/// A validated API call, with the state that it works on.
 struct Cx<'a> {
     state: &'a mut State,
     call: &'a Call,
@@ -49,7 +49,7 @@ struct Cx<'a> {
 }
 
 impl Cx<'_> {
-    /// The entries that a page may have.
+    /// Returns the largest number of entries of a page.
     fn page_size(&self, default: usize) -> usize {
         let asked = self
             .call
@@ -63,12 +63,12 @@ impl Cx<'_> {
             .map_or(asked, |cap| asked.min(cap.max(1)))
     }
 
-    /// Whether the caller says that it knows shared drives.
+    /// Checks whether the client declares support for shared drives.
     fn knows_drives(&self) -> bool {
         self.call.flag("supportsAllDrives") || self.call.flag("supportsTeamDrives")
     }
 
-    /// Whether the caller also wants what lies in shared drives.
+    /// Checks whether the client also asks for items of shared drives.
     fn wants_drives(&self) -> bool {
         self.knows_drives()
             && (self.call.flag("includeItemsFromAllDrives")
@@ -81,7 +81,7 @@ impl Cx<'_> {
             .or_else(|| self.call.param("teamDriveId"))
     }
 
-    /// The item that the path names, if the viewer sees it.
+    /// Returns the item that the path names, if the viewer can see it.
     fn item(&self, any_drive: bool) -> Result<&Item, Failure> {
         let world = &self.state.world;
         let item = world
@@ -93,19 +93,19 @@ impl Cx<'_> {
     }
 }
 
-/// What is known of a request when it has been answered.
+/// The facts about an answered request that the log needs.
 #[derive(Debug, Default)]
 pub(crate) struct Note {
     pub(crate) call: Option<String>,
     pub(crate) units: u64,
 }
 
-/// Whether the path is one of the API.
+/// Checks whether the path belongs to the API.
 pub(crate) fn is_api(path: &str) -> bool {
     path.starts_with(PREFIX)
 }
 
-/// Answers a call of the API.
+/// Answers an API call.
 pub(crate) fn answer(state: &mut State, call: &Call, twist: Option<&Effect>) -> (Reply, Note) {
     let path = call.path.strip_prefix(PREFIX).unwrap_or_default();
     let mut on_path = METHODS
@@ -200,7 +200,7 @@ fn run(cx: &mut Cx<'_>, method: &Method) -> Result<Reply, Failure> {
     Ok(Reply::json(200, &cx.mask.apply(value)))
 }
 
-/// The header with keys of links: `id/key`, separated by commas.
+/// Parses the header with the resource keys of links: `id/key`, separated by commas.
 fn resource_keys(call: &Call) -> HashMap<String, String> {
     let header = call
         .header("x-goog-drive-resource-keys")
@@ -236,6 +236,7 @@ fn about(cx: &Cx<'_>) -> Value {
         ),
     ]
     .into();
+
     json!({
         "kind": "drive#about",
         "user": user,

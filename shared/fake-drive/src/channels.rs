@@ -1,4 +1,5 @@
-//! Notifications about changes: channels that callers open, and the posts that go out on them.
+//! Notifications about changes: the channels that clients open, and the requests that are sent
+//! through them.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -14,10 +15,10 @@ use url::{Host, Url};
 use crate::state::State;
 use crate::world::Feed;
 
-/// The longest that a post may take.
+/// The longest time that sending one notification may take.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Somebody who wants to be told of the changes of a feed.
+/// A subscription to the changes of a feed.
 #[derive(Debug, Clone)]
 pub(crate) struct Channel {
     pub(crate) id: String,
@@ -31,7 +32,7 @@ pub(crate) struct Channel {
     pub(crate) sent: u64,
 }
 
-/// A post that is to go out.
+/// A notification to be sent.
 #[derive(Debug, Clone)]
 pub(crate) struct Notification {
     pub(crate) address: String,
@@ -40,18 +41,19 @@ pub(crate) struct Notification {
     number: u64,
 }
 
-/// A post that went out.
+/// A notification that was sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Delivery {
     /// The channel's id.
     pub channel: String,
-    /// The message's number; 1 is the greeting.
+    /// The message number. Number 1 is the first notification of a channel.
     pub number: u64,
-    /// The status of the answer; none where nobody answered, or the address is not on this machine.
+    /// The status of the answer. `None` if there was no answer, or if the address is not on this
+    /// machine.
     pub status: Option<u16>,
 }
 
-/// What a feed is called to those who watch it.
+/// Returns the resource id by which watchers know a feed.
 pub(crate) fn resource_of(feed: &Feed) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(format!("{feed:?}")))[..27].to_owned()
 }
@@ -78,6 +80,7 @@ impl Channel {
                 .map(|token| ("X-Goog-Channel-Token", token.clone())),
         );
         let (address, channel) = (self.address.clone(), self.id.clone());
+
         Notification {
             address,
             headers,
@@ -88,7 +91,7 @@ impl Channel {
 }
 
 impl State {
-    /// Has everybody told who watches a feed with something new.
+    /// Notifies all channels whose feed has changed.
     pub(crate) fn spread_news(&mut self) {
         let news = std::mem::take(&mut self.world.news);
         if news.is_empty() || self.channels.is_empty() {
@@ -107,7 +110,7 @@ impl State {
     }
 }
 
-/// Whether an address may be watched from: https, or plain where it is on this machine.
+/// Checks whether an address may receive notifications: HTTPS, or plain HTTP on this machine.
 pub(crate) fn is_allowed(address: &str) -> bool {
     let Ok(url) = Url::parse(address) else {
         return false;
@@ -124,7 +127,7 @@ fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// Posts a notification, if its address is on this machine: nothing goes out to anywhere else.
+/// Sends a notification if its address is on this machine. Nothing is sent to any other machine.
 pub(crate) async fn deliver(notification: &Notification) -> Delivery {
     let post = tokio::time::timeout(PATIENCE, post(notification)).await;
     Delivery {

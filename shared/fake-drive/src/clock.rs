@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// Tells the time in milliseconds since 1970.
+/// A function that returns the time in milliseconds since 1970.
 pub type Now = Arc<dyn Fn() -> i64 + Send + Sync>;
 
-/// 2026-01-01T00:00:00Z, where the clock begins that nobody gives.
+/// The start time of the default clock, 2026-01-01T00:00:00Z.
 const BEGIN: i64 = 1_767_225_600_000;
 
-/// A clock given from outside, or one that stands still but for a millisecond with every look; both can be turned.
+/// The drive's clock: one supplied by the caller, or one that moves by one millisecond each time it
+/// is read. Both can be advanced.
 pub(crate) struct Clock {
     source: Option<Now>,
     turned: AtomicI64,
@@ -36,19 +37,19 @@ impl Clock {
     }
 }
 
-/// A time as the drive writes it.
+/// Formats a time as the drive writes it.
 pub(crate) fn stamp(millis: i64) -> String {
     let time = jiff::Timestamp::from_millisecond(millis).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
     time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }
 
-/// A time as headers say it.
+/// Formats a time for HTTP headers.
 pub(crate) fn http_date(millis: i64) -> String {
     let time = jiff::Timestamp::from_millisecond(millis).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
     time.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
 }
 
-/// A time as callers write it: with an offset, or without one in UTC, or only the day.
+/// Parses a time as clients write it: with an offset, without one in UTC, or only the date.
 pub(crate) fn parse_stamp(text: &str) -> Option<i64> {
     let zoned = text
         .parse::<jiff::Timestamp>()

@@ -1,4 +1,5 @@
-//! The same as JSON, for other processes: `POST /admin` with an object whose `do` says what.
+//! The functions of [`Admin`] as JSON for other processes: `POST /admin` with an object whose field
+//! `do` names the command.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -12,8 +13,8 @@ use crate::oauth::Consent;
 use crate::quirks::Quirks;
 use crate::world::{Body, Refused, Restrictions, Slide, Table};
 
-/// Something to do to the drive, such as `{"do": "rename", "id": "1…", "name": "Plan B"}`. What a command gives is in
-/// the answer: `{"id": …}` of what it made, or what was asked for.
+/// A command to the drive, such as `{"do": "rename", "id": "1…", "name": "Plan B"}`. The answer is
+/// `{"id": …}` of the created item, or the requested value.
 #[derive(Debug, Deserialize)]
 #[serde(
     tag = "do",
@@ -194,10 +195,10 @@ pub enum Command {
 type Given = Result<Value, Refused>;
 
 impl Admin {
-    /// Does what a command says.
+    /// Runs a command.
     ///
     /// # Errors
-    /// As the method of the same name.
+    /// Fails as the method of the same name does.
     pub fn run(&self, command: Command) -> Given {
         use Command as C;
         match command {
@@ -207,6 +208,7 @@ impl Admin {
                 let members: Vec<_> = members.iter().map(String::as_str).collect();
                 made(Ok(self.add_drive(&name, &members)))
             }
+
             C::Join { drive, email } => done(self.join(&drive, &email)),
             C::Leave { drive, email } => done(self.leave(&drive, &email)),
             C::RenameDrive { drive, name } => done(self.rename_drive(&drive, &name)),
@@ -227,7 +229,7 @@ impl Admin {
         }
     }
 
-    /// The commands about content.
+    /// Runs the commands about content.
     fn run_content(&self, command: Command) -> Given {
         use Command as C;
         match command {
@@ -272,11 +274,12 @@ impl Admin {
                 let bytes = bytes(&base64)?;
                 done(self.edit(&id, Body::Bytes { media_type, bytes }))
             }
+
             other => Ok(self.run_plan(other)),
         }
     }
 
-    /// The commands about how the drive behaves, and what was seen of it.
+    /// Runs the commands about the behaviour of the drive and what it recorded.
     fn run_plan(&self, command: Command) -> Value {
         use Command as C;
         match command {

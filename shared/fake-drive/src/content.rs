@@ -1,4 +1,4 @@
-//! The forms in which content leaves the drive.
+//! The formats in which content leaves the drive.
 
 mod office;
 mod pdf;
@@ -16,7 +16,8 @@ const PDF: &str = "application/pdf";
 const XLSX: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
 const PPTX: &str = "application/vnd.openxmlformats-officedocument.presentationml.presentation";
 
-/// The media types to which a body can be exported; none for what is not made in an editor of the drive.
+/// Returns the media types to which a body can be exported. The list is empty for items that no
+/// editor of the drive created.
 pub(crate) fn forms(body: &Body) -> &'static [&'static str] {
     match body {
         Body::Doc(_) => &[MARKDOWN, PLAIN, PDF],
@@ -26,7 +27,7 @@ pub(crate) fn forms(body: &Body) -> &'static [&'static str] {
     }
 }
 
-/// The body in a form; `None` if it cannot be had in it.
+/// Exports the body in a format; `None` if it cannot be exported to that format.
 pub(crate) fn export(body: &Body, form: &str) -> Option<Bytes> {
     Some(match (body, form) {
         (Body::Doc(markdown), MARKDOWN) => Bytes::from(markdown.clone()),
@@ -42,7 +43,7 @@ pub(crate) fn export(body: &Body, form: &str) -> Option<Bytes> {
     })
 }
 
-/// The text of markdown, without its pictures.
+/// Returns the text of a Markdown document without its images.
 fn without_marks(markdown: &str) -> String {
     let mut text = String::new();
     for line in markdown
@@ -67,7 +68,7 @@ fn outline(slides: &[Slide]) -> String {
     text.collect::<Vec<_>>().join("\n")
 }
 
-/// The first table alone, as the drive exports text.
+/// Renders only the first table, as the drive's text export does.
 fn first(tables: &[Table], separator: char) -> Bytes {
     let rows = tables
         .first()

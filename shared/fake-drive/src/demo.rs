@@ -1,4 +1,4 @@
-//! A small drive that looks like somebody's.
+//! A small drive with realistic content for the demonstration.
 
 use serde::Serialize;
 
@@ -6,17 +6,17 @@ use crate::admin::Admin;
 use crate::content;
 use crate::world::{Refused, Slide, Table};
 
-/// Who and what there is in the demonstration.
+/// The accounts and folders of the demonstration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Demo {
-    /// The account that one would connect.
+    /// The account to connect.
     pub account: String,
-    /// A colleague who shares things with it.
+    /// A colleague who shares items with the account.
     pub colleague: String,
-    /// A shared drive of both.
+    /// A shared drive of both accounts.
     pub drive: String,
-    /// The folder that is worth selecting.
+    /// The folder to select.
     pub folder: String,
 }
 
@@ -24,10 +24,10 @@ const MIRA: &str = "mira.olsen@harbour-bikes.example";
 const TOMAS: &str = "tomas.reyes@harbour-bikes.example";
 
 impl Admin {
-    /// Fills the drive with the demonstration.
+    /// Fills the drive with the demonstration content.
     ///
     /// # Errors
-    /// None, as long as the demonstration fits the drive.
+    /// Fails only if the content does not fit the drive, which is a bug in the demonstration.
     pub fn demo(&self) -> Result<Demo, Refused> {
         fill(self)
     }
@@ -67,7 +67,7 @@ fn slide(title: &str, lines: &[&str], notes: &str) -> Slide {
     }
 }
 
-/// What the shop works with.
+/// Creates the folder of the shop's documents.
 fn shop(admin: &Admin, root: &str) -> Result<String, Refused> {
     let shop = admin.add_folder(root, "Harbour Bikes")?;
     rentals(admin, &shop)?;
@@ -97,6 +97,7 @@ fn shop(admin: &Admin, root: &str) -> Result<String, Refused> {
             ),
         ],
     )?;
+
     Ok(shop)
 }
 
@@ -131,6 +132,7 @@ fn rentals(admin: &Admin, shop: &str) -> Result<(), Refused> {
             ),
         ],
     )?;
+
     Ok(())
 }
 
@@ -160,7 +162,7 @@ fn suppliers(admin: &Admin, shop: &str) -> Result<(), Refused> {
     Ok(())
 }
 
-/// What only the owner sees.
+/// Creates items that only the owner can see.
 fn private(admin: &Admin, root: &str, shop: &str) -> Result<(), Refused> {
     let home = admin.add_folder(root, "Home")?;
     admin.add_doc(
@@ -191,7 +193,7 @@ fn private(admin: &Admin, root: &str, shop: &str) -> Result<(), Refused> {
     Ok(())
 }
 
-/// What a colleague shares.
+/// Creates the items that the colleague shares.
 fn shared(admin: &Admin) -> Result<(), Refused> {
     let root = admin.account(TOMAS).root().to_owned();
     let tours = admin.add_folder(&root, "Guided tours")?;
@@ -214,10 +216,11 @@ fn shared(admin: &Admin) -> Result<(), Refused> {
     )?;
     admin.share(&insurance, MIRA)?;
     admin.add_doc(&root, "Salary talk", "Only for me.\n")?;
+
     Ok(())
 }
 
-/// The shared drive.
+/// Creates the shared drive.
 fn workshop(admin: &Admin) -> Result<String, Refused> {
     let drive = admin.add_drive("Workshop", &[MIRA, TOMAS]);
     let manuals = admin.add_folder(&drive, "Manuals")?;

@@ -1,4 +1,4 @@
-//! Faults that are planned for certain requests.
+//! Planned faults of chosen requests.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::api::Failure;
 use crate::wire::{Call, Reply};
 
-/// What happens instead of, or to, an answer.
+/// The effect of a fault, which replaces or alters the answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     tag = "kind",
@@ -14,70 +14,70 @@ use crate::wire::{Call, Reply};
     rename_all_fields = "camelCase"
 )]
 pub enum Effect {
-    /// This answer is given.
+    /// Replaces the answer with this one.
     Answer {
-        /// Its status.
+        /// The status.
         status: u16,
-        /// Its media type.
+        /// The media type.
         media_type: String,
-        /// Its body.
+        /// The body.
         body: String,
     },
-    /// The API's own error of a reason, such as 403 `userRateLimitExceeded`.
+    /// Answers with the API's own error for a reason, such as 403 `userRateLimitExceeded`.
     Reason {
-        /// Its status.
+        /// The status.
         status: u16,
         /// The reason.
         reason: String,
     },
-    /// The right answer, so many milliseconds late.
+    /// Delays the correct answer.
     Late {
-        /// How late.
+        /// The delay in milliseconds.
         millis: u64,
     },
-    /// The right answer, whose body comes in pieces with a pause before each.
+    /// Sends the body of the correct answer in parts, with a pause before each part.
     Trickle {
-        /// The length of a piece.
+        /// The length of a part.
         bytes: usize,
-        /// The pause.
+        /// The pause in milliseconds.
         millis: u64,
     },
-    /// The right answer, which breaks off after so many bytes.
+    /// Cuts off the correct answer.
     Truncated {
-        /// What comes.
+        /// The number of bytes that are sent.
         bytes: usize,
     },
-    /// A listing or a page of changes without its entries.
+    /// Removes the entries from a listing or a page of changes.
     Emptied,
-    /// A listing that lacks every second item and says that it is incomplete.
+    /// Removes every second item from a listing and marks the listing as incomplete.
     Incomplete,
 }
 
-/// A fault and the requests that it hits.
+/// A fault and the requests that it affects.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Fault {
-    /// How the path begins; with `$` at the end, the whole path.
+    /// The beginning of the path; with `$` at the end, the whole path.
     pub path: String,
-    /// The method, if only one is meant.
+    /// The method; `None` for every method.
     #[serde(default)]
     pub method: Option<String>,
-    /// `name=value` that the query must have, if not all are meant.
+    /// A pair `name=value` that the query must contain; `None` for every query.
     #[serde(default)]
     pub query: Option<String>,
-    /// The account, if not all are meant.
+    /// The account; `None` for every account.
     #[serde(default)]
     pub account: Option<String>,
-    /// How many such requests pass unharmed before.
+    /// The number of matching requests that succeed first.
     #[serde(default)]
     pub after: u32,
-    /// How many are hit.
+    /// The number of requests that are affected.
     #[serde(default = "once")]
     pub times: u32,
-    /// Seconds of the header Retry-After.
+    /// The value of the header `Retry-After` in seconds.
     #[serde(default)]
     pub retry_after: Option<u64>,
-    /// What happens.
+    /// The effect.
     pub effect: Effect,
 }
 
@@ -86,7 +86,7 @@ fn once() -> u32 {
 }
 
 impl Fault {
-    /// A fault of the next request whose path begins so.
+    /// Creates a fault of the next request whose path begins with `path`.
     pub fn on(path: &str, effect: Effect) -> Self {
         Self {
             path: path.to_owned(),
@@ -100,7 +100,7 @@ impl Fault {
         }
     }
 
-    /// The API's error of a reason for the next request whose path begins so.
+    /// Creates an API error with this reason for the next request whose path begins with `path`.
     pub fn reason(path: &str, status: u16, reason: &str) -> Self {
         Self::on(
             path,
@@ -111,7 +111,7 @@ impl Fault {
         )
     }
 
-    /// An error page for people where a machine asked.
+    /// Creates an HTML error page where the client expects a machine-readable answer.
     pub fn html(path: &str, status: u16) -> Self {
         let body =
             format!("<!DOCTYPE html><title>Error {status}</title><p>Come back in half a minute.");
@@ -125,7 +125,7 @@ impl Fault {
         )
     }
 
-    /// The token endpoint's error, with an `error_subtype` if one is given.
+    /// Creates an error of the token endpoint, with an optional `error_subtype`.
     pub fn oauth(path: &str, status: u16, error: &str, subtype: Option<&str>) -> Self {
         let mut body = json!({ "error": error, "error_description": "A planned fault." });
         if let Some(subtype) = subtype {
@@ -142,7 +142,7 @@ impl Fault {
         )
     }
 
-    /// Only for a method.
+    /// Limits the fault to a method.
     #[must_use]
     pub fn method(self, method: &str) -> Self {
         Self {
@@ -151,7 +151,7 @@ impl Fault {
         }
     }
 
-    /// Only where the query has this `name=value`.
+    /// Limits the fault to requests whose query contains this `name=value`.
     #[must_use]
     pub fn query(self, pair: &str) -> Self {
         Self {
@@ -160,7 +160,7 @@ impl Fault {
         }
     }
 
-    /// Only for an account.
+    /// Limits the fault to an account.
     #[must_use]
     pub fn account(self, email: &str) -> Self {
         Self {
@@ -169,19 +169,19 @@ impl Fault {
         }
     }
 
-    /// Lets some requests pass before.
+    /// Lets `after` matching requests succeed first.
     #[must_use]
     pub fn after(self, after: u32) -> Self {
         Self { after, ..self }
     }
 
-    /// Hits more than one request.
+    /// Sets the number of requests that are affected.
     #[must_use]
     pub fn times(self, times: u32) -> Self {
         Self { times, ..self }
     }
 
-    /// Says in how many seconds to come back.
+    /// Sets the header `Retry-After` in seconds.
     #[must_use]
     pub fn retry_after(self, seconds: u64) -> Self {
         Self {
@@ -210,7 +210,7 @@ impl Fault {
                 || query.is_some_and(|(name, value)| call.param(name) == Some(value)))
     }
 
-    /// The answer in place of the right one, if this is that kind of fault.
+    /// Returns the answer that replaces the correct one, if this fault replaces answers.
     pub(crate) fn reply(&self) -> Option<Reply> {
         let reply = match &self.effect {
             Effect::Answer {
@@ -228,7 +228,8 @@ impl Fault {
     }
 }
 
-/// The fault that hits a request. Every plan for such requests counts it; the first that is due acts, and is used up.
+/// Returns the fault that affects a request. Every matching plan counts the request. Only the first
+/// plan that is due takes effect, and one of its uses is spent.
 pub(crate) fn strike(faults: &mut Vec<Fault>, call: &Call, account: Option<&str>) -> Option<Fault> {
     let mut struck = None;
     for fault in faults.iter_mut().filter(|fault| fault.hits(call, account)) {
@@ -286,6 +287,7 @@ mod tests {
         .iter()
         .map(|call| strike(&mut faults, call, None).is_some())
         .collect();
+
         assert_eq!(hits, [false, false, false, false, true, true, false]);
         assert!(faults.is_empty());
     }

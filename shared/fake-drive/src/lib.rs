@@ -1,8 +1,9 @@
-//! A cloud drive in a process, for tests and for demonstrations without the real one: OAuth 2.0 with pages for people,
-//! and the part of the Drive API v3 that a connector reads with. It holds requests against the documented names and
-//! types, misbehaves as planned, and keeps accounts of what was asked and what it would have cost.
+//! An in-process cloud drive for tests, and for demonstrations without the real one. It implements
+//! OAuth 2.0 with consent pages, and the part of the Drive API v3 that a connector reads with. It
+//! validates requests against the documented names and types, fails as planned, and records every
+//! request and its cost in quota units.
 //!
-//! Nothing in it is secret, and nothing is checked that would keep anybody out: it belongs on a loopback address.
+//! Nothing in it is secret, and it keeps nobody out. Bind it to a loopback address only.
 
 mod admin;
 mod api;
@@ -45,22 +46,24 @@ use crate::oauth::OAuth;
 use crate::state::State;
 use crate::world::World;
 
-/// How the drive is set up.
+/// The configuration of a drive.
 #[derive(Clone)]
 pub struct Config {
-    /// Where it listens.
+    /// The address to listen on.
     pub bind: SocketAddr,
-    /// Its clock. Without one, time begins with 2026 and moves a millisecond with every look.
+    /// The clock. Without one, time begins with 2026 and advances by one millisecond each time it
+    /// is read.
     pub now: Option<Now>,
-    /// The app's client id.
+    /// The client id of the app.
     pub client_id: String,
-    /// The app's secret.
+    /// The client secret of the app.
     pub client_secret: String,
-    /// The addresses to which people may come back with the app's answers; [`LOOPBACK`] is each on this machine.
+    /// The addresses to which users may be redirected; [`LOOPBACK`] stands for every address on
+    /// this machine.
     pub redirects: Vec<String>,
-    /// Ids and tokens are the same with the same seed.
+    /// The seed of ids and tokens. The same seed produces the same values.
     pub seed: u64,
-    /// How bad it is.
+    /// The quirks of the drive.
     pub quirks: Quirks,
 }
 
@@ -78,7 +81,7 @@ impl Default for Config {
     }
 }
 
-/// A running drive. It stops when it is dropped; what can be done with it is in [`Admin`].
+/// A running drive. It stops when it is dropped. [`Admin`] has the functions that control it.
 pub struct FakeDrive {
     admin: Admin,
     tasks: Vec<JoinHandle<()>>,
@@ -88,7 +91,7 @@ impl FakeDrive {
     /// Starts an empty drive on a free port of the loopback interface.
     ///
     /// # Errors
-    /// The port cannot be had.
+    /// Fails if no port is available.
     pub async fn start() -> std::io::Result<Self> {
         Self::start_with(Config::default()).await
     }
@@ -96,7 +99,7 @@ impl FakeDrive {
     /// Starts an empty drive.
     ///
     /// # Errors
-    /// The address cannot be had.
+    /// Fails if the address cannot be bound.
     pub async fn start_with(config: Config) -> std::io::Result<Self> {
         let listener = TcpListener::bind(config.bind).await?;
         let url = format!("http://{}", listener.local_addr()?);
@@ -115,12 +118,12 @@ impl FakeDrive {
         })
     }
 
-    /// A handle that may outlive the drive.
+    /// Returns a handle, which may outlive the drive.
     pub fn admin(&self) -> Admin {
         self.admin.clone()
     }
 
-    /// Waits until the drive ends, which it does by itself only when its socket fails.
+    /// Waits until the drive ends. It ends on its own only if its socket fails.
     pub async fn run(mut self) {
         for task in &mut self.tasks {
             let _ended = task.await;

@@ -1,4 +1,4 @@
-//! OAuth 2.0: apps, permissions that people give them, and tokens.
+//! OAuth 2.0: apps, the permissions that users give them, and tokens.
 
 mod authorize;
 mod pages;
@@ -13,27 +13,27 @@ use crate::random::Random;
 use crate::state::State;
 use crate::wire::{Call, Reply};
 
-/// How many refresh tokens an account may have at an app; one more, and the oldest ends.
+/// The most refresh tokens of an account for one app. A further token revokes the oldest.
 const REFRESH_TOKENS: usize = 100;
 
-/// An address that stands for every one on this machine, in the list of an app's.
+/// An entry in an app's list of redirect addresses that stands for every address on this machine.
 pub const LOOPBACK: &str = "loopback";
 
-/// What somebody does who is asked for permission.
+/// The decision of a user who is asked for consent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "camelCase")]
 pub enum Consent {
-    /// Gives what is asked for.
+    /// Grants the requested permissions.
     Allow {
-        /// With which account.
+        /// The account that grants them.
         email: String,
     },
-    /// Gives their name, but not the access to the drive.
+    /// Grants access to the identity, but not to the drive.
     Untick {
-        /// With which account.
+        /// The account that grants it.
         email: String,
     },
-    /// Gives nothing.
+    /// Grants nothing.
     Deny,
 }
 
@@ -42,7 +42,7 @@ struct App {
     redirects: Vec<String>,
 }
 
-/// A question that is being put to somebody.
+/// A consent request that is shown to a user.
 #[derive(Debug, Clone)]
 struct Request {
     client: String,
@@ -56,7 +56,7 @@ struct Request {
     hint: Option<String>,
 }
 
-/// What a code stands for.
+/// An authorization code's permissions.
 struct Code {
     request: Request,
     email: String,
@@ -65,7 +65,7 @@ struct Code {
     made: i64,
 }
 
-/// What an access token allows.
+/// An access token's permissions.
 #[derive(Debug, Clone)]
 pub(crate) struct Access {
     pub(crate) email: String,
@@ -89,13 +89,13 @@ pub(crate) struct OAuth {
     codes: HashMap<String, Code>,
     access: HashMap<String, Access>,
     refresh: HashMap<String, Refresh>,
-    /// Who has given which app a permission before.
+    /// The accounts and apps with an earlier permission.
     known: BTreeSet<(String, String)>,
-    /// What people will do who are asked next.
+    /// The planned decisions of the next users who are asked.
     pub(crate) plans: VecDeque<Consent>,
-    /// What they do when nothing is planned; they are shown a page if nothing.
+    /// The decision when none is planned. With `None`, users see a page.
     pub(crate) habit: Option<Consent>,
-    /// How many exchanges come without a refresh token.
+    /// The number of exchanges that return no refresh token.
     pub(crate) without_refresh: u32,
     numbers: u64,
 }
@@ -115,12 +115,12 @@ impl OAuth {
         self.apps.remove(id);
     }
 
-    /// What a token allows that has not expired.
+    /// Returns the permissions of an access token that has not expired.
     pub(crate) fn access(&self, token: &str, now: i64) -> Option<&Access> {
         self.access.get(token).filter(|access| access.expires > now)
     }
 
-    /// Makes an access token.
+    /// Issues an access token.
     pub(crate) fn grant_access(&mut self, random: &mut Random, access: Access) -> String {
         let token = format!("ya29.{}", random.name(60));
         self.access.insert(token.clone(), access);
@@ -170,7 +170,7 @@ impl OAuth {
         token
     }
 
-    /// Ends everything that an account has permitted an app, or all apps.
+    /// Ends all permissions that an account has given to one app, or to all apps.
     pub(crate) fn end(&mut self, email: &str, client: Option<&str>) {
         let ended = |of: &str, by: &str| of == email && client.is_none_or(|client| client == by);
         self.access
@@ -180,7 +180,7 @@ impl OAuth {
         self.known.retain(|(of, by)| !ended(of, by));
     }
 
-    /// Ends all access tokens, as if their hour were over.
+    /// Expires all access tokens, as if their lifetime were over.
     pub(crate) fn expire_access(&mut self) {
         self.access.clear();
     }
@@ -212,7 +212,7 @@ fn is_loopback(address: &str) -> bool {
     url.is_some_and(|url| matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]")))
 }
 
-/// Answers if the path is one of OAuth.
+/// Answers the request if the path belongs to OAuth.
 pub(crate) fn answer(state: &mut State, call: &Call) -> Option<Reply> {
     Some(match (call.method.as_str(), call.path.as_str()) {
         ("GET", "/o/oauth2/v2/auth") => authorize::ask(state, call),

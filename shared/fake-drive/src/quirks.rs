@@ -1,48 +1,48 @@
-//! In what ways the drive is worse than one would like.
+//! The ways in which the drive behaves worse than a client would like.
 
 use serde::{Deserialize, Serialize};
 
-/// Which of the items in a folder get an entry of their own when something happens to the folder.
+/// The descendants of a folder that get a log entry of their own when the folder changes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Descendants {
-    /// None: only the folder has one. Nothing more is promised.
+    /// None: only the folder gets an entry. The documentation promises no more than this.
     #[default]
     None,
     /// About half of them.
     Some,
-    /// All.
+    /// All of them.
     All,
 }
 
-/// What the documentation leaves open, or forbids to rely on. The default is the worst of what is allowed, without
-/// the faults that come now and then.
+/// Behaviour that the documentation leaves open, or that clients must not rely on. The default is
+/// the worst behaviour that the documentation allows, without occasional faults.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Quirks {
-    /// Entries of what lies in a folder.
+    /// The entries for the contents of a changed folder.
     pub descendants: Descendants,
-    /// Every change is logged twice.
+    /// Logs every change twice.
     pub duplicates: bool,
-    /// The last item of a page is also the first of the next.
+    /// Repeats the last item of a page as the first item of the next.
     pub repeats: bool,
-    /// No page has more entries than this, whatever is asked.
+    /// The most entries of a page, whatever the client asks for.
     pub page_cap: Option<usize>,
-    /// A query for several folders finds nothing.
+    /// Answers a query for several folders with no results.
     pub no_parent_groups: bool,
-    /// A listing over all drives says that it is incomplete, and is.
+    /// Returns incomplete listings over all drives and marks them as incomplete.
     pub incomplete_all_drives: bool,
-    /// The list of an account's items leaves out what lies in folders that are shared with it.
+    /// Omits the contents of shared folders from the list of an account's items.
     pub shared_folders_only: bool,
-    /// How often an operation says that it is not done.
+    /// The number of polls to which an operation answers that it is not done.
     pub operation_polls: u32,
-    /// Seconds until a refresh token ends; forever if not given.
+    /// The lifetime of a refresh token in seconds; `None` if it never expires.
     pub refresh_seconds: Option<i64>,
-    /// Every refresh gives a new refresh token, and the old one ends.
+    /// Issues a new refresh token with every refresh and revokes the old one.
     pub rotation: bool,
-    /// An access token lives so many seconds.
+    /// The lifetime of an access token in seconds.
     pub access_seconds: i64,
-    /// Cost units that an account may spend in a minute.
+    /// The most quota units that an account may spend in a minute.
     pub units_per_minute: Option<u64>,
 }
 

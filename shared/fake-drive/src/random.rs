@@ -1,4 +1,4 @@
-//! Numbers and names that look random, and are the same in every run with the same seed.
+//! Numbers and names that look random and are the same in every run with the same seed.
 
 /// A splitmix64 generator.
 pub(crate) struct Random(u64);
@@ -19,7 +19,7 @@ impl Random {
         self.next().is_multiple_of(2)
     }
 
-    /// A name of `length` characters that needs no escaping in an address.
+    /// Returns a name of `length` characters that needs no escaping in an address.
     pub(crate) fn name(&mut self, length: usize) -> String {
         const ALPHABET: &[u8; 64] =
             b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -28,7 +28,7 @@ impl Random {
             .collect()
     }
 
-    /// A number of `length` digits that does not begin with 0.
+    /// Returns a number of `length` digits that does not begin with 0.
     pub(crate) fn digits(&mut self, length: usize) -> String {
         let digit = |random: &mut Self, from: u64| {
             char::from(b'0' + (from + random.next() % (10 - from)) as u8)

@@ -1,4 +1,5 @@
-//! The HTTP side: reads requests, has them answered one after the other, and does what faults ask for on the way out.
+//! The HTTP server. It reads requests, answers them one after the other, and applies planned faults
+//! to the answers.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -24,12 +25,12 @@ use crate::oauth;
 use crate::state::{Seen, State};
 use crate::wire::{Call, Reply};
 
-/// The largest request that is read.
+/// The largest request body in bytes.
 const LIMIT: usize = 64 * 1024 * 1024;
-/// How many requests are remembered.
+/// The number of requests that are recorded.
 const REMEMBERED: usize = 200_000;
 
-/// Serves until it is stopped.
+/// Serves requests until it is stopped.
 pub(crate) async fn serve(listener: TcpListener, admin: Admin) {
     let handler = move |request: Request| {
         let admin = admin.clone();
@@ -39,7 +40,7 @@ pub(crate) async fn serve(listener: TcpListener, admin: Admin) {
     let _ended = axum::serve(listener, router).await;
 }
 
-/// Sends notifications in their order.
+/// Sends the notifications in order.
 pub(crate) async fn post(mut letters: UnboundedReceiver<Notification>, admin: Admin) {
     while let Some(letter) = letters.recv().await {
         let delivery = deliver(&letter).await;
@@ -75,7 +76,7 @@ async fn handle(admin: &Admin, request: Request) -> Response<Body> {
     send(reply, fault).await
 }
 
-/// Answers and writes down what was asked.
+/// Answers a request and records it.
 fn answer(state: &mut State, call: &Call) -> (Reply, Option<Fault>) {
     let now = state.world.clock.now();
     let account = call
@@ -101,7 +102,7 @@ fn answer(state: &mut State, call: &Call) -> (Reply, Option<Fault>) {
     }
 
     state.spread_news();
-    // Callers reckon by the time of the drive, which may have been turned.
+    // Clients compute with the drive's time, which a test may have advanced.
     (reply.with("date", http_date(now)), fault)
 }
 
@@ -118,7 +119,7 @@ fn route(state: &mut State, call: &Call, twist: Option<&Effect>) -> (Reply, Note
     )
 }
 
-/// The query without what is secret.
+/// Returns the query with its secrets masked.
 fn public(query: &[(String, String)]) -> BTreeMap<String, String> {
     const SECRET: [&str; 7] = [
         "access_token",
@@ -141,7 +142,7 @@ fn public(query: &[(String, String)]) -> BTreeMap<String, String> {
     query.iter().map(pair).collect()
 }
 
-/// Commands over HTTP: a JSON object each, answered by what it gives.
+/// Runs a command that arrives over HTTP: one JSON object, answered by the command's result.
 fn steer(admin: &Admin, call: &Call) -> Reply {
     let command = match serde_json::from_slice::<Command>(&call.body) {
         Ok(command) if call.method == "POST" => command,
@@ -169,7 +170,7 @@ async fn send(reply: Reply, fault: Option<Fault>) -> Response<Body> {
             let whole = bytes.len().to_string();
             let begin = bytes.slice(..count.min(bytes.len()));
             let broken = stream::once(async {
-                // So that what came before is on its way when the connection breaks.
+                // The pause lets the earlier bytes leave before the connection breaks.
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 Err(io::Error::other("broken off as planned"))
             });
@@ -178,6 +179,7 @@ async fn send(reply: Reply, fault: Option<Fault>) -> Response<Body> {
                 .with("content-length", whole)
                 .into_response(Body::from_stream(body))
         }
+
         _ => reply.into_response(Body::from(bytes)),
     }
 }

@@ -1,4 +1,4 @@
-//! Everything that the drive knows.
+//! The whole state of the drive.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,26 +10,26 @@ use crate::faults::Fault;
 use crate::oauth::OAuth;
 use crate::world::World;
 
-/// A request that came, without its secrets.
+/// A recorded request, without its secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Seen {
-    /// GET or another.
+    /// The HTTP method.
     pub method: String,
-    /// Without the query.
+    /// The path without the query.
     pub path: String,
-    /// The query's parameters, sorted; secrets are starred out.
+    /// The query parameters, sorted, with secrets masked by asterisks.
     pub query: BTreeMap<String, String>,
-    /// Whose access token it had.
+    /// The account of the access token.
     pub account: Option<String>,
-    /// The call of the API, such as `files.list`.
+    /// The API method, such as `files.list`.
     pub call: Option<String>,
     /// The status of the answer.
     pub status: u16,
-    /// What it cost.
+    /// The cost in quota units.
     pub units: u64,
 }
 
-/// An export that is made in the background.
+/// An export that is prepared in the background.
 #[derive(Debug, Clone)]
 pub(crate) struct Operation {
     pub(crate) email: String,
@@ -45,11 +45,11 @@ pub(crate) struct State {
     pub(crate) channels: Vec<Channel>,
     pub(crate) faults: Vec<Fault>,
     pub(crate) seen: Vec<Seen>,
-    /// Spent quota units of each account.
+    /// The quota units that each account has spent.
     pub(crate) units: BTreeMap<String, u64>,
-    /// The minute that runs, and what each account has spent in it.
+    /// The current minute, and the quota units that each account has spent in it.
     pub(crate) minute: (i64, BTreeMap<String, u64>),
-    /// Sorted listings that are being paged through.
+    /// The sorted listings that clients page through.
     pub(crate) sorted: HashMap<u64, Vec<String>>,
     pub(crate) operations: HashMap<String, Operation>,
     pub(crate) deliveries: Vec<Delivery>,
@@ -73,7 +73,8 @@ impl State {
         }
     }
 
-    /// Books units on an account; whether the minute's limit, if there is one, allows them.
+    /// Charges quota units to an account. Returns whether the limit per minute, if there is one,
+    /// allows them.
     pub(crate) fn spend(&mut self, email: &str, units: u64) -> bool {
         if let Some(limit) = self.world.quirks.units_per_minute {
             let minute = self.world.clock.now() / 60_000;

@@ -1,4 +1,4 @@
-//! The drive over HTTP, as its callers see it.
+//! Tests of the drive over HTTP, as its clients see it.
 
 mod changes;
 mod consent;
@@ -15,10 +15,10 @@ use crate::{Config, FakeDrive, Quirks};
 
 const ADA: &str = "ada@example.test";
 const BEN: &str = "ben@example.test";
-/// What a listing with shared drives says.
+/// The parameters of a listing that includes shared drives.
 const DRIVES: &str = "supportsAllDrives=true&includeItemsFromAllDrives=true";
 
-/// A drive with a caller who has an access token.
+/// A drive and a client with an access token.
 struct Rig {
     drive: FakeDrive,
     http: Client,
@@ -26,7 +26,7 @@ struct Rig {
     token: String,
 }
 
-/// An HTTP client that follows nothing.
+/// Returns an HTTP client that follows no redirects.
 fn client() -> Client {
     let _installed_before = rustls::crypto::ring::default_provider().install_default();
     Client::builder()
@@ -85,20 +85,20 @@ impl Rig {
         )
     }
 
-    /// The answer to a call that succeeds.
+    /// Returns the answer to a call that must succeed.
     async fn ok(&self, path: &str) -> Value {
         let (status, value) = self.get(path).await;
         assert_eq!(status, 200, "{path}: {value}");
         value
     }
 
-    /// The status and the reason of an answer.
+    /// Returns the status and the reason of an error.
     async fn refusal(&self, path: &str) -> (u16, String) {
         let (status, value) = self.get(path).await;
         (status, reason(&value))
     }
 
-    /// The names on all pages of a listing.
+    /// Returns the names on all pages of a listing.
     async fn names(&self, query: &str) -> Vec<String> {
         let mut names = Vec::new();
         let mut next = String::new();
@@ -122,7 +122,7 @@ impl Rig {
         answer["startPageToken"].as_str().unwrap().to_owned()
     }
 
-    /// The entries since a token, and the next token.
+    /// Returns the entries since a token, and the next token.
     async fn changes(&self, token: &str, query: &str) -> (Vec<Value>, String) {
         let (mut entries, mut token) = (Vec::new(), token.to_owned());
         loop {

@@ -1,4 +1,4 @@
-//! Requests and answers, taken apart.
+//! Parsed requests, and answers.
 
 use axum::body::Body;
 use base64::Engine;
@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Response};
 use serde_json::Value;
 
-/// A request that has been read.
+/// A parsed request.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
     pub(crate) method: String,
@@ -15,7 +15,7 @@ pub(crate) struct Call {
     pub(crate) query: Vec<(String, String)>,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
-    /// Where the drive is reached.
+    /// The base URL at which the client reached the drive.
     pub(crate) base: String,
 }
 
@@ -42,7 +42,7 @@ impl Call {
         header.or_else(|| self.param("access_token"))
     }
 
-    /// User and password of HTTP Basic.
+    /// Returns the user and the password of HTTP Basic authentication.
     pub(crate) fn basic(&self) -> Option<(String, String)> {
         let encoded = self.header("authorization")?.strip_prefix("Basic ")?;
         let text = String::from_utf8(STANDARD.decode(encoded).ok()?).ok()?;
@@ -50,7 +50,7 @@ impl Call {
         Some((form_decode(user), form_decode(password)))
     }
 
-    /// The fields of a form.
+    /// Parses the fields of a form.
     pub(crate) fn form(&self) -> Vec<(String, String)> {
         url::form_urlencoded::parse(&self.body)
             .into_owned()
@@ -58,7 +58,8 @@ impl Call {
     }
 }
 
-/// OAuth 2.0 says that names and passwords are encoded as in forms before they go into Basic.
+/// Decodes a form-encoded text. OAuth 2.0 requires form encoding of names and passwords before they
+/// go into Basic.
 fn form_decode(text: &str) -> String {
     let pair = format!("v={text}");
     url::form_urlencoded::parse(pair.as_bytes())
@@ -124,7 +125,7 @@ impl Reply {
     }
 }
 
-/// Text as it may stand in HTML.
+/// Escapes text for HTML.
 pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")

@@ -1,4 +1,4 @@
-//! Accounts, shared drives and items, and who sees what.
+//! Accounts, shared drives and items, and the rules of access to them.
 
 mod edits;
 mod feed;
@@ -22,13 +22,13 @@ use crate::random::Random;
 pub(crate) struct Account {
     pub(crate) email: String,
     pub(crate) name: String,
-    /// The number that stays when the address changes.
+    /// The account number, which stays the same when the address changes.
     pub(crate) sub: String,
     pub(crate) permission_id: String,
     pub(crate) root: String,
 }
 
-/// A drive that belongs to its members together.
+/// A drive that belongs to its members jointly.
 #[derive(Debug, Clone)]
 pub(crate) struct SharedDrive {
     pub(crate) id: String,
@@ -38,7 +38,7 @@ pub(crate) struct SharedDrive {
     pub(crate) members: BTreeSet<String>,
 }
 
-/// Who asks: an account, and the keys of links that it knows.
+/// The viewer of a request: an account, and the resource keys that it knows.
 #[derive(Debug, Clone)]
 pub(crate) struct Viewer {
     pub(crate) email: String,
@@ -54,7 +54,7 @@ pub(crate) struct World {
     pub(crate) items: HashMap<String, Item>,
     pub(crate) shelves: Shelves,
     logs: HashMap<Feed, Log>,
-    /// Feeds with something new that no channel has been told of.
+    /// The feeds with changes that have not been announced to channels.
     pub(crate) news: BTreeSet<Feed>,
     next_seq: u64,
 }
@@ -75,7 +75,7 @@ impl World {
         }
     }
 
-    /// The account of an address, made if there is none.
+    /// Returns the account with this address and creates it if there is none.
     pub(crate) fn account(&mut self, email: &str) -> Account {
         if let Some(account) = self.accounts.get(email) {
             return account.clone();
@@ -97,7 +97,7 @@ impl World {
         account
     }
 
-    /// An item that lies nowhere yet.
+    /// Creates an item without a parent.
     fn blank(
         &mut self,
         id: String,
@@ -131,14 +131,14 @@ impl World {
         }
     }
 
-    /// The item and all folders above it, from below.
+    /// Iterates over the item and all folders above it, from the item upward.
     pub(crate) fn line<'a>(&'a self, id: &str) -> impl Iterator<Item = &'a Item> {
         std::iter::successors(self.items.get(id), |item| {
             self.items.get(item.parent.as_deref()?)
         })
     }
 
-    /// The item and everything in it, from above.
+    /// Returns the item and everything in it, from the item downward.
     pub(crate) fn tree(&self, id: &str) -> Vec<String> {
         let mut found = vec![id.to_owned()];
         let mut at = 0;
@@ -157,8 +157,8 @@ impl World {
             .is_some_and(|drive| drive.members.contains(email))
     }
 
-    /// Whether the viewer may read the item: it, or something above it, is theirs or shared with them, and nothing on
-    /// the way is withheld.
+    /// Checks whether the viewer may read the item. The item or a folder above it must belong to
+    /// the viewer or be shared with them, and nothing on the way may be withheld.
     pub(crate) fn sees(&self, viewer: &Viewer, id: &str) -> bool {
         let mut granted = false;
         for item in self.line(id) {
@@ -187,7 +187,7 @@ impl World {
         self.line(id).any(|item| item.binned)
     }
 
-    /// The log of a feed.
+    /// Returns the log of a feed.
     pub(crate) fn log(&mut self, feed: &Feed) -> &mut Log {
         self.logs.entry(feed.clone()).or_default()
     }
@@ -198,8 +198,9 @@ impl World {
         self.news.insert(feed);
     }
 
-    /// The feeds in which changes of an item appear now. Members of a shared drive learn them from the drive's feed
-    /// alone: that their own shows them too is nothing to rely on.
+    /// Returns the feeds in which changes of an item now appear. Members of a shared drive see them
+    /// in the drive's feed only. Clients must not rely on seeing them in the member's own feed as
+    /// well.
     fn feeds_of(&self, id: &str) -> BTreeSet<Feed> {
         let drive = self.items.get(id).and_then(|item| item.drive.clone());
         let viewers = self.accounts.keys().filter(|email| {

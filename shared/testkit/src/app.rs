@@ -1,4 +1,5 @@
-//! The whole app in one process: the production routers, adapters and workers over embedded services.
+//! The whole app in one process: the production routers, adapters and workers over embedded
+//! services.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,20 +31,23 @@ use crate::internet::Internet;
 use crate::openapi;
 use crate::sleep::NoSleep;
 
-/// Services in a temporary folder, and the time they live in. Several apps may share one, as processes share AWS.
+/// Services in a temporary folder, and their clock. Several apps may share one world, as processes
+/// share AWS.
 #[derive(Clone)]
 pub struct World {
-    /// The services.
+    /// The embedded services.
     pub services: Services,
-    /// The time.
+    /// The clock.
     pub clock: TestClock,
-    /// Where pages are fetched from.
+    /// The simulated internet from which pages are fetched.
     pub internet: Internet,
-    /// Who describes pictures and transcribes recordings: nobody, unless a test says so before it starts an app.
+    /// The models that describe pictures and transcribe recordings. There are none unless a test
+    /// sets them before it starts an app.
     pub models: ModelSettings,
-    /// Where the cloud drive is: nowhere, unless a test starts one and says so before it starts an app.
+    /// The settings of the cloud drive. There is none unless a test starts one and sets it before
+    /// it starts an app.
     pub drive: connectors::Settings,
-    /// How many unfinished documents an organization may have, where a test says so before it starts an app.
+    /// The most unfinished documents of an organization. A test may set it before it starts an app.
     pub max_unfinished: Option<usize>,
     /// The most tags and keys of an organization.
     pub caps: Caps,
@@ -51,14 +55,14 @@ pub struct World {
 }
 
 impl World {
-    /// A fresh world.
+    /// Creates a new world.
     ///
     /// # Errors
-    /// When there is no room for a temporary folder.
+    /// Fails if the temporary folder cannot be created.
     pub fn new() -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let clock = TestClock::default();
-        // The folder does not outlive the test, so nothing waits for the disk.
+        // The folder is deleted with the test, so the data need not survive a power cut.
         let services =
             Services::open_with(folder.path(), Durability::Process, clock.for_services())?;
 
@@ -77,9 +81,9 @@ impl World {
 
 /// One process of the app.
 pub struct TestApp {
-    /// Where it lives.
+    /// The world of this process.
     pub world: World,
-    /// What goes wrong on its way to the services.
+    /// The faults on the way to the services.
     pub faults: Faults,
     /// The system behind the routes.
     pub system: System,
@@ -94,20 +98,21 @@ pub struct Answer {
     pub status: StatusCode,
     /// The headers.
     pub headers: HeaderMap,
-    /// The body as JSON; `null` when it is empty or something else.
+    /// The body as JSON; `null` if it is empty or not JSON.
     pub body: Value,
 }
 
-/// The base of links to files and uploads. Its path leads to the routes of the app as any other does.
+/// The base of links to files and uploads. Requests to its path reach the routes of the app like
+/// any other request.
 pub const PUBLIC_URL: &str = "http://recollect.test";
-/// Bytes of warm indexes in tests.
+/// The size of the cache for warm indexes in tests, in bytes.
 const CACHE_BYTES: usize = 64 * 1024 * 1024;
 
 impl TestApp {
-    /// An app in a fresh world, without faults.
+    /// Starts an app in a new world, without faults.
     ///
     /// # Panics
-    /// When it cannot be set up: a test has nothing to say then.
+    /// Panics if the app cannot be set up.
     pub async fn new() -> Self {
         let world = World::new().expect("a temporary folder");
         Self::start(&world, 0)
@@ -115,10 +120,10 @@ impl TestApp {
             .expect("an app in a fresh world")
     }
 
-    /// A process in `world`, as after a restart, whose faults follow `seed`.
+    /// Starts a process in `world`, as after a restart. `seed` determines its faults.
     ///
     /// # Errors
-    /// When the services refuse.
+    /// Fails if the services refuse a request.
     pub async fn start(world: &World, seed: u64) -> Result<Self> {
         let faults = Faults::new(world.services.clone(), seed);
         let config = aws::through(faults.clone(), ACCESS_KEY, SECRET_KEY, REGION);
@@ -152,18 +157,18 @@ impl TestApp {
         })
     }
 
-    /// A key that may write everything of `org`.
+    /// Creates a key of `org` with write access to everything.
     ///
     /// # Panics
-    /// When it cannot be stored.
+    /// Panics if the key cannot be stored.
     pub async fn key(&self, org: &str) -> String {
         self.key_with(org, Permission::Write, None).await
     }
 
-    /// A key of `org` with less than everything.
+    /// Creates a key of `org` with limited permissions.
     ///
     /// # Panics
-    /// When it cannot be stored.
+    /// Panics if the key cannot be stored.
     pub async fn key_with(
         &self,
         org: &str,
@@ -196,10 +201,10 @@ impl TestApp {
         self.key_of(org, plan).await.text
     }
 
-    /// A key of `org` as planned, and its record.
+    /// Creates a key of `org` as planned, and returns it with its record.
     ///
     /// # Panics
-    /// When it cannot be stored.
+    /// Panics if the key cannot be stored.
     pub async fn key_of(&self, org: &str, plan: KeyPlan) -> NewKey {
         let tenant = Tenant::of_operator(OrgId::parse(org).expect("an organization id"));
         create_key(&self.system.ctx, &tenant, plan)
@@ -210,7 +215,7 @@ impl TestApp {
     /// Sends a request through the routes.
     ///
     /// # Panics
-    /// When the request cannot be built.
+    /// Panics if the request cannot be built.
     pub async fn send(&self, request: Request<Body>) -> Answer {
         let (parts, bytes) = self.raw(request).await;
         let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
@@ -240,22 +245,22 @@ impl TestApp {
             .await
     }
 
-    /// `POST` with a JSON body.
+    /// Sends a `POST` with a JSON body.
     pub async fn post(&self, path: &str, key: &str, body: &Value) -> Answer {
         self.call("POST", path, key, body).await
     }
 
-    /// `GET`.
+    /// Sends a `GET`.
     pub async fn get(&self, path: &str, key: &str) -> Answer {
         self.call("GET", path, key, &Value::Null).await
     }
 
-    /// `DELETE`.
+    /// Sends a `DELETE`.
     pub async fn delete(&self, path: &str, key: &str) -> Answer {
         self.call("DELETE", path, key, &Value::Null).await
     }
 
-    /// `POST` of a file with other fields.
+    /// Sends a `POST` of a file with other form fields.
     pub async fn upload(
         &self,
         key: &str,
@@ -268,15 +273,17 @@ impl TestApp {
             .await
     }
 
-    /// Handles one batch of each queue. Faults may break it off; that is part of the game.
+    /// Handles one batch of each queue and returns the number of messages. Faults may interrupt the
+    /// batch; the result is then 0.
     pub async fn turn(&self) -> usize {
         self.queues.turn().await.unwrap_or_default()
     }
 
-    /// Lets the workers and the sweep do their work until nothing is unfinished, turning the clock where they wait.
+    /// Runs the workers and the sweep until nothing is unfinished. Advances the clock whenever they
+    /// wait.
     ///
     /// # Errors
-    /// When something never ends.
+    /// Fails if some work never ends.
     pub async fn settle(&self) -> Result<()> {
         const ROUNDS: usize = 400;
         for _ in 0..ROUNDS {
@@ -303,10 +310,10 @@ impl TestApp {
         Err(anyhow::anyhow!("{left:?}")).context("work that never ends")
     }
 
-    /// Sends content and waits until it is `done`; its id.
+    /// Adds a document, waits until it is `done`, and returns its id.
     ///
     /// # Panics
-    /// When it does not become `done`.
+    /// Panics if the document does not become `done`.
     pub async fn add(&self, key: &str, body: &Value) -> String {
         let answer = self.post("/v3/documents", key, body).await;
         assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
@@ -319,8 +326,8 @@ impl TestApp {
 }
 
 impl World {
-    /// What reads content: parsers in this process, the internet of this world, its models. Nothing pauses before it is
-    /// repeated.
+    /// Returns the readers of content: parsers in this process, the internet of this world and its
+    /// models. They retry without a pause.
     pub fn readers(&self) -> Readers {
         Readers {
             sandbox: Sandbox::in_process(),
@@ -329,10 +336,11 @@ impl World {
         }
     }
 
-    /// What an app in this world reaches: its internet, its models, its drive.
+    /// Returns the external systems that an app in this world reaches: its internet, its models and
+    /// its drive.
     ///
     /// # Errors
-    /// When the address of the drive is not one.
+    /// Fails if the address of the drive is invalid.
     pub fn outside(&self) -> Result<Outside> {
         let readers = self.readers();
         let connectors = connectors::all(&self.drive, readers.fetcher.clone())?;
@@ -343,7 +351,7 @@ impl World {
         })
     }
 
-    /// Where everything is stored.
+    /// Returns the folder that holds all stored data.
     pub fn folder(&self) -> &std::path::Path {
         self.folder.path()
     }
@@ -368,7 +376,7 @@ fn request(method: &str, path: &str, key: &str, kind: &str, body: Bytes) -> Requ
         .expect("a request of plain parts")
 }
 
-/// A form with one file: its content type and its body.
+/// Builds a form with one file. Returns its content type and its body.
 pub fn multipart(name: &str, bytes: &[u8], fields: &[(&str, &str)]) -> (String, Bytes) {
     const BOUNDARY: &str = "recollect-test-boundary";
     let mut body = Vec::new();

@@ -1,4 +1,4 @@
-//! A clock that stands still until a test turns it.
+//! A clock that only a test advances.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use domain::Timestamp;
 use domain::ports::Clock;
 
-/// Begins at 2026-01-01T00:00:00Z and moves one millisecond with every look, so that no two writes share a time.
+/// A clock that begins at 2026-01-01T00:00:00Z. It advances by one millisecond each time it is
+/// read, so that no two writes have the same time.
 #[derive(Debug, Clone)]
 pub struct TestClock(Arc<AtomicI64>);
 
@@ -17,12 +18,12 @@ impl Default for TestClock {
 }
 
 impl TestClock {
-    /// Moves the time forward.
+    /// Advances the clock.
     pub fn advance_seconds(&self, seconds: i64) {
         self.0.fetch_add(seconds * 1000, Ordering::SeqCst);
     }
 
-    /// The time for the embedded services.
+    /// Returns the clock for the embedded services.
     pub fn for_services(&self) -> embedded::Clock {
         let now = self.0.clone();
         Arc::new(move || now.load(Ordering::SeqCst).unsigned_abs())

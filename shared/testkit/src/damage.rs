@@ -1,4 +1,4 @@
-//! Damage to what is stored, as a disk or a power cut leaves it.
+//! Damage to stored data, as a failing disk or a power cut causes it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,32 +10,32 @@ use serde_json::{Value, json};
 
 use crate::app::TestApp;
 
-/// What is wrong with stored bytes.
+/// A kind of damage to stored bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Harm {
-    /// There are none any more.
+    /// The bytes are gone, but the file or item is there.
     Empty,
-    /// They are not there, while something names them.
+    /// The file or item is gone, but something still names it.
     Missing,
-    /// Only the first half is there.
+    /// Only the first half is left.
     Truncated,
-    /// Some in the middle are others.
+    /// Some bytes in the middle have changed.
     Flipped,
 }
 
 impl Harm {
-    /// All of them.
+    /// All kinds of damage.
     pub const ALL: [Self; 4] = [Self::Empty, Self::Missing, Self::Truncated, Self::Flipped];
 }
 
-/// How many bytes are flipped, at most.
+/// The most bytes that are changed.
 const FLIPPED: usize = 64;
 
 impl TestApp {
-    /// Damages a stored blob where it lies: in the folder of the services or in an item of theirs.
+    /// Damages a stored blob in place: in the folder of the services or in one of their items.
     ///
     /// # Panics
-    /// When there is no such blob.
+    /// Panics if the blob does not exist.
     pub async fn harm(&self, tenant: &Tenant, blob: &BlobRef, harm: Harm) {
         match blob {
             BlobRef::Inline(path) => {
@@ -52,7 +52,7 @@ impl TestApp {
         }
     }
 
-    /// The bytes of an intact blob, also while the services lose requests.
+    /// Reads the bytes of an intact blob, even while the services lose requests.
     async fn whole(&self, tenant: &Tenant, blob: &BlobRef) -> Bytes {
         loop {
             match self
@@ -85,7 +85,7 @@ impl TestApp {
 
         let name = if item["z"].is_object() { "z" } else { "b" };
         let coded = item[name]["B"].as_str().expect("bytes").to_owned();
-        // Four letters are three bytes.
+        // Four letters of Base64 encode three bytes.
         let half = coded.len() / 8 * 4;
         let other = |letter: char| if letter == 'A' { 'B' } else { 'A' };
         item[name]["B"] = match harm {
@@ -104,7 +104,7 @@ impl TestApp {
     /// Calls an operation of the embedded DynamoDB.
     ///
     /// # Panics
-    /// When it is refused.
+    /// Panics if the operation is refused.
     pub async fn dynamodb(&self, operation: &str, body: &Value) -> Value {
         let request =
             Request::post("/").header("x-amz-target", format!("DynamoDB_20120810.{operation}"));
@@ -117,7 +117,7 @@ impl TestApp {
     }
 }
 
-/// Every file below a folder.
+/// Returns every file below a folder.
 pub fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {

@@ -1,4 +1,4 @@
-//! A cloud drive in the world of a test, and the browser of somebody who connects it.
+//! A fake cloud drive in the world of a test, and the browser of a user who connects it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,14 +18,15 @@ use tokio::net::TcpStream;
 
 use crate::app::{PUBLIC_URL, TestApp, World};
 
-/// Whose drive it is.
+/// The account that owns the drive.
 pub const DRIVE_ACCOUNT: &str = "ada@drive.example";
 
 impl World {
-    /// A fresh world with an empty drive in it, whose account [`DRIVE_ACCOUNT`] permits what it is asked.
+    /// Creates a new world with an empty drive whose account [`DRIVE_ACCOUNT`] grants every
+    /// permission that is requested.
     ///
     /// # Errors
-    /// When there is no room for a temporary folder, or no port.
+    /// Fails if the temporary folder or the drive's port is not available.
     pub async fn with_drive() -> Result<(Self, FakeDrive)> {
         let mut world = Self::new()?;
         let clock = world.clock.clone();
@@ -50,13 +51,13 @@ impl World {
     }
 }
 
-/// A browser: it keeps the cookies of the app, and goes where it is sent.
+/// A browser, which keeps the cookies of the app and follows redirects.
 #[derive(Debug, Default)]
 pub struct Browser {
     cookies: BTreeMap<String, String>,
 }
 
-/// What a browser was shown.
+/// A page that a browser was shown.
 #[derive(Debug)]
 pub struct Shown {
     /// The address.
@@ -70,18 +71,18 @@ pub struct Shown {
 }
 
 impl Browser {
-    /// Asks for one address, of the app or of a server on loopback, and goes no further.
+    /// Requests one address, of the app or of a server on loopback, without following redirects.
     ///
     /// # Errors
-    /// When the address is none, or its server does not answer.
+    /// Fails if the address is invalid or its server does not answer.
     pub async fn get(&mut self, app: &TestApp, url: &str) -> Result<Shown> {
         self.send(app, "GET", url, &[], Bytes::new()).await
     }
 
-    /// Sends a request with headers of its own.
+    /// Sends a request with additional headers.
     ///
     /// # Errors
-    /// As [`Browser::get`].
+    /// Fails as [`Browser::get`] does.
     pub async fn send(
         &mut self,
         app: &TestApp,
@@ -127,11 +128,11 @@ impl Browser {
         })
     }
 
-    /// Asks for an address and follows where that leads, as far as the app and the drive go; pages that only say who asks
-    /// are passed by their button.
+    /// Requests an address and follows redirects within the app and the drive. On a page that only
+    /// shows who asks for permission, follows its button.
     ///
     /// # Errors
-    /// As [`Browser::get`], and when that never ends.
+    /// Fails as [`Browser::get`] does, and if the redirects do not end.
     pub async fn open(&mut self, app: &TestApp, url: &str) -> Result<Shown> {
         let mut url = url.to_owned();
         for _ in 0..12 {
@@ -146,7 +147,7 @@ impl Browser {
     }
 }
 
-/// Whether the app or its drive is behind an address.
+/// Checks whether an address belongs to the app or its drive.
 fn is_ours(app: &TestApp, url: &str) -> bool {
     url.starts_with(PUBLIC_URL)
         || app
@@ -158,7 +159,7 @@ fn is_ours(app: &TestApp, url: &str) -> bool {
 }
 
 impl Shown {
-    /// Where it sends the browser.
+    /// Returns the target of the redirect.
     pub fn location(&self) -> Option<String> {
         self.headers
             .get(LOCATION)
@@ -166,7 +167,7 @@ impl Shown {
             .map(str::to_owned)
     }
 
-    /// Where the button of the page that says who asks leads.
+    /// Returns the target of the button on the page that shows who asks for permission.
     fn button(&self) -> Option<String> {
         let link = self
             .text
@@ -178,7 +179,7 @@ impl Shown {
     }
 }
 
-/// A request to a server on loopback.
+/// Sends a request to a server on loopback.
 async fn get_outside(url: &str) -> Result<Shown> {
     let uri: Uri = url.parse()?;
     let authority = uri
@@ -196,6 +197,7 @@ async fn get_outside(url: &str) -> Result<Shown> {
     let (parts, body) = sender.send_request(request).await?.into_parts();
     let text = String::from_utf8_lossy(&body.collect().await?.to_bytes()).into_owned();
     driver.abort();
+
     Ok(Shown {
         url: url.to_owned(),
         status: parts.status,
@@ -205,10 +207,11 @@ async fn get_outside(url: &str) -> Result<Shown> {
 }
 
 impl TestApp {
-    /// Makes a connection as `body` says and has its user permit it; its id, and what the user was shown in the end.
+    /// Creates a connection from `body` and lets its user grant the permission. Returns its id, the
+    /// browser, and the last page that the user saw.
     ///
     /// # Errors
-    /// When that does not work.
+    /// Fails if any step of this fails.
     pub async fn connect_drive(&self, key: &str, body: &Value) -> Result<(String, Browser, Shown)> {
         let made = self.post("/v3/connections/cloud-drive", key, body).await;
         let link = made.body["authLink"]
@@ -220,10 +223,10 @@ impl TestApp {
         Ok((id, browser, shown))
     }
 
-    /// Selects what is taken.
+    /// Sets the selection of a connection.
     ///
     /// # Panics
-    /// When that is refused.
+    /// Panics if the request is refused.
     pub async fn select(&self, key: &str, connection: &str, ids: &[&str]) {
         let resources: Vec<Value> = ids.iter().map(|id| serde_json::json!({"id": id})).collect();
         let body = serde_json::json!({"resources": resources});
@@ -240,7 +243,7 @@ impl TestApp {
     /// Lets a connection synchronize until its run has ended and all its documents are processed.
     ///
     /// # Panics
-    /// When that never happens.
+    /// Panics if that never happens.
     pub async fn settle_connection(&self, key: &str, connection: &str) -> Value {
         const ROUNDS: usize = 200;
         let path = format!("/v3/connections/{connection}");
@@ -264,10 +267,10 @@ impl TestApp {
         panic!("a run that never ends: {}", self.get(&path, key).await.body)
     }
 
-    /// Asks for a run and lets it end.
+    /// Requests a run and waits until it ends.
     ///
     /// # Panics
-    /// When that never happens.
+    /// Panics if that never happens.
     pub async fn import(&self, key: &str, connection: &str) -> Value {
         let path = format!("/v3/connections/{connection}/import");
         let answer = self.post(&path, key, &Value::Null).await;
@@ -275,7 +278,7 @@ impl TestApp {
         self.settle_connection(key, connection).await
     }
 
-    /// Sends a request and gives its answer as it is.
+    /// Sends a request and returns the raw answer.
     pub(crate) async fn raw(&self, request: Request<Body>) -> (http::response::Parts, Bytes) {
         let response = self.routed(request).await;
         let (parts, body) = response.into_parts();
@@ -288,5 +291,5 @@ impl TestApp {
     }
 }
 
-/// The header of a body of JSON.
+/// The header of a JSON body.
 pub const JSON: (&str, &str) = ("content-type", "application/json");

@@ -1,4 +1,5 @@
-//! A transport that fails as real services do: by a seed, so that every failure can be seen again.
+//! A transport that fails as real services do. A seed determines the failures, so that each of them
+//! can be reproduced.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -18,25 +19,25 @@ use rand::{RngExt, SeedableRng};
 use serde_json::Value;
 use tokio::sync::Notify;
 
-/// How often what goes wrong, each from 0 to 1 per call.
+/// The probability of each kind of fault, from 0 to 1 per call.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Rates {
-    /// The service says that it is busy and does nothing.
+    /// The service answers that it is busy, and does nothing.
     pub throttle: f64,
     /// The request never arrives.
     pub lost_request: f64,
-    /// The service does it, and the answer never arrives.
+    /// The service handles the request, but the answer never arrives.
     pub lost_answer: f64,
-    /// A queue forgets that a message was deleted, so that it is delivered again.
+    /// A queue loses the deletion of a message, so that it delivers the message again.
     pub duplicate: f64,
-    /// A standard queue delivers a batch in another order.
+    /// A standard queue delivers a batch in a different order.
     pub reorder: f64,
-    /// At most this many times a call lets others go first.
+    /// The most times that a call yields to other tasks.
     pub yields: u32,
 }
 
 impl Rates {
-    /// Everything goes wrong now and then.
+    /// The rates at which every kind of fault happens occasionally.
     pub const ROUGH: Self = Self {
         throttle: 0.03,
         lost_request: 0.03,
@@ -80,7 +81,7 @@ impl std::fmt::Debug for Faults {
 }
 
 impl Faults {
-    /// A transport to `services` without faults, whose later faults follow `seed`.
+    /// Creates a transport to `services` without faults. `seed` determines its later faults.
     pub fn new(services: Services, seed: u64) -> Self {
         let random = StdRng::seed_from_u64(seed);
         let state = State {
@@ -99,34 +100,35 @@ impl Faults {
         }
     }
 
-    /// From now on this much goes wrong.
+    /// Sets the rates of faults from now on.
     pub fn set_rates(&self, rates: Rates) {
         self.lock().rates = rates;
     }
 
-    /// The process dies at its call number `call`, counted from 0 over the life of the transport: that call and all
-    /// that follow never leave it.
+    /// Crashes the process at its call number `call`, counted from 0 over the life of the
+    /// transport. That call and all later ones are never sent.
     pub fn crash_at(&self, call: Option<u64>) {
         self.lock().crash_at = call;
     }
 
-    /// From now on the operation of this name, as in `Query`, is never admitted; `None` admits all again.
+    /// Throttles every call of the operation with this name, such as `Query`, from now on; `None`
+    /// lifts this.
     pub fn refuse(&self, operation: Option<&'static str>) {
         self.lock().refused = operation;
     }
 
-    /// The process stands still before its call number `call` until [`Faults::resume`].
+    /// Pauses the process before its call number `call` until [`Faults::resume`].
     pub fn pause_at(&self, call: u64) {
         self.lock().pause_at = Some(call);
     }
 
-    /// Lets a process that stands still, or is yet to, go on with all of its calls.
+    /// Resumes a paused process with all of its calls, and cancels a pause that has not begun.
     pub fn resume(&self) {
         self.lock().pause_at = None;
         self.resume.notify_waiters();
     }
 
-    /// How many calls were made.
+    /// Returns the number of calls so far.
     pub fn calls(&self) -> u64 {
         self.lock().calls
     }
@@ -182,7 +184,7 @@ impl Faults {
         }
     }
 
-    /// Shuffles the messages of an answer of a standard queue.
+    /// Shuffles the messages in an answer of a standard queue.
     fn reorder(&self, body: Bytes) -> Bytes {
         let mut state = self.lock();
         let rate = state.rates.reorder;
@@ -193,12 +195,14 @@ impl Faults {
             return body;
         };
         let grouped = |message: &Value| message["Attributes"]["SequenceNumber"].is_string();
+
         if let Some(messages) = answer["Messages"]
             .as_array_mut()
             .filter(|messages| !messages.iter().any(grouped))
         {
             messages.shuffle(&mut state.random);
         }
+
         answer.to_string().into()
     }
 }
@@ -217,7 +221,8 @@ fn broken() -> ConnectorError {
     ConnectorError::io("the connection was lost".into())
 }
 
-/// What a busy service says to a request for `target`, which S3 alone has none of.
+/// Returns the answer of a busy service to a request for `target`. Only requests to S3 have no
+/// target.
 fn throttled(target: &str) -> http::Response<Bytes> {
     let (status, body) = if target.is_empty() {
         let body = "<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>";
@@ -244,21 +249,25 @@ impl HttpConnector for Faults {
                 .await
                 .map_err(ConnectorError::user)?
                 .to_bytes();
+
             let target = parts
                 .headers
                 .get("x-amz-target")
                 .and_then(|value| value.to_str().ok());
             let target = target.unwrap_or_default().to_owned();
-            // Made before the look, so that it hears of a resume in between.
+
+            // This is created before the check, so that it notices a resume in between.
             let resumed = this.resume.notified();
             if this.pauses() {
                 resumed.await;
             }
             let fate = this.fate(&target);
-            // Whoever runs beside this goes first now and then, so that concurrent work meets in every order.
+
+            // Other tasks go first at random, so that concurrent work happens in every order.
             for _ in 0..this.yields() {
                 tokio::task::yield_now().await;
             }
+
             let response = match fate {
                 Fate::LoseRequest => return Err(broken()),
                 Fate::Throttle => throttled(&target),
@@ -277,6 +286,7 @@ impl HttpConnector for Faults {
             }
             let mut response = http::Response::from_parts(parts, SdkBody::from(body));
             response.headers_mut().remove(http::header::CONTENT_LENGTH);
+
             HttpResponse::try_from(response).map_err(|error| ConnectorError::user(error.into()))
         })
     }
@@ -305,11 +315,13 @@ mod tests {
         let calls: Vec<_> = (0..3).map(|_| tokio::spawn(call())).collect();
         tokio::time::sleep(Duration::from_millis(50)).await;
         assert_eq!(faults.calls(), 0);
+
         faults.resume();
         let all =
             tokio::time::timeout(Duration::from_secs(20), futures::future::join_all(calls)).await;
         assert_eq!(all.map(|ended| ended.len()), Ok(3));
-        // Nothing is left over that would let a later pause go by.
+
+        // No notification may be left over that would skip a later pause.
         faults.pause_at(3);
         let later = tokio::time::timeout(Duration::from_millis(50), call()).await;
         assert!(later.is_err() && faults.calls() == 3);

@@ -1,4 +1,5 @@
-//! An internet of names that tests make up: each claims to be on a public address, and is a server on loopback.
+//! A simulated internet for tests: each name claims a public address and leads to a server on
+//! loopback.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -6,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use remote::Network;
 
-/// Which names there are. A clone is the same internet.
+/// The names of a simulated internet. A clone is the same internet.
 #[derive(Debug, Clone, Default)]
 pub struct Internet {
     hosts: Arc<Mutex<HashMap<String, Host>>>,
@@ -19,13 +20,14 @@ struct Host {
 }
 
 impl Internet {
-    /// Has `name` answer with the address `claimed`, behind whose ports 80 and 443 is `server`.
+    /// Makes `name` resolve to the address `claimed`, and connects the ports 80 and 443 of that
+    /// address to `server`.
     pub fn put(&self, name: &str, claimed: IpAddr, server: SocketAddr) {
         self.lock()
             .insert(name.to_owned(), Host { claimed, server });
     }
 
-    /// How this internet is reached.
+    /// Returns the network through which this internet is reached.
     pub fn network(&self) -> Network {
         let (names, servers) = (self.clone(), self.clone());
         let resolve = move |name: &str| {

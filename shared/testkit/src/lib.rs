@@ -1,5 +1,6 @@
-//! What tests share: the whole app in one process over the embedded services, a clock to turn by hand, and a transport
-//! that throttles, loses answers, repeats deliveries and crashes on request.
+//! Shared support for tests: the whole app in one process over the embedded services, a clock that
+//! tests advance, and a transport that throttles, loses answers, repeats deliveries and crashes on
+//! request.
 
 mod app;
 mod clock;

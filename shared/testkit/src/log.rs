@@ -1,4 +1,4 @@
-//! What a test logs.
+//! Capture of the log lines of a test.
 
 use std::io::Write;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -7,18 +7,19 @@ use tracing::subscriber::{DefaultGuard, NoSubscriber};
 use tracing::{Dispatch, Level};
 use tracing_subscriber::fmt::MakeWriter;
 
-/// With one subscriber alone, `tracing` asks only the thread that first comes to a statement whether somebody listens, and
-/// a test without a log would turn the statement off for all threads.
+/// A second subscriber. If there is only one, `tracing` asks only the first thread that reaches a
+/// statement whether a subscriber listens. A test without a log would then disable the statement
+/// for all threads.
 static SECOND: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::new()));
 
-/// Keeps what the current thread logs.
+/// A capture of the log lines of the current thread.
 pub struct Log {
     lines: Lines,
     _guard: DefaultGuard,
 }
 
 impl Log {
-    /// Begins to keep lines of `level` and above.
+    /// Starts to capture lines of `level` and above.
     pub fn capture(level: Level) -> Self {
         LazyLock::force(&SECOND);
         let lines = Lines::default();
@@ -33,7 +34,7 @@ impl Log {
         }
     }
 
-    /// Stops and returns the lines.
+    /// Stops the capture and returns the lines.
     pub fn end(self) -> String {
         String::from_utf8_lossy(&self.lines.0.lock().unwrap_or_else(PoisonError::into_inner))
             .into_owned()

@@ -1,4 +1,4 @@
-//! Holds every answer of the app, and every request that it took, against `openapi.yaml`.
+//! Validation of every answer of the app, and of every accepted request, against `openapi.yaml`.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -17,7 +17,7 @@ use jsonschema::{Draft, Registry, Validator};
 use serde_json::{Map, Value, json};
 
 const TEXT: &str = include_str!("../../../openapi.yaml");
-/// What schemas refer to the document by.
+/// The URI by which schemas refer to the document.
 const URI: &str = "urn:recollect:openapi";
 
 static CONTRACT: LazyLock<Contract> = LazyLock::new(Contract::read);
@@ -40,8 +40,8 @@ struct Exchange {
     answer: Bytes,
 }
 
-/// Whether a route is for browsers and providers rather than for clients: pages, what pages ask for, and where the
-/// provider sends its answers. The document leaves these out.
+/// Checks whether a route is for browsers and providers rather than for clients: pages, requests
+/// from pages, and addresses that a provider calls. The document leaves these out.
 pub fn is_for_browsers(path: &str) -> bool {
     let ends = ["/callback", "/notifications"];
     path.starts_with("/picker")
@@ -49,7 +49,8 @@ pub fn is_for_browsers(path: &str) -> bool {
         || ends.iter().any(|end| path.ends_with(end))
 }
 
-/// The same routes. They panic when an answer, or a request that was taken, is not what the document says.
+/// Wraps routes so that they panic if an answer, or a request that was accepted, does not match the
+/// document.
 pub(crate) fn checked(routes: Router) -> Router {
     routes.layer(from_fn(check))
 }
@@ -144,7 +145,7 @@ impl Contract {
         Self { document, schemas }
     }
 
-    /// Checks the answer, and the request if it was taken.
+    /// Validates the answer, and the request if it was accepted.
     async fn check(&self, exchange: &Exchange) -> Result<(), String> {
         let method = exchange.method.as_str().to_lowercase();
         let operation = &self.document["paths"][&exchange.path][method];
@@ -167,7 +168,7 @@ impl Contract {
             return Ok(());
         };
 
-        // A batch is taken with documents that are refused one by one.
+        // A batch is accepted even if some of its documents are refused.
         let is_partial = answer["failed"].as_u64().is_some_and(|failed| failed > 0);
         if !exchange.status.is_success() || is_partial {
             return Ok(());
@@ -185,7 +186,8 @@ impl Contract {
             .map_err(|fault| format!("the request was taken, but {fault}"))
     }
 
-    /// The body of an answer in a form and with the headers that the document names, and which form it is.
+    /// Parses the body of an answer, which must have a media type and headers that the document
+    /// names. Returns the body and the media type.
     fn answer(&self, response: &str, exchange: &Exchange) -> Result<(Value, Option<&str>), String> {
         let (component, headers) = (self.component(response), &exchange.answer_headers);
         let missing = entries(&component["headers"]).find(|(name, _)| !headers.contains_key(*name));
@@ -221,7 +223,7 @@ impl Contract {
         component.unwrap_or_else(|| panic!("openapi.yaml has no {reference}"))
     }
 
-    /// Whether `value` has the schema of a request body or a response; one without content has none.
+    /// Validates `value` against the schema of a request body or a response, which may be empty.
     fn satisfies(&self, reference: &str, media: Option<&str>, value: &Value) -> Result<(), String> {
         let form = (reference.to_owned(), media.unwrap_or_default().to_owned());
         let Some(schema) = self
@@ -247,19 +249,19 @@ impl Contract {
     }
 }
 
-/// The properties of what may be an object.
+/// Iterates over the properties of a value; there are none if it is not an object.
 fn entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> + Clone {
     value.as_object().into_iter().flatten()
 }
 
-/// The one media type of a request body.
+/// Returns the only media type of a request body.
 fn media(component: &Value) -> Option<&str> {
     entries(&component["content"])
         .next()
         .map(|(media, _)| media.as_str())
 }
 
-/// The fields of a form as texts, with nothing in the place of the file.
+/// Parses the fields of a form as texts, with an empty text for the file.
 async fn fields(exchange: &Exchange) -> Result<Value, String> {
     let broken = |error: multer::Error| format!("the form: {error}");
     let kind = exchange
@@ -291,7 +293,7 @@ mod tests {
 
     use super::*;
 
-    /// What is wrong with an answer to this request.
+    /// Returns the error in an answer to this request.
     async fn fault(request: (&str, &str, &Value), status: u16, answer: &Value) -> String {
         let (method, path, sent) = request;
         let mut answer_headers = HeaderMap::new();
@@ -315,6 +317,7 @@ mod tests {
         let id = "acxV5LHMEsG2hMSNb4umbn";
         let good = json!({"id": id, "status": "queued"});
         assert_eq!(fault(add, 200, &good).await, "");
+
         let refusal = json!({"error": "no", "type": "ValidationError", "requestId": id});
         assert_eq!(fault(add, 400, &refusal).await, "");
         let cases = [
@@ -350,6 +353,7 @@ mod tests {
             ),
             (("POST", "/v3/documents", &json!({})), 200, good, "content"),
         ];
+
         for (request, status, answer, place) in cases {
             let fault = fault(request, status, &answer).await;
             assert!(

@@ -1,4 +1,5 @@
-//! One batch of as many documents as the contract allows.
+//! The rate at which full batches are processed, each with as many documents as the interface
+//! allows.
 
 use std::time::Instant;
 

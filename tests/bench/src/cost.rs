@@ -1,4 +1,4 @@
-//! Request units of each operation on 2 KB documents.
+//! Request units of each operation on documents of 2 KB.
 
 use anyhow::Result;
 use embedded::Count;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::rig::Rig;
 use crate::text::Writer;
 
-/// Documents that each figure is the mean of.
+/// The number of documents over which each figure is averaged.
 const DOCUMENTS: usize = 200;
 
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
@@ -71,7 +71,8 @@ async fn ingest(rig: &mut Rig, tag: &str, texts: &[String], names: [&str; 2]) ->
     rig.wait_all().await?;
     let mut processed = rig.meter.take();
     rig.rest().await;
-    // The bench itself asked whether work is left, one read of eight small indexes each time; that is not the product.
+    // The benchmark itself polls for unfinished work, one read of eight small indexes each time.
+    // The product does not do that.
     processed.requests = 0;
     show(names[1], processed, texts.len());
 

@@ -1,5 +1,6 @@
-//! A large cloud drive: how long the first synchronization takes and what it asks for, what a poll costs that finds
-//! nothing, how soon a change is in its document, and how much memory all that takes.
+//! Synchronization of a large cloud drive: the duration and the requests of the first
+//! synchronization, the cost of a poll that finds nothing, the delay until a change reaches its
+//! document, and the memory that all of it takes.
 
 #![expect(clippy::print_stdout, reason = "figures are what it is for")]
 
@@ -25,12 +26,13 @@ use sync::{Engine, ModelJudge, Next};
 use crate::rig::{Rig, resident_mb};
 
 const EMAIL: &str = "ada@drive.example";
-/// Files of a folder.
+/// The number of files in a folder.
 const IN_FOLDER: usize = 100;
-/// Longer than this and something is wrong.
+/// The longest wait. Anything slower is an error.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
-/// Serves a drive of so many documents until its standard input ends, so that its memory is not the product's.
+/// Serves a drive with `files` documents until standard input ends. The drive has its own process
+/// so that its memory does not count as the product's.
 pub(crate) async fn serve(files: usize) -> Result<()> {
     let now = || SystemClock.now().as_millis();
     let drive = FakeDrive::start_with(Config {
@@ -67,7 +69,7 @@ pub(crate) async fn serve(files: usize) -> Result<()> {
     Ok(())
 }
 
-/// The drive's process; it ends with this.
+/// The drive's process. It ends when this value is dropped.
 struct Server {
     child: Child,
     about: Value,
@@ -93,7 +95,7 @@ impl Server {
         self.about[name].as_str().unwrap_or_default()
     }
 
-    /// Does something to the drive.
+    /// Sends an admin command to the drive.
     async fn admin(&self, command: &Value) -> Result<Value> {
         let client = plain_client()?;
         let answer = client
@@ -117,7 +119,7 @@ impl Drop for Server {
     }
 }
 
-/// A client that speaks to loopback only, so its TLS trusts nobody.
+/// Builds a client for loopback only. Its TLS trusts no certificates.
 fn plain_client() -> Result<reqwest::Client> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)
@@ -181,7 +183,7 @@ pub(crate) async fn run(files: usize) -> Result<()> {
     Ok(())
 }
 
-/// A connection to everything, whose permission is there already.
+/// Creates a connection to everything, with a permission that already exists.
 async fn connect(rig: &Rig, tenant: &Tenant, server: &Server) -> Result<ConnectionId> {
     let ctx = &rig.system.ctx;
     let now = ctx.clock.now();
@@ -228,7 +230,8 @@ async fn connect(rig: &Rig, tenant: &Tenant, server: &Server) -> Result<Connecti
     Ok(connection.id)
 }
 
-/// Steps until there is nothing to do; how long that took, in how many steps, and the most memory between them.
+/// Runs steps until there is nothing left to do. Returns the duration, the number of steps, and the
+/// highest memory use between steps.
 async fn settle(
     engine: &Engine,
     tenant: &Tenant,
@@ -246,13 +249,14 @@ async fn settle(
             }
             Next::Later(_) | Next::Idle => return Ok((begun.elapsed(), steps, largest)),
         }
+
         if begun.elapsed() > PATIENCE {
             bail!("the synchronization does not end");
         }
     }
 }
 
-/// Asks for a run and lets it end.
+/// Requests a run, waits until it ends, and returns the duration.
 async fn poll(engine: &Engine, tenant: &Tenant, id: &ConnectionId) -> Result<Duration> {
     let now = engine.ctx.clock.now();
     let ask = |connection: &mut Connection| {

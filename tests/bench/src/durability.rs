@@ -1,4 +1,5 @@
-//! What surviving a power cut costs. The temporary folder has to lie on the disk that is to be measured (`TMPDIR`).
+//! The cost of surviving a power cut. The temporary folder (`TMPDIR`) must be on the disk to be
+//! measured.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,7 +11,7 @@ use futures::future::try_join_all;
 use crate::rig::{Rig, percentiles};
 use crate::text::Writer;
 
-/// Clients at a time.
+/// The numbers of concurrent clients.
 const CLIENTS: [usize; 2] = [1, 16];
 
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
@@ -35,7 +36,8 @@ async fn measure(durability: Durability, clients: usize, documents: usize) -> Re
     let texts: Vec<String> = (0..documents).map(|_| writer.text(2048)).collect();
     let begun = Instant::now();
     let rig = Arc::new(rig);
-    // A task for each client: a call to services in the process need not wait for anything, and would let no other begin.
+    // Each client needs its own task: a call to services in the same process may never wait, so
+    // that within one task no other client would begin.
     let shares = texts.chunks(documents.div_ceil(clients));
     let sending: Vec<_> = shares
         .map(|share| tokio::spawn(send(Arc::clone(&rig), share.to_vec())))
@@ -63,7 +65,7 @@ async fn measure(durability: Durability, clients: usize, documents: usize) -> Re
     Ok(())
 }
 
-/// One client, which sends one text after another.
+/// Sends one text after another, as one client, and returns the latencies.
 async fn send(rig: Arc<Rig>, texts: Vec<String>) -> Result<Vec<Duration>> {
     let mut times = Vec::with_capacity(texts.len());
     for text in texts {

@@ -1,10 +1,11 @@
-//! What the built-in extractor finds: against labelled memories in English, against aligned sentences in translations,
-//! and how fast it reads conversations.
+//! Quality and speed of the built-in extractor: its statements against labelled memories in English
+//! and against aligned sentences in translations, and the rate at which it reads conversations.
 //!
-//! FOLDER holds `dataset.jsonl` and `labels.jsonl`, and translations as `dataset.de.jsonl`. Two measures are printed,
-//! because either alone flatters: *cover* asks whether half of a label's content words stand in one memory (recall), and
-//! whether half of the shorter of memory and label stand in the other (precision); *both ways* asks that twice the
-//! common words are at least half of the words of memory and label together.
+//! FOLDER holds `dataset.jsonl` and `labels.jsonl`, and translations as `dataset.de.jsonl`. Two
+//! measures are printed, because each alone is too favourable. *Cover* counts a label as found if
+//! half of its content words are in one memory (recall), and a memory as correct if half of the
+//! words of the shorter of memory and label are in the other (precision). *Both ways* requires that
+//! twice the common words are at least half of the words of memory and label together.
 
 mod rate;
 mod words;
@@ -20,7 +21,7 @@ use serde::Deserialize;
 use self::rate::rate;
 use self::words::{Words, content, cut, spans};
 
-/// The day on which texts without one were said.
+/// The date of texts that have none, in milliseconds.
 const SAID_AT: i64 = 1_744_709_400_000;
 const LANGUAGES: [&str; 2] = ["de", "zh"];
 
@@ -41,7 +42,7 @@ struct Label {
     content: String,
 }
 
-/// Shares of what was found.
+/// The counts from which recall and precision are computed.
 #[derive(Default)]
 struct Tally {
     labels: usize,
@@ -76,6 +77,7 @@ pub(crate) fn run(folder: &Path, conversations: Option<&Path>, show: bool) -> Re
         .collect();
     let (mut cover, mut both) = (Tally::default(), Tally::default());
     let (mut words, mut count) = (0, 0);
+
     for entry in &entries {
         let found = statements(&entry.text);
         check(&found, &entry.text)?;
@@ -98,27 +100,31 @@ pub(crate) fn run(folder: &Path, conversations: Option<&Path>, show: bool) -> Re
             list(entry, &found, of_entry);
         }
     }
+
     cover.show("en, cover");
     both.show("en, both ways");
     println!(
         "en: {:.1} statements per 1000 words",
         count as f64 * 1000.0 / words.max(1) as f64
     );
+
     for language in LANGUAGES {
         let path = folder.join(format!("dataset.{language}.jsonl"));
         if path.exists() {
             translated(language, &entries, &lines(&path)?, &labels, show)?;
         }
     }
+
     conversations.map_or(Ok(()), |path| rate(path, show))
 }
 
-/// Words of statements that neither their span nor the speaker explains; there must be none.
+/// Returns the words of a statement that neither its span nor the speaker explains. There must be
+/// none.
 fn invented(statement: &Statement, source: &str) -> Vec<String> {
     let span = cut(source, (statement.start, statement.end));
     let mut known = content(&span);
     known.extend(content(statement.speaker.as_deref().unwrap_or_default()));
-    // Dates in digits, and words that agreement changes or adds.
+    // Extraction may add dates in digits, and words that grammatical agreement changes or adds.
     let added = ["assistant", "themselv", "their"];
     let wide = |word: &str| !word.is_ascii();
     let words = content(&statement.text).into_iter();
@@ -128,7 +134,7 @@ fn invented(statement: &Statement, source: &str) -> Vec<String> {
     new.filter(|word| !date(word) && !within(word)).collect()
 }
 
-/// Fails if a statement says what its source does not.
+/// Fails if a statement says something that its source does not.
 fn check(found: &[Statement], source: &str) -> Result<()> {
     for statement in found {
         let new = invented(statement, source);
@@ -148,7 +154,7 @@ fn lines<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<T>> {
         .collect()
 }
 
-/// The statements of a text that nobody in particular wrote.
+/// Extracts the statements of a text without a known author.
 fn statements(text: &str) -> Vec<Statement> {
     let said_at = Timestamp::from_millis(SAID_AT);
     let passage = Passage {
@@ -166,7 +172,8 @@ fn statements(text: &str) -> Vec<Statement> {
     })
 }
 
-/// Counts with a rule over the common words, those of the label, those of the memory, and whether recall is meant.
+/// Counts matches by a rule over the number of common words, the words of the label, the words of
+/// the memory, and whether recall is measured.
 fn tally(
     tally: &mut Tally,
     found: &[Statement],
@@ -249,7 +256,8 @@ fn describe(statement: &Statement) -> String {
     format!("{kind:?} {confidence:.2}{kept}{until}: {text}{topic}")
 }
 
-/// Recall and precision of a translation: labels are led to the sentence of the same number.
+/// Measures recall and precision of a translation. Each label belongs to the sentence with the same
+/// number.
 fn translated(
     language: &str,
     entries: &[Entry],
@@ -301,7 +309,7 @@ fn translated(
     Ok(())
 }
 
-/// The sentence with the most words of the label.
+/// Returns the index of the sentence with the most words of the label.
 fn best(label: &Words, sentences: &[Words]) -> usize {
     let common = |sentence: &Words| label.intersection(sentence).count();
     (0..sentences.len())

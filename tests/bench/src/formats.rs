@@ -1,7 +1,9 @@
-//! Extraction of real files: outcome, rate, memory, and how much of another extractor's text is found.
+//! Extraction of real files: outcome, rate, memory, and the share of another extractor's text that
+//! is found.
 //!
-//! Each file goes through [`Sandbox::child`] as in the server; this executable is the child. The only difference: the
-//! child sends its peak memory, time and panics to a socket beside the name that it was started by.
+//! Each file goes through [`Sandbox::child`] as in the server; this executable is the child. The
+//! only difference is that the child sends its peak memory, time and panics to a socket, which is
+//! in the folder of the name by which it was started.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -25,8 +27,8 @@ const WORST: usize = 5;
 
 static PANICS: AtomicU64 = AtomicU64::new(0);
 
-/// The child: extracts, then reports its peak memory in KiB, its panics, also those that were caught, and the
-/// microseconds since its start.
+/// Runs the child. It extracts, then reports its peak memory in KiB, the number of its panics
+/// including caught ones, and the microseconds since its start.
 pub(crate) fn child_main() -> ExitCode {
     let begun = Instant::now();
     count_panics();
@@ -38,7 +40,7 @@ pub(crate) fn child_main() -> ExitCode {
     let micros = begun.elapsed().as_micros();
     let report = format!("{} {} {micros}", memory_kib("VmHWM:"), PANICS.load(SeqCst));
     if let Ok(socket) = UnixDatagram::unbound() {
-        // Nobody listens where the executable was started by its own name.
+        // Nothing listens if the executable was started by its own name.
         let _ = socket.send_to(report.as_bytes(), name.with_file_name(SOCKET));
     }
 
@@ -51,7 +53,7 @@ fn count_panics() {
     }));
 }
 
-/// A line of this process's status; 0 where the system does not tell.
+/// Reads a line of this process's status; 0 if the system does not provide it.
 fn memory_kib(key: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(key));
@@ -59,19 +61,19 @@ fn memory_kib(key: &str) -> u64 {
         .unwrap_or_default()
 }
 
-/// What became of one file.
+/// The measurements of one file.
 struct Measured {
     name: String,
     format: String,
     bytes: usize,
     wall: Duration,
-    /// `ok`, or why not.
+    /// `ok`, or the reason of the failure.
     outcome: String,
-    /// What the child reported; nothing for what needs no child, or where the child was killed.
+    /// The child's report; `None` if the file needed no child or the child was killed.
     peak_kib: Option<u64>,
     inside: Option<Duration>,
     panics: u64,
-    /// The tokens of the text, of the reference, and of both.
+    /// The number of tokens of the text, of the reference, and of both.
     tokens: Option<(u64, u64, u64)>,
 }
 
@@ -144,7 +146,7 @@ pub(crate) async fn run(folder: &Path, executable: Option<PathBuf>) -> Result<()
     Ok(())
 }
 
-/// The files below the folders that are named after formats, without the references.
+/// Returns the files in the folders that are named after formats, without the references.
 fn files(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
     let mut files = Vec::new();
     for entry in
@@ -167,7 +169,7 @@ fn files(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
     Ok(files)
 }
 
-/// The middle time of a child that has next to nothing to do.
+/// Measures the median time of a child that has almost nothing to do.
 async fn start_up(sandbox: &Sandbox, reports: &UnixDatagram) -> Result<Duration> {
     let page = b"<!DOCTYPE html><html><body><p>A page.</p></body></html>";
     let mut times = Vec::new();
@@ -175,7 +177,7 @@ async fn start_up(sandbox: &Sandbox, reports: &UnixDatagram) -> Result<Duration>
         let begun = Instant::now();
         sandbox.extract(page, Some("page.html"), None).await?;
         times.push(begun.elapsed());
-        // A full socket would stop the next child.
+        // A full socket would block the next child.
         report(reports);
     }
     times.sort_unstable();
@@ -194,7 +196,7 @@ async fn measure(
         .unwrap_or_default()
         .to_string_lossy()
         .into_owned();
-    // What a child said that was late.
+    // Discards reports of earlier children that arrived late.
     while report(reports).is_some() {}
     let panics_before = PANICS.load(SeqCst);
     let begun = Instant::now();
@@ -227,7 +229,7 @@ async fn measure(
     })
 }
 
-/// What a child said: its peak memory, its panics, its microseconds.
+/// Receives a child's report: its peak memory, its panics and its microseconds.
 fn report(reports: &UnixDatagram) -> Option<[u64; 3]> {
     let mut buffer = [0; 64];
     let length = reports.recv(&mut buffer).ok()?;
@@ -238,7 +240,7 @@ fn report(reports: &UnixDatagram) -> Option<[u64; 3]> {
     Some([numbers.next()?, numbers.next()?, numbers.next()?])
 }
 
-/// The tokens of a text, of its reference, and of both, as multisets.
+/// Counts the tokens of a text, of its reference, and of both, as multisets.
 fn compare(text: &str, reference: &str) -> (u64, u64, u64) {
     let (ours, theirs) = (tokens(text), tokens(reference));
     let both = theirs
@@ -248,7 +250,7 @@ fn compare(text: &str, reference: &str) -> (u64, u64, u64) {
     (ours.values().sum(), theirs.values().sum(), both)
 }
 
-/// Words in lower case and compatibility form, with how often each occurs; of scripts without spaces, the characters.
+/// Counts words in lower case and compatibility form. In scripts without spaces, counts characters.
 fn tokens(text: &str) -> HashMap<String, u64> {
     let mut counts = HashMap::new();
     let text: String = text.nfkc().flat_map(char::to_lowercase).collect();
@@ -272,7 +274,7 @@ fn tokens(text: &str) -> HashMap<String, u64> {
     counts
 }
 
-/// Han characters, kana, Thai.
+/// Checks whether a character is a Han character, kana or Thai.
 fn has_no_spaces(c: char) -> bool {
     matches!(c, '\u{0E00}'..='\u{0E7F}' | '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}')
 }
@@ -363,7 +365,8 @@ fn reasons(failed: &[&Measured]) -> String {
         .join(", ")
 }
 
-/// The files of each format with the least recall, and those that only the reference reads.
+/// Prints the files of each format with the lowest recall, and those that only the reference
+/// extractor can read.
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 fn worst(all: &[Measured]) {
     println!("\nleast recall of each format (ours / reference / both, in tokens), below .95");

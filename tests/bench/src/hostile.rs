@@ -1,5 +1,5 @@
-//! The cost of files made to be slow: the reader's time for n, 2n and 4n repetitions, and the time for which another
-//! organization's line of text waits while twelve of them are read.
+//! The cost of files that are built to be slow: the time to read n, 2n and 4n repetitions, and the
+//! time for which a line of text of another organization waits while twelve such files are read.
 
 use std::time::{Duration, Instant};
 
@@ -14,20 +14,21 @@ use serde_json::{Value, json};
 use crate::make;
 use crate::rig::{Rig, percentiles};
 
-/// The measurements of a time; the best counts.
+/// The number of measurements of each time. The shortest counts.
 const TIMES: usize = 3;
-/// Files of one flood.
+/// The number of files in one flood.
 const FLOOD: usize = 12;
-/// Lines that another organization sends during a flood.
+/// The number of lines that another organization sends during a flood.
 const LINES: usize = 5;
-/// The time that such a line may take.
+/// The longest time that such a line may take.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// A kind of file that repeats something.
 struct Shape {
     name: &'static str,
     file: &'static str,
-    /// The smallest number of repetitions that is measured; a flood has four times as many.
+    /// The smallest number of repetitions that is measured. The files of a flood have four times as
+    /// many.
     n: usize,
     make: fn(usize) -> Vec<u8>,
 }
@@ -153,7 +154,7 @@ fn sheet(n: usize) -> Vec<u8> {
     make::xlsx(&(1..=n / 2).map(row).collect::<String>())
 }
 
-/// A PDF of one page that shows `n` words.
+/// Builds a PDF of one page that shows `n` words.
 fn pdf(n: usize) -> Vec<u8> {
     let shown = format!("BT /F 9 Tf 9 TL 20 800 Td {}ET", "(word) Tj T* ".repeat(n));
     let objects = [
@@ -210,7 +211,7 @@ pub(crate) async fn run() -> Result<()> {
     Ok(())
 }
 
-/// The best time that a file is read in, and what becomes of it.
+/// Returns the shortest time to read the file, and the outcome.
 fn read(shape: &Shape, n: usize) -> (Duration, String) {
     let bytes = (shape.make)(n);
     let source = Source {

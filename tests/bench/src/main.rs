@@ -1,18 +1,22 @@
-//! Measures the product through its own interface, in one process over the embedded services.
+//! Benchmarks of the product through its own interface, in one process over the embedded services.
 //!
 //! ```text
 //! cargo run --release -p bench -- speed                 latency, rates, memory
-//! cargo run --release -p bench -- durability            what surviving a power cut costs
-//! cargo run --release -p bench -- hostile               files made to be slow
-//! cargo run --release -p bench -- cost                  request units and dollars per million operations
-//! cargo run --release -p bench -- recall FOLDER         LoCoMo evidence recall; FOLDER holds conversations.json
-//! cargo run --release -p bench -- extraction FOLDER     what the built-in extractor finds of labelled memories
+//! cargo run --release -p bench -- durability            cost of surviving a power cut
+//! cargo run --release -p bench -- hostile               files that are built to be slow
+//! cargo run --release -p bench -- cost                  request units, dollars per million calls
+//! cargo run --release -p bench -- recall FOLDER         LoCoMo evidence recall; FOLDER holds
+//!                                                       conversations.json
+//! cargo run --release -p bench -- extraction FOLDER     labelled memories that the built-in
+//!                                                       extractor finds
 //! cargo run --release -p bench -- quality LOCOMO EXTRACTION   both of the above, of two folders
-//! cargo run --release -p bench -- formats FOLDER        extraction of the files that tests/bench/fixtures.py fetched
+//! cargo run --release -p bench -- formats FOLDER        extraction of the files that
+//!                                                       tests/bench/fixtures.py fetched
 //! cargo run --release -p bench -- batch                 ingest rate of full batches
 //! cargo run --release -p bench -- drive                 synchronization of a large cloud drive
 //! cargo run --release -p bench -- organization          deletion, merge, analytics, request log
-//! cargo run --release -p bench -- reuse                 what one changed paragraph of a long document costs
+//! cargo run --release -p bench -- reuse                 cost of one changed paragraph of a long
+//!                                                       document
 //! ```
 
 mod batch;
@@ -133,7 +137,7 @@ fn main() -> Result<ExitCode> {
         return Ok(formats::child_main());
     }
     let processed = Targets::new().with_target("processor", LevelFilter::INFO);
-    // Warnings of the product would explain a figure.
+    // Warnings of the product may explain an unusual figure.
     let warnings = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_filter(LevelFilter::WARN);
@@ -166,6 +170,7 @@ async fn run(what: What) -> Result<()> {
             extraction::run(&labelled, Some(&conversations), false)?;
             recall::run(&conversations, 10).await
         }
+
         What::Organization {
             documents,
             requests,

@@ -1,5 +1,5 @@
-//! What concerns a whole organization: deleting and merging large containers, figures over a long request log, and what
-//! logging a request costs.
+//! Operations that concern a whole organization: deletion and merge of large containers, figures
+//! over a long request log, and the cost of logging a request.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::rig::{Rig, percentiles};
 
-/// Writes under way at the same time.
+/// The number of concurrent writes.
 const PARALLEL: usize = 16;
 const DAY_MS: i64 = 24 * 3_600_000;
 const DAYS: i64 = 90;
@@ -65,7 +65,7 @@ pub(crate) async fn run(documents: usize, requests: usize) -> Result<()> {
 
     let id = answers[1]["deletionId"].as_str().context("a deletion")?;
     let path = format!("/v3/container-tags/deletions/{id}");
-    // It begins a minute later.
+    // The deletion begins a minute later.
     while rig.call("GET", &path, &Value::Null).await?["report"]["documents"] == 0 {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -112,7 +112,7 @@ fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
 }
 
-/// The first moment that analytics shows, an hour later.
+/// Returns the earliest time that analytics covers, an hour later.
 fn start(rig: &Rig) -> Timestamp {
     rig.system
         .ctx
@@ -121,7 +121,7 @@ fn start(rig: &Rig) -> Timestamp {
         .plus_seconds(-DAYS * 24 * 3600 + 3600)
 }
 
-/// The cheapest request that is logged, with and without a log.
+/// Measures the cheapest request that is logged, with and without a log.
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 async fn log_overhead(rig: &Rig) -> Result<()> {
     const CALLS: usize = 500;
@@ -163,7 +163,7 @@ fn progress(what: &'static str, length: usize) -> ProgressBar {
         .unwrap_or(bar)
 }
 
-/// Makes a container of documents that are served, without the time that processing takes.
+/// Fills a container with documents that search serves, without the time that processing takes.
 async fn fill(rig: &Rig, tenant: &Tenant, tag: &str, documents: usize) -> Result<()> {
     let ctx = &rig.system.ctx;
     let tag = ContainerTag::parse(tag)?;
@@ -186,7 +186,7 @@ async fn fill(rig: &Rig, tenant: &Tenant, tag: &str, documents: usize) -> Result
         if !matches!(committed, domain::ports::Committed::Done(_)) {
             bail!("{committed:?} with nobody else writing");
         }
-        // As the keeper would, so that the log stays short.
+        // Compacts as maintenance would, so that the log stays short.
         if head.wants_compaction(&changes) {
             index::compact(ctx, tenant, container.primary()).await?;
         }
@@ -279,7 +279,7 @@ async fn document(
     })))
 }
 
-/// Waits until what `path` tells has the status; how long that took.
+/// Waits until the resource at `path` has the status, and returns the duration.
 async fn until(rig: &Rig, path: &str, status: &str) -> Result<Duration> {
     const PATIENCE: Duration = Duration::from_secs(3600);
     let begun = Instant::now();
@@ -301,6 +301,7 @@ fn record(number: usize, at: Timestamp) -> RequestRecord {
         400 => Some("ValidationError".to_owned()),
         _ => None,
     };
+
     RequestRecord {
         id: Revision::random().as_str().to_owned(),
         at,
@@ -317,7 +318,7 @@ fn record(number: usize, at: Timestamp) -> RequestRecord {
     }
 }
 
-/// Writes requests spread over the last 90 days, and counts the hours that have ended.
+/// Writes requests spread over the last 90 days, and rolls up the hours that have ended.
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 async fn log_requests(rig: &Rig, tenant: &Tenant, requests: usize) -> Result<()> {
     let ctx = &rig.system.ctx;
@@ -331,7 +332,7 @@ async fn log_requests(rig: &Rig, tenant: &Tenant, requests: usize) -> Result<()>
         async move {
             let record = record(number, at);
             bar.inc(1);
-            // As if it were written then, so that it does not count as late.
+            // The record is written with its own time, so that it does not count as late.
             ctx.activity.record(tenant, &record, at).await
         }
     });

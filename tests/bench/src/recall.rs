@@ -1,7 +1,8 @@
-//! LoCoMo evidence recall through the interface: each session is sent with `POST /v4/conversations`, each question is
-//! one `POST /v4/search` with `searchMode: "hybrid"` and the default threshold. A turn counts as found when its text is
-//! inside a returned chunk or inside the source span of a returned memory; in another column also when such a span is a
-//! part of the turn. No model judges anything.
+//! LoCoMo evidence recall through the interface. Each session is sent with `POST
+//! /v4/conversations`, and each question is one `POST /v4/search` with `searchMode: "hybrid"` and
+//! the default threshold. A turn counts as found if its text is inside a returned chunk or inside
+//! the source span of a returned memory; in another column, also if such a span is a part of the
+//! turn. No model judges any answer.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -55,7 +56,7 @@ impl Turn {
 struct Sums {
     questions: f64,
     turns: f64,
-    /// Turns of which a memory tells a part, among them.
+    /// The turns of which a memory states a part, among these.
     touched: f64,
     memories: f64,
     sessions: f64,
@@ -78,7 +79,7 @@ pub(crate) async fn run(folder: &Path, limit: usize) -> Result<()> {
         let sessions = ingest(&rig, sample).await?;
         for question in &sample.qa {
             bar.inc(1);
-            // Category 5 asks about what was never said; its evidence is no answer.
+            // Category 5 asks about things that were never said; its evidence is not an answer.
             if question.category == 5 || evidence(question).is_empty() {
                 continue;
             }
@@ -124,7 +125,7 @@ pub(crate) async fn run(folder: &Path, limit: usize) -> Result<()> {
     Ok(())
 }
 
-/// Everything that the figures depend on beside the code.
+/// Describes everything besides the code that the figures depend on.
 fn configuration(limit: usize) -> String {
     format!(
         "limit {limit}, threshold {DEFAULT_THRESHOLD}, memories {MEMORY_SHARE} of the rows, windows of {WINDOW_CHARS} \
@@ -149,7 +150,7 @@ fn show(name: &str, sums: &Sums) {
     );
 }
 
-/// The evidence turns of a question; some cells of the data name several.
+/// Returns the evidence turns of a question. Some cells of the data name several.
 fn evidence(question: &Question) -> BTreeSet<String> {
     let cells = question
         .evidence
@@ -164,7 +165,7 @@ fn evidence(question: &Question) -> BTreeSet<String> {
 /// A session as it was sent.
 struct Session {
     document: String,
-    /// The characters that spans point into.
+    /// The characters that spans refer to.
     text: Vec<char>,
     turns: Vec<Turn>,
 }
@@ -212,6 +213,7 @@ async fn ingest(rig: &Rig, sample: &Sample) -> Result<Vec<Session>> {
             turns,
         });
     }
+
     for session in &mut sessions {
         rig.wait(&session.document).await?;
         let path = format!("/v3/documents/{}", session.document);
@@ -222,10 +224,11 @@ async fn ingest(rig: &Rig, sample: &Sample) -> Result<Vec<Session>> {
             .chars()
             .collect();
     }
+
     Ok(sessions)
 }
 
-/// `1:56 pm on 8 May, 2023` as `2023-05-08`.
+/// Converts `1:56 pm on 8 May, 2023` to `2023-05-08`.
 fn iso_date(text: &str) -> Option<String> {
     const MONTHS: [&str; 12] = [
         "January",
@@ -245,6 +248,7 @@ fn iso_date(text: &str) -> Option<String> {
     let mut parts = date.split([' ', ',']).filter(|part| !part.is_empty());
     let (day, month, year) = (parts.next()?, parts.next()?, parts.next()?);
     let month = MONTHS.iter().position(|name| *name == month)? + 1;
+
     Some(format!("{year}-{month:02}-{:02}", day.parse::<u8>().ok()?))
 }
 
@@ -294,7 +298,7 @@ async fn ask(
         }
     }
 
-    // The first ten sessions need more chunks than ten.
+    // The first ten sessions span more than ten chunks, so this search asks for 100.
     let deep = rig.post("/v4/search", &ask(100, 0.0)).await?;
     let mut first_ten: Vec<&str> = Vec::new();
     for result in deep["results"].as_array().into_iter().flatten() {
@@ -326,7 +330,7 @@ async fn ask(
     Ok(())
 }
 
-/// The source spans of the memories of an answer, with their documents.
+/// Returns the source spans of the memories in an answer, with their documents.
 fn spans<'a>(answer: &'a Value, sessions: &[Session]) -> Vec<(&'a str, String)> {
     let rows = answer["results"]
         .as_array()

@@ -1,4 +1,5 @@
-//! What a small change of a long document costs: the embeddings computed anew, and the time.
+//! The cost of a small change to a long document: the embeddings that are computed again, and the
+//! time.
 
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::time::{Duration, Instant};
@@ -14,7 +15,7 @@ use crate::rig::{Rig, percentiles};
 use crate::text::Writer;
 
 const PARAGRAPHS: usize = 100;
-/// About one chunk each.
+/// The length of a paragraph, about one chunk.
 const PARAGRAPH_CHARS: usize = 880;
 const CHANGED: usize = 50;
 const TIMES: usize = 10;
@@ -22,7 +23,8 @@ const TIMES: usize = 10;
 static CHUNKS: AtomicU64 = AtomicU64::new(0);
 static EMBEDDED: AtomicU64 = AtomicU64::new(0);
 
-/// Notes what the processor logs of the last document: its chunks, and how many of them it embedded.
+/// A counter of the chunks of the last document, and of those that the processor embedded, taken
+/// from its log.
 pub(crate) struct Counter;
 
 impl<S: Subscriber> Layer<S> for Counter {
@@ -77,7 +79,7 @@ pub(crate) async fn run() -> Result<()> {
     Ok(())
 }
 
-/// Adds a document under its own name, or replaces it; the time until it is done.
+/// Adds a document under its own name, or replaces it, and returns the time until it is done.
 async fn ingest(rig: &Rig, name: &str, paragraphs: &[String]) -> Result<Duration> {
     let content = paragraphs.join("\n\n");
     let begun = Instant::now();

@@ -37,12 +37,12 @@ pub(crate) struct Rig {
 }
 
 impl Rig {
-    /// A system; without `workers` nothing is processed until [`Rig::work`].
+    /// Creates a system. Without workers, it processes nothing until [`Rig::work`].
     pub(crate) async fn new() -> Result<Self> {
         Self::with(Durability::Full).await
     }
 
-    /// The same, whose parsers run in `sandbox`.
+    /// Creates a system whose parsers run in `sandbox`.
     pub(crate) async fn confined(sandbox: Sandbox) -> Result<Self> {
         Ok(Self {
             sandbox,
@@ -50,7 +50,7 @@ impl Rig {
         })
     }
 
-    /// The same, of which a power cut would spare what `durability` says.
+    /// Creates a system with this durability.
     pub(crate) async fn with(durability: Durability) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let services = Services::open_durable(folder.path(), durability)?;
@@ -89,7 +89,7 @@ impl Rig {
         Ok(())
     }
 
-    /// Sends a request; its answer.
+    /// Sends a request and returns its answer.
     pub(crate) async fn call(&self, method: &str, path: &str, body: &Value) -> Result<Value> {
         self.call_as("local", method, path, body).await
     }
@@ -112,7 +112,7 @@ impl Rig {
             .await
     }
 
-    /// Sends a file by a form.
+    /// Sends a file in a form.
     pub(crate) async fn upload(&self, name: &str, bytes: &[u8]) -> Result<Value> {
         let head =
             format!("content-disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\r\n");
@@ -150,12 +150,12 @@ impl Rig {
         Ok(serde_json::from_slice(&bytes).unwrap_or_default())
     }
 
-    /// `POST`.
+    /// Sends a `POST`.
     pub(crate) async fn post(&self, path: &str, body: &Value) -> Result<Value> {
         self.call("POST", path, body).await
     }
 
-    /// Adds text; the document's id.
+    /// Adds text and returns the document's id.
     pub(crate) async fn add(&self, tag: &str, content: &str) -> Result<String> {
         let answer = self
             .post(
@@ -189,13 +189,13 @@ impl Rig {
             if begun.elapsed() > PATIENCE {
                 bail!("work is left after {} s", PATIENCE.as_secs());
             }
-            // Seldom: the embedded DynamoDB reads the whole index for each look.
+            // The pause is long because the embedded DynamoDB reads the whole index for each poll.
             tokio::time::sleep(Duration::from_millis(250)).await;
         }
         Ok(())
     }
 
-    /// Whether a document is unfinished. Purges wait a minute on purpose and do not count.
+    /// Checks whether a document is unfinished. Purges wait a minute by design and do not count.
     async fn unfinished(&self) -> Result<bool> {
         let all = domain::Timestamp::from_millis(i64::MAX);
         let overdue = self.system.ctx.documents.overdue(all, 1000).await?;
@@ -212,7 +212,7 @@ impl Rig {
     }
 }
 
-/// Resident memory of this process in megabytes; 0 where the system does not tell.
+/// Returns the resident memory of this process in megabytes; 0 if the system does not provide it.
 pub(crate) fn resident_mb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -221,7 +221,7 @@ pub(crate) fn resident_mb() -> u64 {
         / 1024
 }
 
-/// The middle, the 99th percentile and the largest of some durations, in milliseconds.
+/// Returns the median, the 99th percentile and the maximum of some durations, in milliseconds.
 pub(crate) fn percentiles(times: &mut [Duration]) -> (f64, f64, f64) {
     times.sort_unstable();
     let at = |share: f64| {
@@ -233,7 +233,7 @@ pub(crate) fn percentiles(times: &mut [Duration]) -> (f64, f64, f64) {
     (at(0.5), at(0.99), at(1.0))
 }
 
-/// Nothing is fetched, and there is neither a model nor a provider of items.
+/// Returns external systems without a network, models or providers.
 fn outside(sandbox: Sandbox) -> Outside {
     let nowhere = Network::simulated(|_| Vec::new(), |_, _| None);
     let readers = Readers {

@@ -14,9 +14,10 @@ const ACCEPTS: usize = 1000;
 const RATE_DOCUMENTS: usize = 2000;
 const SINGLES: usize = 100;
 const SEARCHES: usize = 500;
-/// Senders at a time, for the rate.
+/// The number of concurrent senders when the rate is measured.
 const SENDERS: usize = 8;
-/// The characters of a synthetic chunk's document: about one default chunk of 900 characters for each.
+/// The length of a synthetic document in characters. It yields one default chunk for about every
+/// 900 characters.
 const BULK_CHARS: usize = 45_000;
 
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
@@ -110,7 +111,7 @@ async fn rate(write: fn(&mut Writer, usize) -> String, what: &str) -> Result<()>
     Ok(())
 }
 
-/// Profile, search and list of containers with some and with many memories.
+/// Measures the profile, search and list of containers with few and with many memories.
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 async fn memories() -> Result<()> {
     let mut rig = Rig::new().await?;

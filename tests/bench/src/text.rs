@@ -3,7 +3,7 @@
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-/// Makes texts by a seed.
+/// A generator of texts from a seed.
 pub(crate) struct Writer {
     random: StdRng,
     words: Vec<String>,
@@ -28,14 +28,14 @@ impl Writer {
         Self { random, words }
     }
 
-    /// A word; the n-th is about 1/n as frequent as the first.
+    /// Returns a word. The n-th word is about 1/n as frequent as the first.
     pub(crate) fn word(&mut self) -> &str {
         let uniform: f64 = self.random.random();
         let rank = (VOCABULARY as f64).powf(uniform) as usize;
         &self.words[rank.min(VOCABULARY) - 1]
     }
 
-    /// Sentences of about `chars` characters in all.
+    /// Returns sentences of about `chars` characters in all.
     pub(crate) fn text(&mut self, chars: usize) -> String {
         let mut text = String::with_capacity(chars + 20);
         while text.len() < chars {
@@ -56,7 +56,8 @@ impl Writer {
         text
     }
 
-    /// What people note: sentences of about `chars` characters in all that mostly state something, about made-up things.
+    /// Returns a note as people write them: sentences of about `chars` characters in all, most of
+    /// which state something about invented things.
     pub(crate) fn note(&mut self, chars: usize) -> String {
         let mut text = String::with_capacity(chars + 100);
         while text.len() < chars {
@@ -84,7 +85,7 @@ impl Writer {
         text
     }
 
-    /// A question of some words.
+    /// Returns a question of a few words.
     pub(crate) fn question(&mut self) -> String {
         (0..5)
             .map(|_| self.word().to_owned())

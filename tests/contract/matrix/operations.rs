@@ -1,4 +1,5 @@
-//! Every operation of `openapi.yaml`, with the parameters that name something, and a request of its examples.
+//! Every operation of `openapi.yaml`, with the parameters that name something, and a request from
+//! its examples.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -9,7 +10,7 @@ static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
     serde_norway::from_str(include_str!("../../../openapi.yaml")).expect("openapi.yaml")
 });
 
-/// What a parameter names.
+/// The kind of object that a parameter names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Names {
     Tag,
@@ -22,7 +23,7 @@ pub(super) enum Names {
     Connection,
 }
 
-/// Where a parameter stands in a request.
+/// The position of a parameter in a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum At {
     Path,
@@ -33,7 +34,7 @@ pub(super) enum At {
     List,
 }
 
-/// An operation, and one of its parameters that name something.
+/// An operation and one of its parameters that name something.
 #[derive(Debug, Clone)]
 pub(super) struct Target {
     pub(super) method: String,
@@ -41,7 +42,7 @@ pub(super) struct Target {
     pub(super) parameter: String,
     pub(super) at: At,
     pub(super) names: Names,
-    /// The example of the body; `null` without one.
+    /// The example of the body; `null` if there is none.
     example: Value,
 }
 
@@ -54,7 +55,7 @@ pub(super) struct Asked {
     pub(super) is_form: bool,
 }
 
-/// Every operation: its method, its path and what the document says of it.
+/// Returns every operation: its method, its path and its description.
 pub(crate) fn every_operation() -> impl Iterator<Item = (String, String, &'static Value)> {
     let paths = DOCUMENT["paths"].as_object().expect("paths");
     paths.iter().flat_map(|(path, operations)| {
@@ -65,12 +66,12 @@ pub(crate) fn every_operation() -> impl Iterator<Item = (String, String, &'stati
     })
 }
 
-/// Every parameter of every operation that names something.
+/// Returns every parameter of every operation that names something.
 pub(super) fn targets() -> Vec<Target> {
     let mut targets = Vec::new();
     for (path, operations) in DOCUMENT["paths"].as_object().expect("paths") {
         for (method, operation) in operations.as_object().expect("operations") {
-            // What needs no key has nobody to keep apart.
+            // An operation without a key does not distinguish callers.
             if operation["security"].as_array().is_some_and(Vec::is_empty) {
                 continue;
             }
@@ -104,7 +105,7 @@ fn targets_of(method: &str, path: &str, operation: &Value) -> Vec<Target> {
         };
         match names(path, name) {
             Some(names) => found.push(target(name, at, names)),
-            // A new parameter of a path has to say what it names before it is taken for harmless.
+            // A new path parameter must be classified here before it counts as harmless.
             None => assert_ne!(at, At::Path, "what does {{{name}}} of {path} name?"),
         }
     }
@@ -126,7 +127,7 @@ fn targets_of(method: &str, path: &str, operation: &Value) -> Vec<Target> {
     found
 }
 
-/// What a parameter of this name names there.
+/// Returns the kind of object that a parameter with this name names in this path.
 fn names(path: &str, parameter: &str) -> Option<Names> {
     Some(match parameter {
         "tag" | "containerTag" | "containerTags" | "targetContainerTag" => Names::Tag,
@@ -144,7 +145,7 @@ fn names(path: &str, parameter: &str) -> Option<Names> {
     })
 }
 
-/// The names of the properties that a schema knows.
+/// Returns the names of the properties in a schema.
 fn properties(schema: &Value) -> BTreeSet<String> {
     let schema = component(schema);
     let own = entries(&schema["properties"]).map(|(name, _)| name.clone());
@@ -155,7 +156,7 @@ fn properties(schema: &Value) -> BTreeSet<String> {
     own.chain(parts.flat_map(properties)).collect()
 }
 
-/// What a reference leads to, or the value itself.
+/// Resolves a reference. Returns the value itself if it is not one.
 pub(crate) fn component(value: &Value) -> &Value {
     match value["$ref"].as_str() {
         Some(reference) => DOCUMENT
@@ -170,7 +171,7 @@ pub(crate) fn entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> 
 }
 
 impl Target {
-    /// Whether the path names a provider, whose containers are in the body.
+    /// Checks whether the path names a provider. The containers are then in the body.
     fn names_provider(&self) -> bool {
         let end = self.path.strip_prefix("/v3/connections/{id}");
         let by_method = end == Some("") && ["POST", "DELETE"].contains(&self.method.as_str());
@@ -180,7 +181,8 @@ impl Target {
                 .any(|known| end == Some(known))
     }
 
-    /// A request that names `value` there, and `own` as its container everywhere else.
+    /// Builds a request with `value` in this parameter, and with `own` as the container everywhere
+    /// else.
     pub(super) fn ask(&self, value: &str, own: &str) -> Asked {
         let mut body = match &self.example {
             Value::Object(example) => example.clone(),
@@ -198,10 +200,12 @@ impl Target {
                 );
             }
         }
-        // Tells of changes without making one that a second request would meet.
+
+        // A dry run reports the changes without making any, which a second request would find.
         if self.path.ends_with("/merge") {
             body.insert("dryRun".into(), true.into());
         }
+
         let mut path = self.path.replace(
             "{tag}",
             if self.parameter == "tag" {
@@ -210,11 +214,12 @@ impl Target {
                 own
             },
         );
+
         match self.at {
             At::Path => path = path.replace(&format!("{{{}}}", self.parameter), value),
             At::Query => path = format!("{path}?{}={value}", self.parameter),
             At::Field => {
-                // Two ways to say one thing contradict each other.
+                // A request must not name its target in two ways.
                 let other = if self.parameter == "containerTag" {
                     "containerTags"
                 } else {
@@ -226,6 +231,7 @@ impl Target {
                 }
                 body.insert(self.parameter.clone(), value.into());
             }
+
             At::List => {
                 for other in ["containerTag", "query", "threshold", "maxForget"] {
                     if self.parameter != "containerTags" || other == "containerTag" {
@@ -238,7 +244,8 @@ impl Target {
                 body.insert(self.parameter.clone(), json!([value]));
             }
         }
-        // Parameters of the path beside the one that is looked at.
+
+        // The other parameters of the path get an unused id.
         let id = if self.names_provider() {
             "web-crawler"
         } else {
@@ -247,6 +254,7 @@ impl Target {
         let path = path.replace("{memoryId}", UNKNOWN).replace("{id}", id);
         let is_form = self.path.ends_with("/file");
         let sends = !body.is_empty();
+
         Asked {
             method: self.method.clone(),
             path,
@@ -256,5 +264,5 @@ impl Target {
     }
 }
 
-/// An id that nobody has.
+/// An id that no object has.
 pub(super) const UNKNOWN: &str = "2222222222222222222222";

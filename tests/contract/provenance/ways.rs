@@ -1,4 +1,4 @@
-//! Every way in which words come in.
+//! Every way in which words are delivered.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -10,40 +10,40 @@ use super::ATTEMPTS;
 use crate::client::Client;
 use crate::server::{Received, Server, answer, page};
 
-/// Where the site claims to live.
+/// The public address that the site claims.
 const PUBLIC: IpAddr = IpAddr::V4(Ipv4Addr::new(93, 184, 215, 14));
 const HEADERS: &str =
     "From: Mallory Evil <mallory@evil.example>\nTo: anna@example.com\nSubject: News\n";
 
-/// How somebody else's words are sent.
+/// The form in which someone else's words are sent.
 enum Sent {
-    /// As the content of a document, with more fields.
+    /// The content of a document, with more fields.
     Content(fn(&[&str]) -> Value),
-    /// As a batch.
+    /// A batch.
     Batch(fn(&[&str]) -> Value),
-    /// As the new content of a document of the user's own.
+    /// The new content of one of the user's own documents.
     Patch(fn(&[&str]) -> Value),
-    /// As a file with this name.
+    /// A file with this name.
     File(&'static str, fn(&[&str]) -> String),
-    /// As messages of a conversation, with more fields.
+    /// Messages of a conversation, with more fields.
     Talk(fn(&[&str]) -> Value),
-    /// As a page that is fetched.
+    /// A page that is fetched.
     Fetched,
-    /// As a file of a connected drive.
+    /// A file of a connected drive.
     Drive,
-    /// As a page of a connected website.
+    /// A page of a connected website.
     Crawled,
 }
 
-/// One way in.
+/// A way of delivery.
 pub(super) struct Way {
     pub(super) name: &'static str,
     sent: Sent,
-    /// What the statements are trusted as.
+    /// The authority of the statements.
     pub(super) trust: &'static str,
-    /// All of the document is somebody else's.
+    /// A mark for ways in which the whole document is someone else's.
     pub(super) whole: bool,
-    /// Statements are made of it.
+    /// A mark for ways from which statements are extracted.
     pub(super) states: bool,
 }
 
@@ -67,7 +67,7 @@ const fn part(name: &'static str, sent: Sent) -> Way {
     }
 }
 
-/// Words of which nothing is learned.
+/// Returns a way of delivery from which no statements are extracted.
 const fn mute(name: &'static str, sent: Sent) -> Way {
     Way {
         name,
@@ -107,7 +107,7 @@ fn quoted(all: &[&str]) -> String {
     all.iter().map(|text| format!("> {text}\n")).collect()
 }
 
-/// Somebody's turns with another's between them.
+/// Formats a chat in which the turns alternate with those of another person.
 fn chat(all: &[&str]) -> String {
     all.iter()
         .map(|text| format!("Mallory: {text}\nBen: ok then\n"))
@@ -126,7 +126,7 @@ fn said(role: &str, all: &[&str]) -> Value {
     json!({"messages": messages})
 }
 
-/// Every way in.
+/// Every way of delivery.
 pub(super) const EVERY: &[Way] = &[
     whole(
         "a mail as content",
@@ -253,7 +253,7 @@ pub(super) const EVERY: &[Way] = &[
     whole("a page of a website", Sent::Crawled),
 ];
 
-/// The address of a page of the site.
+/// Returns the address of a page of the site.
 pub(super) fn site(name: &str) -> String {
     format!("http://news.example/{name}")
 }
@@ -267,13 +267,13 @@ fn pages(request: &Received) -> Vec<u8> {
     }
 }
 
-/// What a client reaches: a site, and a drive.
+/// The servers that a client reaches: a site and a drive.
 pub(super) struct Outside {
     _site: Server,
     _drive: FakeDrive,
 }
 
-/// A client with a drive and a site.
+/// Returns a client with a drive and a site.
 pub(super) async fn client() -> (Client, Outside) {
     let (world, drive) = World::with_drive().await.expect("a world");
     let client = Client::of(TestApp::start(&world, 0).await.expect("an app"), "acme").await;
@@ -304,7 +304,7 @@ pub(super) async fn client() -> (Client, Outside) {
 }
 
 impl Way {
-    /// Brings the attempts into a container.
+    /// Delivers the attempts to a container.
     pub(super) async fn deliver(&self, client: &Client, tag: &str, all: &[&str]) {
         let answer = match &self.sent {
             Sent::Content(body) => client.post("/v3/documents", tagged(body(all), tag)).await,
@@ -362,6 +362,7 @@ impl Way {
             }
         };
         assert!(answer.status.is_success(), "{}: {}", self.name, answer.body);
+
         client.settle().await;
     }
 }
@@ -371,7 +372,7 @@ fn tagged(mut body: Value, tag: &str) -> Value {
     body
 }
 
-/// What a user says, in one of the ways in which users say something.
+/// Delivers the user's own words, in one of the ways in which users send them.
 pub(super) async fn say(client: &Client, way: &str, tag: &str, text: &str) {
     const DAY: &str = "2025-04-15";
     let answer = match way {
@@ -386,6 +387,7 @@ pub(super) async fn say(client: &Client, way: &str, tag: &str, text: &str) {
             let body = json!({"content": text, "containerTag": tag, "documentDate": DAY});
             client.post("/v3/documents", body).await
         }
+
         _ => {
             let fields = [
                 ("containerTag", tag),
@@ -398,5 +400,6 @@ pub(super) async fn say(client: &Client, way: &str, tag: &str, text: &str) {
                 .await
         }
     };
+
     assert!(answer.status.is_success(), "{text}: {}", answer.body);
 }

@@ -1,4 +1,4 @@
-//! How the drive behaves, and what was seen of it.
+//! Control over how the drive behaves, and access to what it recorded.
 
 use std::collections::BTreeMap;
 
@@ -15,77 +15,78 @@ impl Admin {
         self.with(|state| state.faults.push(fault));
     }
 
-    /// Drops all faults that have not happened.
+    /// Drops all planned faults that have not happened.
     pub fn clear_plans(&self) {
         self.with(|state| state.faults.clear());
     }
 
-    /// Plans what the next person does who is asked for permission, who then sees no page.
+    /// Plans the decision of the next user who is asked for consent. That user sees no page.
     pub fn plan_consent(&self, consent: Consent) {
         self.with(|state| state.oauth.plans.push_back(consent));
     }
 
-    /// Sets what people do from now on who are asked for permission; they see a page if nothing.
+    /// Sets the decision of every user who is asked for consent from now on. With `None`, they see
+    /// a page.
     pub fn always_consent(&self, consent: Option<Consent>) {
         self.with(|state| state.oauth.habit = consent);
     }
 
-    /// Has the next exchanges of a code come without a refresh token.
+    /// Withholds the refresh token from the next `times` exchanges of a code.
     pub fn without_refresh_token(&self, times: u32) {
         self.with(|state| state.oauth.without_refresh = times);
     }
 
-    /// Has a person end all that they have permitted to apps.
+    /// Ends all permissions that an account has given to apps.
     pub fn revoke(&self, email: &str) {
         self.with(|state| state.oauth.end(email, None));
     }
 
-    /// Ends all access tokens; refresh tokens stay good.
+    /// Expires all access tokens. Refresh tokens stay valid.
     pub fn expire_access_tokens(&self) {
         self.with(|state| state.oauth.expire_access());
     }
 
-    /// Changes how bad the drive is.
+    /// Changes the quirks of the drive.
     pub fn set_quirks(&self, change: impl FnOnce(&mut Quirks)) {
         self.with(|state| change(&mut state.world.quirks));
     }
 
-    /// Turns the clock forward.
+    /// Advances the clock.
     pub fn advance_seconds(&self, seconds: i64) {
         self.with(|state| state.world.clock.advance(seconds * 1000));
     }
 
-    /// The drive's time in milliseconds.
+    /// Returns the drive's time in milliseconds.
     pub fn now(&self) -> i64 {
         self.with(|state| state.world.clock.now())
     }
 
-    /// The quota units that an account has spent.
+    /// Returns the quota units that an account has spent.
     pub fn quota_units(&self, email: &str) -> u64 {
         self.with(|state| state.units.get(email).copied().unwrap_or_default())
     }
 
-    /// The quota units that each account has spent.
+    /// Returns the quota units that each account has spent.
     pub fn all_quota_units(&self) -> BTreeMap<String, u64> {
         self.with(|state| state.units.clone())
     }
 
-    /// All requests so far, but for those of commands.
+    /// Returns all requests so far, without those for commands.
     pub fn requests(&self) -> Vec<Seen> {
         self.with(|state| state.seen.clone())
     }
 
-    /// Forgets the requests so far.
+    /// Clears the recorded requests.
     pub fn clear_requests(&self) {
         self.with(|state| state.seen.clear());
     }
 
-    /// The notifications that went out.
+    /// Returns the notifications that were sent.
     pub fn deliveries(&self) -> Vec<Delivery> {
         self.with(|state| state.deliveries.clone())
     }
 
-    /// The ids of the channels that are open.
+    /// Returns the ids of the open channels.
     pub fn channels(&self) -> Vec<String> {
         self.with(|state| {
             let now = state.world.clock.now();
@@ -97,7 +98,7 @@ impl Admin {
         })
     }
 
-    /// The items whose names are these, in the order in which they were made.
+    /// Returns the items with this name, in the order in which they were created.
     pub fn named(&self, name: &str) -> Vec<String> {
         self.with(|state| {
             let mut found: Vec<_> = state
@@ -111,8 +112,8 @@ impl Admin {
         })
     }
 
-    /// An access token of an account for the known app with the scope `drive.readonly`, for tests that are not about
-    /// permissions. It lives for ever.
+    /// Returns an access token of an account for the default app with the scope `drive.readonly`,
+    /// for tests that are not about permissions. The token never expires.
     pub fn access_token(&self, email: &str) -> String {
         let scope = "https://www.googleapis.com/auth/drive.readonly".to_owned();
         let access = Access::new(email, &self.client.0, vec![scope], i64::MAX);

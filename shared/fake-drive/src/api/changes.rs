@@ -1,4 +1,4 @@
-//! Logs of changes.
+//! The change feeds.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::clock::stamp;
 use crate::faults::Effect;
 use crate::world::{Feed, Subject};
 
-/// The log that is meant.
+/// Returns the change feed that the call is about.
 pub(crate) fn feed(cx: &Cx<'_>) -> Result<Feed, Failure> {
     let Some(drive) = cx.drive_param() else {
         return Ok(Feed::User(cx.viewer.email.clone()));
@@ -28,7 +28,7 @@ pub(crate) fn start(cx: &mut Cx<'_>) -> Result<Value, Failure> {
     Ok(json!({ "kind": "drive#startPageToken", "startPageToken": head.to_string() }))
 }
 
-/// The position that the token means, which cannot lie ahead of the log.
+/// Returns the position that the page token stands for. It cannot be ahead of the log.
 pub(crate) fn position(cx: &mut Cx<'_>, feed: &Feed) -> Result<u64, Failure> {
     let head = cx.state.world.log(feed).head();
     let token = cx
@@ -83,7 +83,7 @@ pub(crate) fn list(cx: &mut Cx<'_>) -> Result<Value, Failure> {
     Ok(answer)
 }
 
-/// An entry as it is now, unless the caller does not want such entries.
+/// Renders the current state of an entry, unless the client does not want such entries.
 fn change(cx: &Cx<'_>, feed: &Feed, subject: &Subject, time: i64) -> Option<Value> {
     let mut change = match subject {
         Subject::Item(id) => item_change(cx, feed, id),

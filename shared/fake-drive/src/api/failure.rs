@@ -1,15 +1,15 @@
-//! What the API says when it does not do what was asked.
+//! The errors that the API answers with.
 
 use serde_json::{Map, Value, json};
 
 use crate::wire::Reply;
 
-/// A refusal with its reason.
+/// An API error with its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) status: u16,
     pub(crate) reason: String,
-    // Boxed, so that results are small.
+    // Boxed to keep results small.
     more: Box<More>,
 }
 
@@ -17,9 +17,9 @@ pub(crate) struct Failure {
 struct More {
     message: String,
     domain: &'static str,
-    /// Where in the request: the kind of place, and its name.
+    /// The location in the request: the kind of place and its name.
     place: Option<(&'static str, String)>,
-    /// The status and the reason of the newer form of errors, which some answers have as well.
+    /// The status and the reason in the newer error format, which some answers have in addition.
     newer: Option<(&'static str, &'static str)>,
 }
 
@@ -53,7 +53,7 @@ impl Failure {
         self
     }
 
-    /// A parameter has a value that it may not have.
+    /// Reports a parameter with a value that is not allowed.
     pub(crate) fn invalid(parameter: &str, message: impl Into<String>) -> Self {
         Self::new(400, "invalid", message).at("parameter", parameter)
     }
@@ -115,7 +115,7 @@ impl Failure {
         failure.newer("PERMISSION_DENIED", "RATE_LIMIT_EXCEEDED")
     }
 
-    /// The failure of a reason as the real drive answers with it, for planned faults.
+    /// Builds the error that the real drive answers with for this reason. Planned faults use it.
     pub(crate) fn of_reason(status: u16, reason: &str) -> Self {
         let failure = Self::new(status, reason, format!("A planned fault: {reason}."));
         match (status, reason) {
@@ -130,6 +130,7 @@ impl Failure {
             (_, "dailyLimitExceeded" | "quotaExceeded" | "downloadQuotaExceeded") => {
                 failure.usage()
             }
+
             (_, "accessNotConfigured") => failure
                 .usage()
                 .newer("PERMISSION_DENIED", "SERVICE_DISABLED"),
@@ -147,6 +148,7 @@ impl Failure {
             entry.insert("location".to_owned(), json!(name));
             entry.insert("locationType".to_owned(), json!(kind));
         }
+
         let mut error =
             json!({ "code": self.status, "message": self.more.message, "errors": [entry] });
         if let Some((status, reason)) = self.more.newer {
@@ -157,6 +159,7 @@ impl Failure {
                 error["details"] = json!([detail]);
             }
         }
+
         json!({ "error": error })
     }
 
@@ -185,6 +188,7 @@ mod tests {
                 "location": "fileId", "locationType": "parameter",
             }] } })
         );
+
         let limit = Failure::user_rate_limit().body();
         assert_eq!(limit["error"]["errors"][0]["domain"], "usageLimits");
         assert_eq!(

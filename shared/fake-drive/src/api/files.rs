@@ -12,7 +12,7 @@ pub(crate) fn get(cx: &Cx<'_>) -> Result<Value, Failure> {
     Ok(render::file(cx, &cx.mask, item))
 }
 
-/// The shared drives of which the viewer is a member.
+/// Lists the shared drives of which the viewer is a member.
 pub(crate) fn drives(cx: &Cx<'_>) -> Result<Value, Failure> {
     let size = cx.page_size(10);
     let print = super::page::fingerprint(&[
@@ -51,7 +51,7 @@ pub(crate) fn drive(cx: &Cx<'_>) -> Result<Value, Failure> {
     member_drive(cx, &cx.id).map(render::drive)
 }
 
-/// A shared drive, if the viewer is a member.
+/// Returns a shared drive, if the viewer is a member.
 pub(crate) fn member_drive<'a>(cx: &'a Cx<'_>, id: &str) -> Result<&'a SharedDrive, Failure> {
     let found = cx.state.world.drives.get(id);
     found

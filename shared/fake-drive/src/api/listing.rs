@@ -12,10 +12,10 @@ use super::{Cx, files, matching, render};
 use crate::faults::Effect;
 use crate::world::{Item, Shelf, Viewer, World};
 
-/// How many sorted listings are kept for those who page through them.
+/// The number of sorted listings that are kept for clients that page through them.
 const SORTED: usize = 256;
 
-/// Whose items are listed.
+/// The set of items that a listing covers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Corpus {
     User,
@@ -23,7 +23,7 @@ enum Corpus {
     All,
 }
 
-/// What is asked for.
+/// A parsed listing request.
 struct Ask {
     corpus: Corpus,
     query: Query,
@@ -61,13 +61,14 @@ impl Ask {
         })
     }
 
-    /// Whether an item is one of those that the listing is about.
+    /// Checks whether an item belongs to the listing.
     fn is_about(&self, world: &World, viewer: &Viewer, item: &Item) -> bool {
         let in_corpus = match (&self.corpus, &item.drive) {
             (Corpus::Drive(id), drive) => drive.as_ref() == Some(id),
             (_, None) => true,
             (Corpus::All, Some(_)) => self.wants_drives,
-            // Members find what lies in a shared drive by the drive, or by its folder.
+            // Members find the items of a shared drive through the drive or through the parent
+            // folder.
             (Corpus::User, Some(drive)) => {
                 self.wants_drives
                     && (self.query.folders().is_some() || !world.is_member(&viewer.email, drive))
@@ -86,6 +87,7 @@ fn corpus(cx: &Cx<'_>) -> Result<Corpus, Failure> {
         let message = "includeItemsFromAllDrives may be set only together with supportsAllDrives.";
         return Err(Failure::invalid("includeItemsFromAllDrives", message));
     }
+
     let Some(drive) = cx.drive_param() else {
         return match corpora {
             "user" | "domain" => Ok(Corpus::User),
@@ -98,16 +100,19 @@ fn corpus(cx: &Cx<'_>) -> Result<Corpus, Failure> {
             _ => Err(Failure::invalid_value("corpora")),
         };
     };
+
     if corpora != "drive" {
         return Err(Failure::invalid(
             "driveId",
             "driveId may be set only together with corpora=drive.",
         ));
     }
+
     if !cx.wants_drives() {
         let message = "corpora=drive needs includeItemsFromAllDrives and supportsAllDrives.";
         return Err(Failure::invalid("corpora", message));
     }
+
     files::member_drive(cx, drive).map(|drive| Corpus::Drive(drive.id.clone()))
 }
 
@@ -148,7 +153,7 @@ fn answer(cx: &Cx<'_>, ask: &Ask, ids: Vec<String>, next: Option<String>) -> Val
     answer
 }
 
-/// Where the items lie that may match.
+/// Returns the shelves that may hold matching items.
 fn shelves<'a>(world: &'a World, viewer: &Viewer, ask: &Ask, shared: &'a Shelf) -> Vec<&'a Shelf> {
     let shelves = &world.shelves;
     if let Some(folders) = ask.query.folders() {
@@ -175,7 +180,7 @@ fn shelves<'a>(world: &'a World, viewer: &Viewer, ask: &Ask, shared: &'a Shelf) 
         .collect()
 }
 
-/// The ids of a page, and where the next begins.
+/// Returns the ids of a page and the position at which the next page begins.
 fn page(
     cx: &mut Cx<'_>,
     ask: &Ask,
@@ -221,7 +226,8 @@ fn ids(found: Vec<(Position, String)>) -> Vec<String> {
     found.into_iter().map(|(_, id)| id).collect()
 }
 
-/// A page of a listing that is sorted once, when its first page is asked for.
+/// Returns a page of a sorted listing. The listing is sorted once, when its first page is
+/// requested.
 fn sorted_page(
     cx: &mut Cx<'_>,
     ask: &Ask,
@@ -251,8 +257,8 @@ fn sorted_page(
             .get(*id)
             .is_some_and(|item| ask.is_about(world, &cx.viewer, item))
     };
-
     let page = all[begin..end].iter().filter(still).cloned().collect();
+
     let next = (end < all.len()).then_some(Position {
         shelf: from.shelf,
         seq: end as u64,

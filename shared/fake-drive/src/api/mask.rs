@@ -1,21 +1,21 @@
-//! The parameter `fields`: which parts of an answer are wanted.
+//! The parameter `fields`, which selects the parts of an answer.
 
 use serde_json::{Map, Value};
 
 use super::failure::Failure;
 use super::schemas::Below;
 
-/// What is wanted of a value.
+/// A selection of the parts of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Mask {
-    /// All of it.
+    /// The whole value.
     All,
-    /// These fields, each with what is wanted of it.
+    /// Only these fields, each with its own selection.
     Fields(Vec<(String, Mask)>),
 }
 
 impl Mask {
-    /// Reads a mask and checks it against the names that there are.
+    /// Parses a mask and checks it against the names in the schema.
     pub(crate) fn parse(text: &str, schema: &str) -> Result<Self, Failure> {
         let mut reader = Reader { rest: text };
         let parsed = reader.list().filter(|_| reader.rest.is_empty());
@@ -36,7 +36,7 @@ impl Mask {
         Ok(())
     }
 
-    /// What is wanted of a field; `None` if it is not wanted.
+    /// Returns the selection for a field; `None` if the field is not selected.
     pub(crate) fn below(&self, name: &str) -> Option<&Self> {
         let Self::Fields(fields) = self else {
             return Some(self);
@@ -50,7 +50,7 @@ impl Mask {
         named(name).or_else(|| named("*"))
     }
 
-    /// The wanted part of a value.
+    /// Returns the selected parts of a value.
     pub(crate) fn apply(&self, value: Value) -> Value {
         if *self == Self::All {
             return value;
@@ -71,7 +71,7 @@ impl Mask {
     }
 }
 
-/// Reads `a,b/c,d(e,f)`.
+/// A parser of `a,b/c,d(e,f)`.
 struct Reader<'a> {
     rest: &'a str,
 }

@@ -1,11 +1,11 @@
-//! Which items a query matches, for a viewer.
+//! Matching of items against a query, for a viewer.
 
 use std::cmp::Ordering;
 
 use super::query::{Compare, People, Query, When};
 use crate::world::{Body, Item, Viewer, World};
 
-/// Whether the item matches.
+/// Checks whether the item matches the query.
 pub(crate) fn matches(world: &World, viewer: &Viewer, item: &Item, query: &Query) -> bool {
     let also = |query: &Query| matches(world, viewer, item, query);
     match query {
@@ -25,6 +25,7 @@ pub(crate) fn matches(world: &World, viewer: &Viewer, item: &Item, query: &Query
         Query::Time(when, compare, millis) => {
             time(viewer, item, *when).is_some_and(|time| holds(*compare, time.cmp(millis)))
         }
+
         Query::Trashed(trashed) => world.is_trashed(&item.id) == *trashed,
         Query::Starred(starred) => !starred,
         Query::SharedWithMe(shared) => is_shared_with(viewer, item) == *shared,
@@ -44,7 +45,7 @@ pub(crate) fn matches(world: &World, viewer: &Viewer, item: &Item, query: &Query
     }
 }
 
-/// The id of a folder, which may be called `root`.
+/// Resolves the id of a folder, which may be written as `root`.
 pub(crate) fn folder<'a>(world: &'a World, viewer: &Viewer, id: &'a str) -> &'a str {
     let account = world.accounts.get(&viewer.email).filter(|_| id == "root");
     account.map_or(id, |account| account.root.as_str())
@@ -58,7 +59,7 @@ fn person<'a>(viewer: &'a Viewer, email: &'a String) -> &'a String {
     if email == "me" { &viewer.email } else { email }
 }
 
-/// Whether a word of the text begins with the sought one, in any case.
+/// Checks whether a word of the text begins with the sought word, ignoring case.
 fn has_word(text: &str, sought: &str) -> bool {
     let (text, sought) = (text.to_lowercase(), sought.to_lowercase());
     let mut starts = text.match_indices(&sought).map(|(at, _)| at);
@@ -88,6 +89,7 @@ fn plain(body: &Body) -> String {
         Body::Bytes { media_type, bytes } if media_type.starts_with("text/") => {
             String::from_utf8_lossy(bytes).into_owned()
         }
+
         _ => String::new(),
     }
 }

@@ -1,22 +1,23 @@
-//! The calls that there are, with what may be said in them.
+//! The methods of the API and their parameters.
 
-/// A call of the API.
+/// A method of the API.
 #[derive(Debug)]
 pub(crate) struct Method {
     pub(crate) name: &'static str,
     pub(crate) verb: &'static str,
-    /// Below `/drive/v3/`; a part in braces is the id.
+    /// The path below `/drive/v3/`. A part in braces is the id.
     pub(crate) path: &'static str,
-    /// Parameters of the query: `name:type`, with `!` where one is needed. Types: `s` text, `b` boolean, `i` a number
-    /// up to that which follows, `e` one of what follows.
+    /// The query parameters as `name:type`, with `!` for a required one. The types are `s` for
+    /// text, `b` for a boolean, `i` for a number up to the one that follows, and `e` for one of the
+    /// values that follow.
     params: &'static str,
-    /// What is answered: a name of the table of schemas.
+    /// The answer's name in the table of schemas.
     pub(crate) answer: &'static str,
-    /// Cost in quota units.
+    /// The cost in quota units.
     pub(crate) units: u64,
 }
 
-/// What every call understands.
+/// The parameters that every method accepts.
 const COMMON: &str = "$.xgafv:e1,2 access_token:s alt:ejson,media,proto callback:s fields:s key:s oauth_token:s \
     prettyPrint:b quotaUser:s uploadType:s upload_protocol:s";
 
@@ -115,7 +116,7 @@ const fn method(
     }
 }
 
-/// What a parameter may be.
+/// The type of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Text,
@@ -124,7 +125,7 @@ pub(crate) enum Kind {
     OneOf(&'static str),
 }
 
-/// A parameter of a query.
+/// A query parameter.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Param {
     pub(crate) name: &'static str,
@@ -133,7 +134,7 @@ pub(crate) struct Param {
 }
 
 impl Method {
-    /// The parameters, the method's own first.
+    /// Iterates over the parameters, the method's own first.
     pub(crate) fn params(&self) -> impl Iterator<Item = Param> {
         self.params
             .split_whitespace()
@@ -141,7 +142,8 @@ impl Method {
             .filter_map(param)
     }
 
-    /// The id in a path below `/drive/v3/`, or nothing to say of a path without one; `None` for another path.
+    /// Returns the id in a path below `/drive/v3/`, and the empty string for a matching path
+    /// without an id; `None` if the path does not match.
     pub(crate) fn matches<'a>(&self, path: &'a str) -> Option<&'a str> {
         let Some((before, after)) = self.path.split_once("{}") else {
             return (self.path == path).then_some("");

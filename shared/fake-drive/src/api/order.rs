@@ -17,7 +17,7 @@ enum Key {
     Nothing,
 }
 
-/// Keys, each with whether it is turned around.
+/// The sort keys, each with a flag for descending order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Order(Vec<(Key, bool)>);
 

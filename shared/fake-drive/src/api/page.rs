@@ -1,4 +1,4 @@
-//! Tokens of the pages of listings: they end after some hours, and are good for the same query alone.
+//! Page tokens of listings. They expire after some hours and are valid only for the same query.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -6,19 +6,19 @@ use sha2::{Digest, Sha256};
 
 use super::failure::Failure;
 
-/// How long a token is good.
+/// The lifetime of a token in hours.
 const HOURS: i64 = 6;
 
-/// Where a page begins.
+/// The position at which a page begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Position {
-    /// Which of the lists that are gone through, or the number of a sorted listing.
+    /// The number of the shelf, or the number of a sorted listing.
     pub(crate) shelf: u64,
-    /// Where in it.
+    /// The position in the shelf or listing.
     pub(crate) seq: u64,
 }
 
-/// What makes a query the same.
+/// Hashes the parts of a query that must be the same for every page.
 pub(crate) fn fingerprint(parts: &[&str]) -> u64 {
     let mut digest = Sha256::new();
     for part in parts {

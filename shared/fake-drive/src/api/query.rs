@@ -1,4 +1,4 @@
-//! The parameter `q` of listings: reads it.
+//! The parser of the parameter `q` of listings.
 
 #[cfg(test)]
 mod tests;
@@ -6,7 +6,7 @@ mod tests;
 use super::failure::Failure;
 use crate::clock::parse_stamp;
 
-/// How a value is compared.
+/// A comparison operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Compare {
     Is,
@@ -18,7 +18,7 @@ pub(crate) enum Compare {
     Contains,
 }
 
-/// A time that an item has.
+/// A time of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum When {
     Created,
@@ -27,7 +27,7 @@ pub(crate) enum When {
     SharedWithMe,
 }
 
-/// People of an item.
+/// A group of people of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum People {
     Owners,
@@ -49,7 +49,7 @@ pub(crate) enum Query {
     Starred(bool),
     SharedWithMe(bool),
     Parent(String),
-    /// Shortcuts that lead to an item, or to any other.
+    /// A shortcut whose target is, or is not, this item.
     Target(Compare, String),
     Person(People, String),
 }
@@ -67,7 +67,7 @@ impl Query {
             .ok_or_else(|| Failure::invalid_value("q"))
     }
 
-    /// The folders outside which nothing can match, if the query says so.
+    /// Returns the folders that must contain every match, if the query limits the folders.
     pub(crate) fn folders(&self) -> Option<Vec<&str>> {
         match self {
             Self::Parent(id) => Some(vec![id]),
@@ -108,7 +108,7 @@ fn tokens(text: &str) -> Option<Vec<Token>> {
             }
             letter if letter.is_ascii_alphanumeric() => {
                 let mut word = letter.to_string();
-                // Some fields are parts of others, as in `shortcutDetails.targetId`.
+                // Some field names have several parts, such as `shortcutDetails.targetId`.
                 while let Some(more) =
                     letters.next_if(|more| more.is_ascii_alphanumeric() || *more == '.')
                 {
@@ -158,7 +158,7 @@ impl Parser {
         found
     }
 
-    /// `and` and `or` bind alike, from left to right.
+    /// Parses an expression. `and` and `or` have the same precedence and associate to the left.
     fn expression(&mut self) -> Option<Query> {
         let mut left = self.unary()?;
         loop {

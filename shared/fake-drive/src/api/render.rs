@@ -9,7 +9,7 @@ use crate::clock::stamp;
 use crate::content;
 use crate::world::{Account, Body, Item, SharedDrive, Viewer, World};
 
-/// An item that is being described: only what is wanted is worked out.
+/// An item that is being rendered. Only the selected fields are computed.
 struct Sketch<'a> {
     world: &'a World,
     viewer: &'a Viewer,
@@ -26,7 +26,7 @@ impl Sketch<'_> {
     }
 }
 
-/// What is wanted of what there is to say about an item; `mask` is about a file.
+/// Renders the selected fields of an item. `mask` applies to a file.
 pub(crate) fn file(cx: &Cx<'_>, mask: &Mask, item: &Item) -> Value {
     let (world, viewer) = (&cx.state.world, &cx.viewer);
     let mut file = Sketch {
@@ -90,7 +90,7 @@ fn capabilities(item: &Item) -> Value {
 }
 
 impl Sketch<'_> {
-    /// Where it lies, as far as the viewer sees it.
+    /// Renders the location, as far as the viewer can see it.
     fn put_place(&mut self) {
         let (world, viewer, item) = (self.world, self.viewer, self.item);
         if let Some(parent) = item
@@ -123,7 +123,7 @@ impl Sketch<'_> {
         }
     }
 
-    /// Whose it is. What lies in a shared drive is nobody's.
+    /// Renders the owners. Items of a shared drive have no owner.
     fn put_people(&mut self) {
         let (world, viewer, item) = (self.world, self.viewer, self.item);
         self.put("ownedByMe", || {
@@ -139,7 +139,7 @@ impl Sketch<'_> {
         }
     }
 
-    /// What is known of its content.
+    /// Renders the properties of the content.
     fn put_content(&mut self, base: &str) {
         let (world, item) = (self.world, self.item);
         if let Some(size) = item.body.size() {
@@ -180,7 +180,7 @@ impl Sketch<'_> {
     }
 }
 
-/// A person as a viewer sees them.
+/// Renders a person for a viewer.
 pub(crate) fn user(account: &Account, viewer: &Viewer) -> Value {
     json!({
         "kind": "drive#user",
@@ -213,7 +213,7 @@ fn shortcut(world: &World, target: &str) -> Value {
     details
 }
 
-/// A shared drive.
+/// Renders a shared drive.
 pub(crate) fn drive(drive: &SharedDrive) -> Value {
     json!({
         "kind": "drive#drive",

@@ -1,6 +1,7 @@
-//! The names of the fields that answers may have, and masks that choose among them.
+//! The field names of answers. Masks select among them.
 
-/// The fields of an object: `name`, `name:Schema`, `name(fields)` and `name*` for a map with names of any kind.
+/// The fields of each object: `name`, `name:Schema`, `name(fields)`, and `name*` for a map with
+/// arbitrary names.
 const SCHEMAS: &[(&str, &str)] = &[
     (
         "About",
@@ -77,7 +78,7 @@ fn fields_of(schema: &str) -> &'static str {
         .map_or("", |(_, fields)| fields)
 }
 
-/// What is below a field.
+/// The fields below a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Below {
     Nothing,
@@ -90,7 +91,7 @@ impl Below {
         Self::Fields(fields_of(schema))
     }
 
-    /// What is below a field of these; `None` if there is no such field.
+    /// Returns the fields below the named field; `None` if there is no such field.
     pub(crate) fn field(self, name: &str) -> Option<Self> {
         match self {
             Self::Nothing => None,
@@ -111,7 +112,7 @@ fn below(field: &'static str, name: &str) -> Option<Below> {
     }
 }
 
-/// The fields of a list, with what stands in their parentheses.
+/// Splits a list into its fields, each with the contents of its parentheses.
 fn split(fields: &'static str) -> impl Iterator<Item = &'static str> {
     let mut depth = 0_usize;
     let parts = fields.split(move |letter: char| {
@@ -159,6 +160,7 @@ mod tests {
             file.field("properties").unwrap().field("any"),
             Some(Below::Anything)
         );
+
         let restriction = file
             .field("downloadRestrictions")
             .unwrap()

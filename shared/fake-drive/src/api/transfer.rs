@@ -1,4 +1,4 @@
-//! Content on its way out: bytes, exports, and downloads that are prepared in the background.
+//! Outgoing content: bytes, exports, and downloads that are prepared in the background.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -10,16 +10,16 @@ use crate::state::{Operation, State};
 use crate::wire::{Call, Reply};
 use crate::world::{Body, Item, Viewer};
 
-/// What an export may weigh.
+/// The largest export in bytes.
 const EXPORT_LIMIT: usize = 10 * 1024 * 1024;
-/// How long a download is kept ready.
+/// The time in milliseconds for which a prepared download is kept.
 const READY: i64 = 24 * 3_600_000;
 
 fn refused(reason: &str, message: &str) -> Failure {
     Failure::new(403, reason, message)
 }
 
-/// The bytes of a file, or a range of them.
+/// Returns the bytes of a file, or a range of them.
 pub(crate) fn media(cx: &Cx<'_>) -> Result<Reply, Failure> {
     let item = cx.item(cx.knows_drives())?;
     let Body::Bytes { media_type, bytes } = &item.body else {
@@ -58,7 +58,7 @@ fn ranged(call: &Call, media_type: &str, bytes: &Bytes) -> Reply {
     }
 }
 
-/// The first and the last byte of a range such as `5-9`, `5-` or `-5`.
+/// Parses a range such as `5-9`, `5-` or `-5` into the positions of its first and last byte.
 fn bounds(range: &str, length: usize) -> Option<(usize, usize)> {
     let (first, last) = range.split_once('-')?;
     let end = length.checked_sub(1)?;
@@ -103,7 +103,7 @@ pub(crate) fn export(cx: &Cx<'_>) -> Result<Reply, Failure> {
     Ok(Reply::new(200, form, bytes))
 }
 
-/// Begins an export without the limit.
+/// Begins an export that is not subject to the size limit.
 pub(crate) fn download(cx: &mut Cx<'_>) -> Result<Value, Failure> {
     let item = cx.item(true)?;
     let form = cx.call.param("mimeType").map(str::to_owned);
@@ -126,7 +126,7 @@ pub(crate) fn download(cx: &mut Cx<'_>) -> Result<Value, Failure> {
     Ok(shown)
 }
 
-/// What a download gives.
+/// Returns the media type and the bytes of a download.
 fn take(item: &Item, form: Option<&str>) -> Result<(String, Bytes), Failure> {
     if let Body::Bytes { media_type, bytes } = &item.body {
         if item.restrictions.no_download {
@@ -170,8 +170,8 @@ pub(crate) fn operation(cx: &mut Cx<'_>) -> Result<Value, Failure> {
     Ok(show(&cx.id, operation, &cx.call.base))
 }
 
-/// Addresses outside the API from which content is fetched: those of downloads, and the links of items. Who has no
-/// access token gets a page to log in with, as a browser does.
+/// Answers requests for content at addresses outside the API: those of downloads and the links of
+/// items. A request without an access token gets a login page, as in a browser.
 pub(crate) fn direct(state: &State, call: &Call) -> Option<Reply> {
     let rest = call
         .path

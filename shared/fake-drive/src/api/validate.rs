@@ -1,11 +1,11 @@
-//! Holds requests against the tables, as strictly as the description of the real API allows.
+//! Validation of requests against the tables, as strict as the description of the real API allows.
 
 use super::failure::Failure;
 use super::mask::Mask;
 use super::methods::{Kind, Method, Param};
 use crate::wire::Call;
 
-/// Checks names, types and presence of the query's parameters, and reads the mask.
+/// Checks the names, types and presence of the query parameters, and parses the mask.
 pub(crate) fn check(method: &Method, call: &Call) -> Result<Mask, Failure> {
     for (name, value) in &call.query {
         let known = method.params().find(|param| param.name == name);
@@ -50,7 +50,7 @@ fn check_value(param: Param, value: &str) -> Result<(), Failure> {
     Err(Failure::invalid(param.name, message))
 }
 
-/// What is answered when nothing is asked for.
+/// Returns the mask that applies when the request selects no fields.
 fn default_mask(answer: &str) -> &'static str {
     match answer {
         "File" => "kind,id,name,mimeType,driveId,teamDriveId,resourceKey",

@@ -1,4 +1,4 @@
-//! Channels on which callers are told of changes.
+//! Channels that notify clients of changes.
 
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ fn text<'a>(body: &'a Value, name: &str) -> Option<&'a str> {
         .filter(|text| !text.is_empty())
 }
 
-/// Opens a channel on a log and greets it.
+/// Opens a channel on a change feed and sends the first notification.
 pub(crate) fn open(cx: &mut Cx<'_>) -> Result<Value, Failure> {
     let feed = changes::feed(cx)?;
     changes::position(cx, &feed)?;
@@ -73,7 +73,8 @@ pub(crate) fn open(cx: &mut Cx<'_>) -> Result<Value, Failure> {
     Ok(shown)
 }
 
-/// What is asked for, as a number or its digits; at most a week, and an hour if nothing is.
+/// Returns the requested expiration, which may be a number or a string of digits. The longest
+/// lifetime is a week; the default is an hour.
 fn expiration(cx: &Cx<'_>, body: &Value) -> Result<i64, Failure> {
     let now = cx.state.world.clock.now();
     let asked = match body.get("expiration") {

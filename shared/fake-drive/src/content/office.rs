@@ -1,4 +1,4 @@
-//! The smallest office files that readers accept.
+//! Office files of the smallest form that readers accept.
 
 use std::io::{Cursor, Write as _};
 
@@ -46,7 +46,7 @@ fn types(parts: &[(String, &str)]) -> (String, String) {
     ("[Content_Types].xml".to_owned(), text)
 }
 
-/// Links to other parts; the n-th is called `rIdn`.
+/// Builds a part with links to other parts. The n-th link has the id `rIdn`.
 fn links(path: &str, targets: &[(&str, String)]) -> (String, String) {
     let link = |(number, (kind, target)): (usize, &(&str, String))| {
         let id = number + 1;
@@ -59,7 +59,7 @@ fn links(path: &str, targets: &[(&str, String)]) -> (String, String) {
     )
 }
 
-/// A workbook of tables.
+/// Builds a workbook of tables.
 pub(crate) fn workbook(tables: &[Table]) -> Option<Bytes> {
     let numbers = 1..=tables.len();
     let path = |number: usize| format!("xl/worksheets/sheet{number}.xml");
@@ -77,8 +77,8 @@ pub(crate) fn workbook(tables: &[Table]) -> Option<Bytes> {
         let (name, number) = (escape(&table.name), at + 1);
         format!("<sheet name=\"{name}\" sheetId=\"{number}\" r:id=\"rId{number}\"/>")
     };
-
     let sheets: String = tables.iter().enumerate().map(entry).collect();
+
     let mut parts = vec![
         types(&kinds),
         links(
@@ -128,7 +128,7 @@ fn cell(column: usize, row: usize, text: &str) -> String {
     )
 }
 
-/// The name of a column: A to Z, then AA.
+/// Returns the name of a column: A to Z, then AA.
 fn letters(column: usize) -> String {
     let last = char::from(b'A' + (column % 26) as u8).to_string();
     if column < 26 {
@@ -138,7 +138,7 @@ fn letters(column: usize) -> String {
     }
 }
 
-/// A presentation of slides with notes.
+/// Builds a presentation of slides with notes.
 pub(crate) fn presentation(slides: &[Slide]) -> Option<Bytes> {
     let numbers = 1..=slides.len();
     let mut kinds = vec![(

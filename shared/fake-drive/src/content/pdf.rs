@@ -1,4 +1,4 @@
-//! The smallest PDF that has a text.
+//! PDFs of the smallest form that contains text.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,8 @@ use bytes::Bytes;
 
 const LINES_OF_A_PAGE: usize = 50;
 
-/// A PDF of the lines of a text, in Helvetica. Letters outside Latin-1 become question marks.
+/// Builds a PDF of the lines of a text, in Helvetica. Characters outside Latin-1 become question
+/// marks.
 pub(crate) fn pdf(text: &str) -> Bytes {
     let lines: Vec<_> = text.lines().flat_map(wrap).collect();
     let pages: Vec<_> = if lines.is_empty() {
@@ -41,7 +42,7 @@ pub(crate) fn pdf(text: &str) -> Bytes {
     file(&objects)
 }
 
-/// Breaks a line at about 90 letters.
+/// Wraps a line at about 90 characters.
 fn wrap(line: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in line.split(' ') {

@@ -1,4 +1,4 @@
-//! The question whether an app may.
+//! The authorization endpoint, which asks users for consent.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -8,7 +8,7 @@ use super::{Code, Consent, Request, pages};
 use crate::state::State;
 use crate::wire::{Call, Reply};
 
-/// What a scope is called in answers.
+/// Returns the name that answers use for a scope.
 fn canonical(scope: &str) -> String {
     match scope {
         "email" | "profile" => format!("https://www.googleapis.com/auth/userinfo.{scope}"),
@@ -16,12 +16,12 @@ fn canonical(scope: &str) -> String {
     }
 }
 
-/// Whether a scope is about who somebody is, which cannot be left out.
+/// Checks whether a scope concerns the user's identity, which users cannot deselect.
 pub(super) fn is_identity(scope: &str) -> bool {
     scope == "openid" || scope.contains("/auth/userinfo.")
 }
 
-/// Puts the question, or has it answered as planned.
+/// Shows the consent page, or answers as planned.
 pub(super) fn ask(state: &mut State, call: &Call) -> Reply {
     let request = match read(state, call) {
         Ok(request) => request,
@@ -42,7 +42,7 @@ pub(super) fn ask(state: &mut State, call: &Call) -> Reply {
     page
 }
 
-/// The plan in the address itself: `auto=allow&account=…`.
+/// Parses a decision that the address itself contains: `auto=allow&account=…`.
 fn planned(call: &Call) -> Option<Consent> {
     let email = call
         .param("account")
@@ -107,7 +107,7 @@ fn read(state: &State, call: &Call) -> Result<Request, (&'static str, String)> {
     })
 }
 
-/// The answer that somebody gave on the page.
+/// Handles the decision that a user sent from the consent page.
 pub(super) fn decide(state: &mut State, call: &Call) -> Reply {
     let form = call.form();
     let field = |name: &str| {
@@ -156,6 +156,7 @@ fn settle(state: &mut State, request: Request, consent: &Consent) -> Reply {
                 .collect();
             give(state, request, email, scopes)
         }
+
         Consent::Deny => back(&request, &[("error", "access_denied")]),
     }
 }
@@ -188,6 +189,7 @@ fn give(state: &mut State, request: Request, email: &str, scopes: Vec<String>) -
             made,
         },
     );
+
     reply
 }
 
@@ -204,7 +206,7 @@ fn back(request: &Request, fields: &[(&str, &str)]) -> Reply {
     Reply::redirect(url.into())
 }
 
-/// The challenge that belongs to a verifier.
+/// Returns the challenge of a verifier.
 pub(super) fn challenge_of(verifier: &str) -> String {
     use sha2::{Digest, Sha256};
     URL_SAFE_NO_PAD.encode(Sha256::digest(verifier))

@@ -1,4 +1,4 @@
-//! The pages that people see.
+//! The pages that users see.
 
 use super::Request;
 use super::authorize::is_identity;
@@ -9,7 +9,7 @@ const STYLE: &str = "<meta name=\"viewport\" content=\"width=device-width\"><sty
     max-width:28rem;margin:3rem auto;padding:0 1rem}label{display:block;margin:.4rem 0}button{font:inherit;\
     padding:.4rem 1rem;margin:1rem .5rem 0 0}</style>";
 
-/// A page that says why nothing can be asked.
+/// Renders a page that says why the consent request is invalid.
 pub(super) fn error(error: &str, message: &str) -> Reply {
     let status = if error == "invalid_client" { 401 } else { 400 };
     let (error, message) = (escape(error), escape(message));
@@ -19,7 +19,7 @@ pub(super) fn error(error: &str, message: &str) -> Reply {
     )
 }
 
-/// The question, with the accounts to choose from and the permissions to give.
+/// Renders the consent page, with the accounts to choose from and the permissions to grant.
 pub(super) fn question<'a>(
     name: &str,
     request: &Request,
@@ -37,8 +37,8 @@ pub(super) fn question<'a>(
             "<label><input type=\"radio\" name=\"account\" value=\"{email}\"{checked}> {name} ({email})</label>"
         )
     };
-
     let people: String = accounts.iter().enumerate().map(radio).collect();
+
     let tick = |scope: &String| {
         let (text, scope) = (escape(describe(scope)), escape(scope));
         format!(

@@ -1,4 +1,5 @@
-//! Codes and refresh tokens become access tokens, and permissions end.
+//! The token endpoint, which exchanges codes and refresh tokens for access tokens, and the
+//! revocation of permissions.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,10 +10,10 @@ use super::{Access, Code};
 use crate::state::State;
 use crate::wire::{Call, Reply};
 
-/// How long a code is good.
+/// The lifetime of a code in milliseconds.
 const CODE: i64 = 10 * 60_000;
 
-/// What the endpoint answers when it gives no token.
+/// An error of the token endpoint.
 struct Refusal(u16, &'static str, &'static str);
 
 impl Refusal {
@@ -56,7 +57,7 @@ pub(super) fn exchange(state: &mut State, call: &Call) -> Reply {
     }
 }
 
-/// The app that asks: its name and secret come as HTTP Basic or in the form.
+/// Authenticates the app. Its id and secret come through HTTP Basic or in the form.
 fn client(state: &State, call: &Call, form: &Form) -> Result<String, Refusal> {
     let in_form = || {
         Some((
@@ -86,7 +87,7 @@ fn client(state: &State, call: &Call, form: &Form) -> Result<String, Refusal> {
 fn by_code(state: &mut State, client: &str, form: &Form) -> Result<Value, Refusal> {
     let malformed = Refusal(400, "invalid_grant", "Malformed auth code.");
     let now = state.world.clock.now();
-    // Used or not, good or not: a code is seen once.
+    // A code is valid for one attempt, whether that attempt succeeds or not.
     let code = form
         .get("code")
         .and_then(|code| state.oauth.codes.remove(code))
@@ -97,6 +98,7 @@ fn by_code(state: &mut State, client: &str, form: &Form) -> Result<Value, Refusa
     if form.get("redirect_uri") != Some(code.request.redirect.as_str()) {
         return Err(Refusal(400, "redirect_uri_mismatch", "Bad Request"));
     }
+
     if let Some(challenge) = &code.request.challenge {
         let verifier = form.get("code_verifier").ok_or(Refusal(
             400,
@@ -107,6 +109,7 @@ fn by_code(state: &mut State, client: &str, form: &Form) -> Result<Value, Refusa
             return Err(Refusal(400, "invalid_grant", "Invalid code verifier."));
         }
     }
+
     Ok(issue(state, &code, now))
 }
 
@@ -185,7 +188,8 @@ fn by_refresh(state: &mut State, client: &str, form: &Form) -> Result<Value, Ref
     Ok(answer)
 }
 
-/// An identity token, whose signature is none: it is read where it was asked for, over the same connection.
+/// Builds an unsigned identity token. The client reads it from the same connection on which it
+/// asked for it, so it needs no signature.
 fn identity(state: &State, code: &Code, now: i64) -> String {
     let account = state.world.accounts.get(&code.email);
     let mut claims = json!({
@@ -221,7 +225,7 @@ fn identity(state: &State, code: &Code, now: i64) -> String {
     )
 }
 
-/// Ends the whole permission that the account of a token has given the token's app.
+/// Ends the whole permission that the account of a token has given to the token's app.
 pub(super) fn revoke(state: &mut State, call: &Call) -> Reply {
     let form = Form(call.form());
     let token = form

@@ -1,9 +1,9 @@
-//! Logs of changes.
+//! Tests of the change feeds.
 
 use super::*;
 use crate::Descendants;
 
-/// The items of entries: the id, and whether it is removed.
+/// Returns the id of each entry's item and whether the entry reports a removal.
 fn entries(changes: &[Value]) -> Vec<(String, bool)> {
     let entry = |change: &Value| {
         (
@@ -20,6 +20,7 @@ async fn an_entry_is_the_state_of_the_moment_and_comes_once() {
     let (a, b) = (rig.doc(&rig.root, "a"), rig.doc(&rig.root, "b"));
     let token = rig.start("").await;
     assert!(rig.changes(&token, "").await.0.is_empty());
+
     rig.drive.rename(&a, "a2").unwrap();
     rig.drive.trash(&b).unwrap();
     rig.drive.view(&a, ADA).unwrap();
@@ -29,6 +30,7 @@ async fn an_entry_is_the_state_of_the_moment_and_comes_once() {
         (&changes[0]["file"]["trashed"], &changes[1]["file"]["name"]),
         (&json!(true), &json!("a2"))
     );
+
     rig.drive.remove(&b).unwrap();
     let (changes, _) = rig.changes(&head, "").await;
     assert_eq!(entries(&changes), [(b, true)]);
@@ -56,6 +58,7 @@ async fn folders_speak_for_what_lies_in_them_only_as_set() {
         rig.drive.move_to(&a, &b).unwrap();
         let (changes, token) = rig.changes(&token, "").await;
         assert_eq!(changes.len(), expected);
+
         rig.drive.trash(&b).unwrap();
         let trashed = rig
             .ok(&format!(
@@ -67,9 +70,11 @@ async fn folders_speak_for_what_lies_in_them_only_as_set() {
             trashed,
             json!({ "trashed": true, "explicitlyTrashed": false })
         );
+
         rig.drive.untrash(&b).unwrap();
         let (changes, token) = rig.changes(&token, "").await;
         assert_eq!(changes.len(), if expected == 1 { 1 } else { 5 });
+
         rig.drive.remove(&b).unwrap();
         let (changes, _) = rig.changes(&token, "").await;
         assert!(changes.iter().all(|change| change["removed"] == true));
@@ -106,6 +111,7 @@ async fn a_shared_drive_has_a_log_of_its_own() {
         (&joined[0]["changeType"], &joined[0]["drive"]["name"]),
         (&json!("drive"), &json!("Team"))
     );
+
     let (changes, token) = rig.changes(&token, &feed).await;
     assert_eq!(entries(&changes), [(doc.clone(), false)]);
     rig.drive.move_to(&doc, &rig.root).unwrap();
@@ -113,6 +119,7 @@ async fn a_shared_drive_has_a_log_of_its_own() {
         entries(&rig.changes(&token, &feed).await.0),
         [(doc.clone(), true)]
     );
+
     let (changes, user) = rig.changes(&user, "").await;
     assert_eq!(entries(&changes), [(doc, false)]);
     rig.drive.leave(&drive, ADA).unwrap();
@@ -121,6 +128,7 @@ async fn a_shared_drive_has_a_log_of_its_own() {
         (&left[0]["driveId"], &left[0]["removed"]),
         (&json!(drive), &json!(true))
     );
+
     let path = format!("changes?{DRIVES}&pageToken={token}&{feed}");
     assert_eq!(rig.refusal(&path).await, (404, "notFound".to_owned()));
 }
@@ -149,6 +157,7 @@ async fn an_old_upload_keeps_its_time_and_moves_keep_it_too() {
         .ok(&format!("files/{doc}?fields=version,modifiedTime"))
         .await;
     assert_eq!(before["modifiedTime"], "2001-09-09T01:46:40.000Z");
+
     let folder = rig.folder(&rig.root, "f");
     rig.drive.move_to(&doc, &folder).unwrap();
     let after = rig

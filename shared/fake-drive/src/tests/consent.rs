@@ -1,4 +1,4 @@
-//! OAuth.
+//! Tests of OAuth.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -10,7 +10,7 @@ use crate::{Consent, Fault};
 const REDIRECT: &str = "http://127.0.0.1:9999/back";
 const READONLY: &str = "https://www.googleapis.com/auth/drive.readonly";
 const VERIFIER: &str = "a-verifier-that-is-long-enough-for-everybody-0123456789";
-/// S256 of the verifier, made elsewhere.
+/// The S256 challenge of the verifier, computed independently.
 const CHALLENGE: &str = "PHM9a-qxpUltWoI3ziazj5vvI-plRkZSHJ-T5lnalQo";
 
 fn allow() -> Consent {
@@ -45,7 +45,7 @@ impl Rig {
             .unwrap()
     }
 
-    /// What comes back with the redirect.
+    /// Returns the parameters of the redirect.
     async fn answer(&self, consent: Consent, change: &[(&str, &str)]) -> HashMap<String, String> {
         self.drive.plan_consent(consent);
         returned(&self.ask(change).await)
@@ -75,7 +75,7 @@ impl Rig {
             .await
     }
 
-    /// The tokens of a new permission.
+    /// Returns the tokens of a new permission.
     async fn permitted(&self) -> Value {
         let answer = self.answer(allow(), &[]).await;
         self.exchange(&answer["code"]).await.1
@@ -107,6 +107,7 @@ async fn a_code_becomes_tokens_and_an_identity() {
     let mut rig = Rig::new().await;
     let answer = rig.answer(allow(), &[]).await;
     assert_eq!(answer["state"], "s1");
+
     let (status, tokens) = rig.exchange(&answer["code"]).await;
     assert_eq!(
         (status, text(&tokens, "token_type"), &tokens["expires_in"]),
@@ -116,6 +117,7 @@ async fn a_code_becomes_tokens_and_an_identity() {
         text(&tokens, "scope"),
         format!("openid https://www.googleapis.com/auth/userinfo.email {READONLY}")
     );
+
     let payload = text(&tokens, "id_token").split('.').nth(1).unwrap();
     let claims: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(payload).unwrap()).unwrap();
     assert_eq!(
@@ -123,15 +125,17 @@ async fn a_code_becomes_tokens_and_an_identity() {
         (ADA, "n1")
     );
     assert_eq!(text(&claims, "aud"), rig.drive.client().0);
+
     rig.token = text(&tokens, "access_token").to_owned();
     rig.ok("files").await;
     rig.drive.advance_seconds(3600);
     assert_eq!(rig.get("files").await.0, 401);
+
     let (status, fresh) = rig.refresh(text(&tokens, "refresh_token")).await;
     assert_eq!((status, fresh.get("refresh_token")), (200, None));
     rig.token = text(&fresh, "access_token").to_owned();
     rig.ok("files").await;
-    // A code is good once.
+    // A code is valid once.
     let (status, again) = rig.exchange(&answer["code"]).await;
     assert_eq!((status, text(&again, "error")), (400, "invalid_grant"));
 }
@@ -158,6 +162,7 @@ async fn wrong_exchanges_are_refused() {
         let (got, body) = rig.token(&form).await;
         assert_eq!((got, text(&body, "error")), (status, error), "{field}");
     }
+
     let answer = rig.answer(allow(), &[]).await;
     rig.drive.advance_seconds(601);
     assert_eq!(rig.exchange(&answer["code"]).await.0, 400);
@@ -189,6 +194,7 @@ async fn people_refuse_and_leave_things_out() {
         (answer["error"].as_str(), answer["state"].as_str()),
         ("access_denied", "s1")
     );
+
     let answer = rig
         .answer(
             Consent::Untick {
@@ -198,11 +204,13 @@ async fn people_refuse_and_leave_things_out() {
         )
         .await;
     assert!(!answer["scope"].contains("drive"));
+
     let (_, tokens) = rig.exchange(&answer["code"]).await;
     assert_eq!(
         text(&tokens, "scope"),
         "openid https://www.googleapis.com/auth/userinfo.email"
     );
+
     rig.token = text(&tokens, "access_token").to_owned();
     let (status, body) = rig.get("files").await;
     assert_eq!(
@@ -213,6 +221,7 @@ async fn people_refuse_and_leave_things_out() {
         body["error"]["details"][0]["reason"],
         "ACCESS_TOKEN_SCOPE_INSUFFICIENT"
     );
+
     let answer = returned(&rig.ask(&[("auto", "allow"), ("account", ADA)]).await);
     assert!(answer.contains_key("code"));
 }
@@ -223,6 +232,7 @@ async fn the_page_lets_people_choose() {
     rig.drive.account(BEN);
     let page = rig.ask(&[("login_hint", BEN)]).await.text().await.unwrap();
     assert!(page.contains(&format!("value=\"{BEN}\" checked")) && page.contains(ADA));
+
     let request = page
         .split("name=\"request\" value=\"")
         .nth(1)
@@ -260,6 +270,7 @@ async fn permissions_end() {
     let (one, two) = (rig.permitted().await, rig.permitted().await);
     let (old, young) = (text(&one, "refresh_token"), text(&two, "refresh_token"));
     assert_eq!(rig.refresh(old).await.0, 200);
+
     let revoke = async |token: &str| {
         let url = format!("{}/revoke", rig.drive.url());
         rig.http
@@ -273,9 +284,11 @@ async fn permissions_end() {
     };
     assert_eq!(revoke(young).await, 200);
     assert_eq!(revoke(young).await, 400);
-    // The whole permission has ended, not this token alone.
+
+    // The revocation ends the whole permission, not only this token.
     let (status, body) = rig.refresh(old).await;
     assert_eq!((status, text(&body, "error")), (400, "invalid_grant"));
+
     rig.token = text(&one, "access_token").to_owned();
     assert_eq!(rig.get("files").await.0, 401);
     let three = rig.permitted().await;
@@ -345,6 +358,7 @@ async fn apps_may_authenticate_by_basic_and_are_kept_apart() {
         ("client_secret", "own-secret"),
     ];
     assert_eq!(rig.token(&form).await.0, 400);
+
     rig.drive.plan(Fault::oauth(
         "/token",
         400,

@@ -1,4 +1,4 @@
-//! Content: bytes, exports, downloads.
+//! Tests of content: bytes, exports, downloads.
 
 use super::*;
 use crate::Restrictions;
@@ -29,12 +29,14 @@ async fn bytes_come_whole_or_in_ranges_with_their_sums() {
         fetch(&rig, &media, None).await,
         (200, b"0123456789".to_vec(), None)
     );
+
     let part = fetch(&rig, &media, Some("bytes=2-4")).await;
     assert_eq!(
         part,
         (206, b"234".to_vec(), Some("bytes 2-4/10".to_owned()))
     );
     assert_eq!(fetch(&rig, &media, Some("bytes=10-")).await.0, 416);
+
     let sums = rig
         .ok(&format!(
             "files/{file}?fields=md5Checksum,size,headRevisionId"
@@ -44,6 +46,7 @@ async fn bytes_come_whole_or_in_ranges_with_their_sums() {
         (&sums["md5Checksum"], &sums["size"]),
         (&json!("781e5e245d69b566979b86e28d23f2c7"), &json!("10"))
     );
+
     rig.drive
         .edit(
             &file,

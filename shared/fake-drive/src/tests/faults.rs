@@ -1,4 +1,4 @@
-//! Planned faults, quota units and the log of requests.
+//! Tests of planned faults, quota units and the log of requests.
 
 use std::time::{Duration, Instant};
 
@@ -15,6 +15,7 @@ async fn answers_are_replaced_as_planned() {
             .retry_after(7),
     );
     let mut statuses = Vec::new();
+
     for _ in 0..4 {
         let response = rig.request(Method::GET, "files").send().await.unwrap();
         let wait = response
@@ -23,6 +24,7 @@ async fn answers_are_replaced_as_planned() {
             .map(|value| value.to_str().unwrap().to_owned());
         statuses.push((response.status().as_u16(), wait));
     }
+
     assert_eq!(
         statuses,
         [
@@ -32,6 +34,7 @@ async fn answers_are_replaced_as_planned() {
             (200, None)
         ]
     );
+
     rig.drive.plan(Fault::html("/drive", 502));
     let response = rig.request(Method::GET, "files").send().await.unwrap();
     assert_eq!(response.status().as_u16(), 502);
@@ -136,6 +139,7 @@ async fn requests_are_remembered_without_secrets() {
         .await
         .unwrap();
     let seen = rig.drive.requests().pop().unwrap();
+
     assert_eq!(
         (seen.call.as_deref(), seen.account.as_deref(), seen.status),
         (Some("files.list"), Some(ADA), 200)

@@ -1,4 +1,4 @@
-//! Listings and single items.
+//! Tests of listings and single items.
 
 use super::*;
 
@@ -153,9 +153,11 @@ async fn what_others_share_is_seen_as_long_as_they_do() {
     let doc = rig.doc(&folder, "north");
     rig.doc(ben.root(), "secret");
     assert!(rig.names("").await.is_empty());
+
     rig.drive.share(&folder, ADA).unwrap();
     assert_eq!(rig.names("").await, ["tours", "north"]);
     assert_eq!(rig.names("q=sharedWithMe%3Dtrue").await, ["tours"]);
+
     let fields = "fields=parents,ownedByMe,owners(emailAddress)";
     let shared = rig.ok(&format!("files/{folder}?{fields}")).await;
     assert_eq!(
@@ -166,10 +168,12 @@ async fn what_others_share_is_seen_as_long_as_they_do() {
         rig.ok(&format!("files/{doc}?{fields}")).await["parents"],
         json!([folder])
     );
+
     rig.drive
         .set_quirks(|quirks| quirks.shared_folders_only = true);
     rig.drive.withhold(&doc, ADA).unwrap();
     assert_eq!(rig.get(&format!("files/{doc}")).await.0, 404);
+
     rig.drive.give_back(&doc, ADA).unwrap();
     rig.drive.unshare(&folder, ADA).unwrap();
     assert_eq!(rig.get(&format!("files/{doc}")).await.0, 404);

@@ -1,16 +1,17 @@
-//! Many items.
+//! Tests with many items.
 
 use std::time::Instant;
 
 use super::*;
 
-/// What a connector wants to know of an item.
+/// The fields of an item that a connector asks for.
 const F: &str = "id,name,mimeType,parents,driveId,trashed,explicitlyTrashed,version,headRevisionId,md5Checksum,\
     sha256Checksum,size,createdTime,modifiedTime,webViewLink,shortcutDetails(targetId,targetMimeType,targetResourceKey),\
     resourceKey,owners(emailAddress,displayName),ownedByMe,sharedWithMeTime,\
     capabilities(canDownload,canListChildren,canAccessViaGenAi),clientEncryptionDetails(encryptionState)";
 
-/// Lists everything in pages of 1,000, which also an unoptimized build does in little time; prints how long it took.
+/// Lists everything in pages of 1,000, which takes little time even in an unoptimized build, and
+/// prints how long it took.
 #[tokio::test]
 async fn a_page_costs_what_it_shows() {
     let rig = Rig::new().await;

@@ -1,4 +1,4 @@
-//! Channels and their notifications.
+//! Tests of channels and their notifications.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::*;
 
 type Inbox = Arc<Mutex<Vec<(String, String, String, String)>>>;
 
-/// A server that keeps what it is posted.
+/// Starts a server that keeps every request it receives.
 async fn listener() -> (String, Inbox) {
     let inbox = Inbox::default();
     let keep = async |State(inbox): State<Inbox>, headers: HeaderMap| {
@@ -29,6 +29,7 @@ async fn listener() -> (String, Inbox) {
     let socket = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/hook?a=b", socket.local_addr().unwrap());
     tokio::spawn(async move { axum::serve(socket, router).await });
+
     (url, inbox)
 }
 

@@ -1,4 +1,4 @@
-//! What people do with items.
+//! Changes that people make to items.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use super::item::Sums;
 use super::{Body, Feed, Restrictions, SharedDrive, Subject, World};
 use crate::quirks::Descendants;
 
-/// Why something cannot be done to the drive.
+/// The reason why a change to the drive was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused(pub String);
 
@@ -21,7 +21,7 @@ impl std::error::Error for Refused {}
 pub(crate) type Done = Result<(), Refused>;
 
 impl World {
-    /// Makes an item in a folder, whose owner owns it.
+    /// Creates an item in a folder. The owner of the folder owns the item.
     pub(crate) fn add(&mut self, parent: &str, name: &str, body: Body) -> Result<String, Refused> {
         let folder = self.folder(parent)?;
         let (owner, drive) = (folder.owner.clone(), folder.drive.clone());
@@ -46,8 +46,8 @@ impl World {
         }
     }
 
-    /// Does something to an item and logs it for all who saw the item before or see it after. `deep` is what may be
-    /// felt in everything below.
+    /// Changes an item and logs the change for everybody who saw the item before or sees it after.
+    /// `deep` says that the change can affect everything below the item.
     fn change(&mut self, id: &str, deep: bool, act: impl FnOnce(&mut Self) -> Done) -> Done {
         if !self.items.contains_key(id) {
             return Err(Refused(format!("no item {id}")));
@@ -104,7 +104,7 @@ impl World {
         self.set(id, false, |item| name.clone_into(&mut item.name))
     }
 
-    /// Gives an item another content.
+    /// Replaces the content of an item.
     pub(crate) fn edit(&mut self, id: &str, body: Body) -> Done {
         let now = self.clock.now();
         self.set(id, false, |item| {
@@ -119,7 +119,7 @@ impl World {
         self.set(id, false, |item| item.restrictions = restrictions)
     }
 
-    /// Sets when an item was last modified, as uploads of old files do.
+    /// Sets the time of the last modification, as uploads of old files do.
     pub(crate) fn date(&mut self, id: &str, modified: i64) -> Done {
         self.set(id, false, |item| item.modified = modified)
     }
@@ -150,7 +150,7 @@ impl World {
         })
     }
 
-    /// Shares an item with all who know a key; changes nothing in anybody's log.
+    /// Shares an item with everybody who knows a key. No log records this change.
     pub(crate) fn share_by_link(&mut self, id: &str, key: &str) -> Done {
         let item = self
             .items
@@ -160,7 +160,7 @@ impl World {
         Ok(())
     }
 
-    /// Takes the sight of an item and all that lies in it from an account, or gives it back.
+    /// Hides an item and everything in it from an account, or reveals it again.
     pub(crate) fn withhold(&mut self, id: &str, email: &str, withheld: bool) -> Done {
         self.set(id, true, |item| {
             if withheld {
@@ -171,7 +171,7 @@ impl World {
         })
     }
 
-    /// Moves an item into another folder, also of another drive.
+    /// Moves an item into another folder, which may be in another drive.
     pub(crate) fn move_to(&mut self, id: &str, parent: &str) -> Done {
         let folder = self.folder(parent)?;
         let (owner, drive) = (folder.owner.clone(), folder.drive.clone());
@@ -196,17 +196,20 @@ impl World {
             if below == id {
                 item.parent = Some(parent.to_owned());
             }
-            // Within the folders of people everything keeps its owner; a shared drive owns all that lies in it.
+
+            // A move between folders of accounts keeps the owners. A shared drive owns everything
+            // in it.
             if item.drive != drive {
                 item.drive.clone_from(&drive);
                 item.owner.clone_from(&owner);
             }
+
             self.shelves.place(&item);
             self.items.insert(below, item);
         }
     }
 
-    /// Removes an item for good, with everything in it.
+    /// Deletes an item permanently, with everything in it.
     pub(crate) fn remove(&mut self, id: &str) -> Done {
         if self.items.get(id).is_some_and(|item| item.parent.is_none()) {
             return Err(Refused("a root cannot be removed".to_owned()));
@@ -226,7 +229,7 @@ impl World {
         })
     }
 
-    /// Makes a shared drive; its id is also that of its root folder.
+    /// Creates a shared drive. Its id is also the id of its root folder.
     pub(crate) fn add_drive(&mut self, name: &str, members: &[&str]) -> String {
         let id = format!("0A{}PVA", self.random.name(14));
         let root = self.blank(id.clone(), "Drive", Body::Folder, None, Some(id.clone()));
@@ -249,7 +252,8 @@ impl World {
         id
     }
 
-    /// Makes an account a member of a shared drive, or ends that. Only the account's own log tells it.
+    /// Makes an account a member of a shared drive, or ends the membership. Only the account's own
+    /// log records this change.
     pub(crate) fn join(&mut self, drive: &str, email: &str, member: bool) -> Done {
         let found = self
             .drives

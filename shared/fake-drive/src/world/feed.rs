@@ -1,8 +1,8 @@
-//! The logs of changes: one for each account, one for each shared drive.
+//! The logs of changes: one for each account and one for each shared drive.
 
 use std::collections::{BTreeMap, HashMap};
 
-/// Whose log it is.
+/// The owner of a log.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Feed {
     /// The account with this email address.
@@ -11,14 +11,15 @@ pub(crate) enum Feed {
     Drive(String),
 }
 
-/// What has changed.
+/// The changed object.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Subject {
     Item(String),
     Drive(String),
 }
 
-/// A log. It knows that something changed, and when; never what: readers see the state of the moment.
+/// A log of changes. It records which object changed and when, but not the change itself: readers
+/// see the current state.
 pub(crate) struct Log {
     entries: BTreeMap<u64, (Subject, i64)>,
     latest: HashMap<Subject, u64>,
@@ -36,7 +37,8 @@ impl Default for Log {
 }
 
 impl Log {
-    /// Adds an entry in place of the one for the same subject, or, as `twice`, also a second one that stays.
+    /// Adds an entry and removes the earlier one for the same subject. With `twice`, also adds a
+    /// second entry that later entries do not remove.
     pub(crate) fn add(&mut self, subject: &Subject, at: i64, twice: bool) {
         if let Some(old) = self.latest.remove(subject) {
             self.entries.remove(&old);
@@ -54,7 +56,7 @@ impl Log {
         self.next
     }
 
-    /// Entries from a position on.
+    /// Returns the entries from a position on.
     pub(crate) fn since(&self, from: u64) -> impl Iterator<Item = (u64, &Subject, i64)> {
         self.entries
             .range(from..)
@@ -82,6 +84,7 @@ mod tests {
             .map(|(_, subject, at)| (subject.clone(), at))
             .collect();
         assert_eq!(seen, [(b.clone(), 2), (a.clone(), 3)]);
+
         log.add(&b, 4, true);
         let seen: Vec<_> = log
             .since(begin)

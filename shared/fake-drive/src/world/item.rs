@@ -1,4 +1,4 @@
-//! What lies in a drive.
+//! The items of a drive.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,49 +13,49 @@ pub(crate) const SHEET: &str = "application/vnd.google-apps.spreadsheet";
 pub(crate) const SLIDES: &str = "application/vnd.google-apps.presentation";
 pub(crate) const SHORTCUT: &str = "application/vnd.google-apps.shortcut";
 
-/// One slide of a presentation.
+/// A slide of a presentation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slide {
-    /// Its heading.
+    /// The heading.
     pub title: String,
-    /// What stands below it.
+    /// The lines below the heading.
     #[serde(default)]
     pub lines: Vec<String>,
-    /// What only the speaker sees.
+    /// The speaker notes.
     #[serde(default)]
     pub notes: String,
 }
 
-/// One table of a spreadsheet.
+/// A table of a spreadsheet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Table {
-    /// The name on its tab.
+    /// The name on the tab.
     pub name: String,
-    /// Its cells, row by row.
+    /// The cells, row by row.
     pub rows: Vec<Vec<String>>,
 }
 
-/// What an item is made of.
+/// The content of an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Body {
-    /// Other items lie in it.
+    /// A folder of other items.
     Folder,
-    /// A text document, as markdown.
+    /// A text document, as Markdown.
     Doc(String),
     /// A spreadsheet.
     Sheet(Vec<Table>),
     /// A presentation.
     Slides(Vec<Slide>),
-    /// Bytes of a media type.
+    /// A file of bytes.
     Bytes {
         /// The media type.
         media_type: String,
         /// The bytes.
         bytes: Bytes,
     },
-    /// Leads to the item with this id.
+    /// A shortcut to the item with this id.
     Shortcut(String),
-    /// Made with an editor whose content cannot be exported, such as a form; the media type.
+    /// An item of this media type whose editor cannot export it, such as a form.
     Other(String),
 }
 
@@ -94,7 +94,7 @@ impl Body {
     }
 }
 
-/// What the drive says about bytes.
+/// The checksums of a file.
 #[derive(Debug, Clone)]
 pub(crate) struct Sums {
     pub(crate) md5: String,
@@ -117,29 +117,29 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What may not be done with an item.
+/// The restrictions of an item.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Restrictions {
-    /// Its content may not be had.
+    /// Forbids downloading the content.
     pub no_download: bool,
-    /// Its content may not go to language models.
+    /// Forbids giving the content to language models.
     pub no_gen_ai: bool,
-    /// Its content is encrypted with a key that the drive does not have.
+    /// Marks the content as encrypted with a key that the drive does not have.
     pub encrypted: bool,
-    /// It was found to be malware or spam.
+    /// Marks the item as malware or spam.
     pub abusive: bool,
 }
 
 pub(crate) struct Item {
     pub(crate) id: String,
-    /// Grows with every item that is made: the order of listings.
+    /// The sequence number of creation, which is the order of listings.
     pub(crate) seq: u64,
     pub(crate) name: String,
     pub(crate) body: Body,
     pub(crate) sums: Option<Sums>,
     pub(crate) parent: Option<String>,
-    /// The owner's email address; none in a shared drive.
+    /// The email address of the owner; `None` in a shared drive.
     pub(crate) owner: Option<String>,
     pub(crate) drive: Option<String>,
     pub(crate) created: i64,
@@ -147,11 +147,11 @@ pub(crate) struct Item {
     pub(crate) version: u64,
     pub(crate) revision: u64,
     pub(crate) binned: bool,
-    /// With whom it is shared itself, since when.
+    /// The accounts with which the item itself is shared, and the times since when.
     pub(crate) shared: BTreeMap<String, i64>,
-    /// Whoever knows this key may read it.
+    /// The key that gives everybody who knows it read access.
     pub(crate) link_key: Option<String>,
-    /// From whom it is withheld, with all that lies in it.
+    /// The accounts from which the item and everything in it is withheld.
     pub(crate) withheld: BTreeSet<String>,
     pub(crate) viewed: BTreeMap<String, i64>,
     pub(crate) restrictions: Restrictions,

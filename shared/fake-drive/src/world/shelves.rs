@@ -1,26 +1,27 @@
-//! Which items lie where, in the order in which they were made, so that a page of a listing costs what it shows.
+//! Indexes of the items by location, in order of creation, so that the cost of a page of a listing
+//! depends on its size alone.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::{Item, World};
 
-/// Items by the order in which they were made.
+/// A set of items in order of creation.
 pub(crate) type Shelf = BTreeMap<u64, String>;
 
 #[derive(Default)]
 pub(crate) struct Shelves {
-    /// What lies in a folder.
+    /// The contents of each folder.
     pub(crate) children: HashMap<String, Shelf>,
-    /// What an account owns, but for the root.
+    /// The items that each account owns, without its root folder.
     pub(crate) owned: HashMap<String, Shelf>,
-    /// What lies in a shared drive, but for the root.
+    /// The items of each shared drive, without its root folder.
     pub(crate) drives: HashMap<String, Shelf>,
-    /// What is shared with an account itself.
+    /// The items that are themselves shared with each account.
     shared_roots: HashMap<String, BTreeSet<String>>,
-    /// What an account sees because somebody shared it, as of a revision.
+    /// The items that each account sees because somebody shared them, as of a revision.
     shared: HashMap<String, (u64, Arc<Shelf>)>,
-    /// Grows with everything that may change the former.
+    /// A counter that increases with every change that may affect `shared`.
     revision: u64,
 }
 
@@ -52,7 +53,7 @@ impl Shelves {
         }
     }
 
-    /// Somebody became or ceased to be a member of a drive.
+    /// Invalidates the shared items after a change of a drive's members.
     pub(crate) fn touch(&mut self) {
         self.revision += 1;
     }
@@ -83,7 +84,7 @@ impl Shelves {
 }
 
 impl World {
-    /// What an account sees because somebody shared it or a folder above it.
+    /// Returns the items that an account sees because somebody shared them or a folder above them.
     pub(crate) fn shared_shelf(&mut self, email: &str) -> Arc<Shelf> {
         let revision = self.shelves.revision;
         if let Some((as_of, shelf)) = self.shelves.shared.get(email)
@@ -103,7 +104,7 @@ impl World {
         }
 
         let others = seen.into_iter().filter_map(|id| self.items.get(&id));
-        // Members find what lies in a shared drive there.
+        // Members find the items of a shared drive in that drive.
         let theirs = |drive: &String| self.is_member(email, drive);
         let foreign = others.filter(|item| {
             item.owner.as_deref() != Some(email) && !item.drive.as_ref().is_some_and(theirs)

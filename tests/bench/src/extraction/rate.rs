@@ -1,4 +1,4 @@
-//! How fast conversations are read.
+//! The rate at which conversations are read.
 
 use std::path::Path;
 use std::time::Instant;
@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use super::{SAID_AT, check, describe};
 
-/// Bytes of conversation read for the rate.
+/// The bytes of conversation that are read to measure the rate.
 const RATE_BYTES: usize = 8 << 20;
 
-/// How fast conversations are read, on one core.
+/// Measures the rate at which one core reads conversations.
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 pub(super) fn rate(folder: &Path, show: bool) -> Result<()> {
     let text = std::fs::read_to_string(folder.join("conversations.json"))
@@ -57,7 +57,7 @@ pub(super) fn rate(folder: &Path, show: bool) -> Result<()> {
     Ok(())
 }
 
-/// The sessions of a conversation as speakers and texts.
+/// Parses the sessions of a conversation as pairs of speaker and text.
 fn sessions(sample: &Value) -> Vec<Vec<(String, String)>> {
     let turns = |session: &Value| {
         let turn = |turn: &Value| {

@@ -1,10 +1,10 @@
-//! Words and sentences, found without what is measured.
+//! Words and sentences, found independently of the code under measurement.
 
 use std::collections::BTreeSet;
 
 pub(super) type Words = BTreeSet<String>;
 
-/// Content words as rough stems.
+/// Returns the content words as rough stems.
 pub(super) fn content(text: &str) -> Words {
     const STOP: &[&str] = &[
         "a", "an", "the", "of", "in", "on", "at", "for", "to", "and", "or", "but", "is", "are",
@@ -18,6 +18,7 @@ pub(super) fn content(text: &str) -> Words {
     let words = text
         .split(|letter: char| !letter.is_alphanumeric())
         .map(str::to_lowercase);
+
     words
         .filter(|word| !word.is_empty() && !STOP.contains(&word.as_str()))
         .map(|word| stem(&word))
@@ -36,7 +37,7 @@ fn stem(word: &str) -> String {
     cut.unwrap_or(word).to_owned()
 }
 
-/// The places of sentences, in characters.
+/// Returns the spans of sentences, in characters.
 pub(super) fn spans(text: &str) -> Vec<(usize, usize)> {
     let chars: Vec<char> = text.chars().collect();
     let mut spans = Vec::new();

@@ -1,4 +1,4 @@
-//! Queries as callers write them.
+//! Queries in the forms that clients send.
 
 use super::*;
 
