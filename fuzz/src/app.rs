@@ -28,7 +28,7 @@ pub fn post(path: &str, kind: &str, body: &[u8]) -> Answer {
     })
 }
 
-/// Calls `ask` with the app and a key for it. Replaces the app after every [`REQUESTS`] requests.
+/// Calls `ask` with the app and a key for it. Replaces the app after every `REQUESTS` requests.
 pub fn with_app<T>(ask: impl FnOnce(&TestApp, &str) -> T) -> T {
     APP.with_borrow_mut(|slot| {
         let taken = slot.take().filter(|(taken, ..)| *taken < REQUESTS);

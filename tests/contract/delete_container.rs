@@ -306,7 +306,7 @@ async fn nothing_of_it_is_seen_from_the_answer_on_and_nothing_is_left_in_the_end
     }
 }
 
-/// Collects [`seen`] from a process that has read the documents before and from one that has not.
+/// Returns [`seen`] of a process that has read the documents before and of one that has not.
 async fn seen_elsewhere(client: &Client, ids: &[String]) -> Vec<String> {
     let cold = TestApp::start(&client.app.world, 7).await.expect("an app");
     let mut all = seen(client, &client.app, "box", ids).await;

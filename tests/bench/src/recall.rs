@@ -51,7 +51,7 @@ impl Turn {
     }
 }
 
-/// Sums over questions.
+/// The sums over all questions.
 #[derive(Default)]
 struct Sums {
     questions: f64,
