@@ -1,5 +1,5 @@
-//! What the service does, each as a function over a [`crate::Ctx`]. A step that may be repeated says which write makes
-//! the repetition harmless.
+//! The use cases of the service, each a function over a [`crate::Ctx`]. Where a step may be
+//! repeated, its documentation names the write that makes the repetition harmless.
 
 mod access;
 mod analytics;

@@ -1,5 +1,5 @@
-//! Warm views. A search costs one strongly consistent read of the head, and a read of the log only when the container
-//! has changed since the last search.
+//! Warm views of containers. A search costs one strongly consistent read of the head, and a read of
+//! the log only if the container has changed since the last search.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,16 +10,18 @@ use domain::{ContainerId, Ctx, OrgId, Tenant, Timestamp};
 
 use crate::view::{Loaded, View};
 
-/// How often the cache looks whether a container that it keeps warm is still there: one read each time.
+/// The interval in seconds at which the cache checks whether a container that it keeps warm still
+/// exists. Each check costs one read.
 const LOOK_SECONDS: i64 = 60;
 
-/// A tail longer than this is dropped for the segments that compaction has made of it.
+/// The length of a tail from which a view is dropped and reloaded from the segments that compaction
+/// has made of the tail.
 const MAX_TAIL: usize = 2_000;
 
 type Slot<V> = Arc<tokio::sync::Mutex<Option<Loaded<V>>>>;
 
-/// The warm views of a process, least recently used out first. The key starts with the organization: one that is
-/// not the tenant's cannot be reached.
+/// The warm views of a process. The least recently used view is evicted first. The key starts with
+/// the organization, so views of another organization cannot be reached.
 #[derive(Debug)]
 pub struct Cache<V> {
     slots: Mutex<Slots<V>>,
@@ -30,23 +32,23 @@ pub struct Cache<V> {
 struct Slots<V> {
     by_container: HashMap<(OrgId, ContainerId), Entry<V>>,
     clock: u64,
-    /// When to look for a container that is gone; none before the first request.
+    /// The time of the next check for a deleted container; `None` before the first request.
     look_at: Option<Timestamp>,
 }
 
 #[derive(Debug)]
 struct Entry<V> {
     slot: Slot<V>,
-    /// Who asked for it first.
+    /// The tenant that first asked for the view.
     tenant: Tenant,
     used: u64,
-    /// When it was used or found to be there, in the cache's own count.
+    /// The last use or successful check of the view, in the cache's own count.
     seen: u64,
     bytes: usize,
 }
 
 impl<V: View> Cache<V> {
-    /// A cache that keeps about `max_bytes` of views.
+    /// Creates a cache that keeps about `max_bytes` of views.
     pub fn new(max_bytes: usize) -> Self {
         Self {
             slots: Mutex::new(Slots {
@@ -58,10 +60,10 @@ impl<V: View> Cache<V> {
         }
     }
 
-    /// The container's view, with everything that was committed before this call.
+    /// Returns the container's view, which includes everything that was committed before this call.
     ///
     /// # Errors
-    /// Those of the ports.
+    /// Returns the errors of the ports.
     pub async fn open(&self, ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<V> {
         self.drop_gone(ctx).await;
         let head = ctx.index.head(tenant, id).await?;
@@ -72,7 +74,8 @@ impl<V: View> Cache<V> {
         }
 
         let slot = self.slot(tenant, &key);
-        // One reader follows the log, the others of this container wait for it and find the work done.
+        // One reader follows the log. Other readers of this container wait for it and then find the
+        // work done.
         let mut warm = slot.lock().await;
         if let Some(loaded) = warm
             .as_ref()
@@ -84,6 +87,7 @@ impl<V: View> Cache<V> {
         let known = warm.take();
         let known =
             known.filter(|known| known.seq >= head.through() && fits(known, head.generation));
+
         let next = match known {
             Some(mut known) => known
                 .follow(ctx, tenant, id, head.seq)
@@ -91,7 +95,6 @@ impl<V: View> Cache<V> {
                 .then_some(known),
             None => None,
         };
-
         let mut next = match next {
             Some(next) => next,
             None => {
@@ -116,13 +119,14 @@ impl<V: View> Cache<V> {
         Ok(view)
     }
 
-    /// Now and then drops a view whose container was deleted: nobody asks for it any more, so nothing else would. Looks at
-    /// the one that was seen the longest time ago.
+    /// Checks from time to time whether the container of a view was deleted, and drops the view:
+    /// nobody asks for it any more, so nothing else would drop it. Checks the view that was seen
+    /// the longest time ago.
     async fn drop_gone(&self, ctx: &Ctx) {
         let Some((key, tenant)) = self.to_look_at(ctx.clock.now()) else {
             return;
         };
-        // A look that fails is no failure of the request beside it.
+        // An error in this check must not fail the request beside it.
         let head = ctx.index.head(&tenant, &key.1).await;
         if head.is_ok_and(|head| head.seq == 0) {
             self.lock().by_container.remove(&key);
@@ -133,7 +137,7 @@ impl<V: View> Cache<V> {
         let mut slots = self.lock();
         let next = now.plus_seconds(LOOK_SECONDS);
         let due = *slots.look_at.get_or_insert(next);
-        // A clock that was set back does not put it off.
+        // A clock that was set back does not postpone the check.
         if now < due && due <= next {
             return None;
         }
@@ -183,6 +187,7 @@ impl<V: View> Cache<V> {
             let Some(oldest) = oldest.map(|(oldest, _)| oldest.clone()) else {
                 return;
             };
+
             total -= slots
                 .by_container
                 .remove(&oldest)
@@ -196,8 +201,8 @@ impl<V: View> Cache<V> {
     }
 }
 
-/// Whether a warm view may go on: its answers are the same whatever its layout, so a compaction matters only when the
-/// tail has become long.
+/// Checks whether a warm view may still be used. Its answers are the same for any layout of
+/// segments, so a compaction matters only when the tail has become long.
 fn fits<V: View>(loaded: &Loaded<V>, generation: u64) -> bool {
     loaded.generation == generation || loaded.view.tail_len() <= MAX_TAIL
 }

@@ -1,4 +1,4 @@
-//! The chunks of a container's documents, to be searched.
+//! The searchable chunks of a container's documents.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use tracing::debug;
 
 use crate::view::View;
 
-/// How many packs are read in one go.
+/// The number of packs that one read fetches.
 const PACKS_AT_ONCE: usize = 100;
 
-/// What the index shows of a hit's document.
+/// Decodes the attributes that the index stores for the document of a search result.
 ///
 /// # Errors
-/// [`PortError::Corrupt`] when the attributes are not what this crate stored.
+/// Returns [`PortError::Corrupt`] when the attributes are not what this crate stored.
 pub fn attributes(bytes: &[u8]) -> PortResult<SearchDocument> {
     serde_json::from_slice(bytes)
         .map_err(|_| PortError::Corrupt("attributes of an indexed document".into()))
@@ -31,11 +31,11 @@ pub fn attributes(bytes: &[u8]) -> PortResult<SearchDocument> {
 /// The chunks of a container.
 #[derive(Debug, Clone, Default)]
 pub struct Chunks {
-    /// The segments it was built on.
+    /// The segments on which the view was built.
     pub(crate) segments: Vec<(SegmentRef, Arc<Segment>)>,
-    /// Where they are found.
+    /// The index in which chunks are found.
     pub index: ContainerIndex,
-    /// Documents whose packs could not be read.
+    /// The documents whose packs could not be read.
     unreadable: Vec<DocumentId>,
 }
 
@@ -55,6 +55,7 @@ impl View for Chunks {
             .iter()
             .map(|segment| segment.blob.clone())
             .collect();
+
         let mut whole = true;
         for (segment, stored) in segments.iter().zip(ctx.blobs.read(tenant, &blobs).await?) {
             let Some(opened) = stored.bytes().and_then(|bytes| Segment::open(bytes).ok()) else {
@@ -88,6 +89,7 @@ impl View for Chunks {
             .iter()
             .map(|(_, document)| document.id.as_str())
             .collect();
+
         let held = self
             .index
             .documents()
@@ -131,7 +133,7 @@ impl View for Chunks {
 }
 
 impl Chunks {
-    /// Whether the document is held as it is to be shown.
+    /// Checks whether the view holds the document as it is to be shown.
     fn holds(&self, document: &SearchDocument) -> bool {
         let held = self.index.document(document.id.as_str());
         held.and_then(|held| attributes(held.attributes).ok())
@@ -157,7 +159,8 @@ impl Chunks {
         match pack.bytes().and_then(|bytes| Pack::decode(&bytes).ok()) {
             Some(pack) => self.index.upsert(to_index(document, &pack)),
             None => {
-                // Either it is damaged, or purged after a later record, which is on its way, replaced or removed it.
+                // The pack is damaged, or it was purged after a later record, not read yet,
+                // replaced or removed the document.
                 debug!(document.id = %document.id, "the pack of {} cannot be read", document.id);
                 self.index.remove(document.id.as_str());
                 self.unreadable.push(document.id.clone());
@@ -166,8 +169,8 @@ impl Chunks {
     }
 }
 
-/// Of several entries about one document only the last one counts, and only its bytes still have to exist. By document,
-/// so that the order is the same each time.
+/// Returns the last entry about each document. Only that entry counts, and only its bytes still
+/// have to exist. Entries are ordered by document, so that the order is the same each time.
 pub(crate) fn last_of_each(records: &[LogRecord]) -> Vec<&LogEntry> {
     let mut last: HashMap<&str, &LogEntry> = HashMap::new();
     for entry in records.iter().flat_map(|record| &record.entries) {
@@ -180,7 +183,7 @@ pub(crate) fn last_of_each(records: &[LogRecord]) -> Vec<&LogEntry> {
     entries.into_iter().map(|(_, entry)| entry).collect()
 }
 
-/// A document as the engine takes it. Its title counts as the outermost heading.
+/// Converts a document for the search engine. Its title counts as the outermost heading.
 fn to_index(document: &SearchDocument, pack: &Pack) -> Document {
     let chunk = |(position, (chunk, text)): (usize, (&domain::PackedChunk, &str))| {
         let title = document

@@ -1,4 +1,4 @@
-//! Folding the log into segments, and small segments into larger ones.
+//! Compaction: log records become segments, and small segments become larger ones.
 
 use std::sync::Arc;
 
@@ -13,17 +13,18 @@ use crate::count::live_memories;
 use crate::memories::{Memories, MemoryFile};
 use crate::view::Loaded;
 
-/// Neighbouring segments are merged while the older is not this many times larger, which keeps their number
-/// logarithmic and rewrites each chunk a logarithmic number of times.
+/// Neighbouring segments are merged while the older one is less than this many times larger. Their
+/// number therefore stays logarithmic, and each chunk is rewritten a logarithmic number of times.
 const LEVEL_FACTOR: u64 = 4;
 
-/// Folds what the log holds into segments. Readers notice nothing: the list of segments is swapped by one conditional
-/// write, replaced segments are purged a minute later, and of the log only what was covered before is trimmed.
+/// Compacts the log into segments. Readers do not notice: one conditional write swaps the list of
+/// segments, replaced segments are purged a minute later, and the log is trimmed only up to what
+/// was already covered before.
 ///
-/// Does nothing when another compaction was first, or when there is nothing to fold.
+/// Does nothing when another compaction was first or the log has no new records.
 ///
 /// # Errors
-/// Those of the ports.
+/// Returns the errors of the ports.
 pub async fn compact(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<()> {
     let head = ctx.index.head(tenant, id).await?;
     let (generation, covered) = (head.generation, head.through());
@@ -60,6 +61,7 @@ pub async fn compact(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult
         )
         .await?,
     );
+
     let mut replaced: Vec<BlobRef> = Vec::new();
     while let [.., older, newer] = levels.as_slice()
         && weight(&levels, levels.len() - 2) < LEVEL_FACTOR * weight(&levels, levels.len() - 1)
@@ -102,43 +104,49 @@ pub async fn compact(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult
     Ok(())
 }
 
-/// Writes all that search serves of a container as one segment in place of all others, and takes everything from the log
-/// that it covers: after it nothing of the index has what was deleted before it, and nothing that could not be read.
+/// Writes everything that search serves of a container as one segment in place of all others, and
+/// removes from the log everything that the segment covers. Afterwards the index holds nothing that
+/// was deleted before, and nothing that could not be read.
 ///
 /// Does nothing when another compaction was first.
 ///
 /// # Errors
-/// Those of the ports.
+/// Returns the errors of the ports.
 pub async fn rewrite(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<()> {
     let head = ctx.index.head(tenant, id).await?;
     if head.seq == 0 {
         return Ok(());
     }
+
     let old = head.clone();
+
     let Some((chunks, memories)) = read_both(ctx, tenant, id, head).await? else {
         return Ok(());
     };
     replace_all(ctx, tenant, id, &old, &chunks, &memories).await
 }
 
-/// As [`rewrite`], from what the records of the documents say, for an index that says something else.
+/// Rewrites the index as [`rewrite`] does, but from the records of the documents, for an index that
+/// disagrees with them.
 ///
 /// # Errors
-/// Those of the ports.
+/// Returns the errors of the ports.
 pub async fn rebuild(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<()> {
     let head = ctx.index.head(tenant, id).await?;
     if head.seq == 0 {
         return Ok(());
     }
+
     let mut chunks = Loaded::<Chunks>::read_from_documents(ctx, tenant, id, &head).await?;
     let mut memories = Loaded::<Memories<()>>::read_from_documents(ctx, tenant, id, &head).await?;
+
     if meet(ctx, tenant, id, &mut chunks, &mut memories).await? {
         replace_all(ctx, tenant, id, &head, &chunks, &memories).await?;
     }
     Ok(())
 }
 
-/// Puts one segment with all of both views in place of those of `old`.
+/// Replaces the segments of `old` by one segment with the content of both views.
 async fn replace_all(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -179,8 +187,8 @@ async fn replace_all(
     Ok(())
 }
 
-/// Has the blobs purged that a compaction leaves without a use: those it `replaced`, or, when it was not published, those
-/// it has stored itself.
+/// Schedules a purge of the blobs that a compaction leaves unused: those that it `replaced`, or, if
+/// it was not published, those that it has stored itself.
 async fn discard(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -193,7 +201,8 @@ async fn discard(
     let unused: Vec<BlobRef> = if published {
         replaced
     } else {
-        // Our own list may have been published all the same, its answer lost and its segments kept by a later one.
+        // Our own list may have been published all the same: its response was lost, and a later
+        // compaction may have kept its segments.
         let present = ctx.index.head(tenant, id).await?.segments;
         let known: Vec<BlobRef> = old
             .into_iter()
@@ -209,7 +218,8 @@ async fn discard(
     };
 
     if !unused.is_empty() {
-        // No message: the sweeper finds the record in a minute, when no reader can still be about to open these.
+        // No message is sent. The sweep finds the record in a minute, when no reader can still be
+        // about to open these blobs.
         ctx.index
             .record_purge(tenant, id, &unused, ctx.clock.now())
             .await?;
@@ -218,7 +228,8 @@ async fn discard(
     Ok(())
 }
 
-/// Both views of the container at one point of its log; none when it kept changing, and is compacted another time.
+/// Reads both views of the container at one point of its log. Returns `None` when the container
+/// kept changing; it is compacted another time.
 async fn read_both(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -231,7 +242,7 @@ async fn read_both(
     Ok(met.then_some((chunks, memories)))
 }
 
-/// Brings both views to one point of the log; `false` when it kept changing.
+/// Brings both views to one point of the log. Returns `false` when the log kept changing.
 async fn meet(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -244,9 +255,11 @@ async fn meet(
         if chunks.generation != memories.generation {
             return Ok(false);
         }
+
         if chunks.seq == memories.seq {
             return Ok(true);
         }
+
         let (one, other) = (chunks.seq, memories.seq);
         let followed = chunks.follow(ctx, tenant, id, other).await?
             && memories.follow(ctx, tenant, id, one).await?;
@@ -258,7 +271,8 @@ async fn meet(
     Ok(false)
 }
 
-/// How large a level is: its chunks, and the records it covers, because those about memories have no chunks.
+/// Returns the weight of a level: its chunks, and the log records that it covers, because records
+/// about memories have no chunks.
 fn weight(levels: &[(SegmentRef, Arc<Segment>)], place: usize) -> u64 {
     let before = place
         .checked_sub(1)
@@ -315,7 +329,7 @@ async fn store_memories(
     }
 }
 
-/// What two neighbouring segments know of memories, as one file.
+/// Merges the memory files of two neighbouring segments.
 async fn merge_memories(
     ctx: &Ctx,
     tenant: &Tenant,

@@ -1,4 +1,4 @@
-//! How many memories there are.
+//! Counting memories.
 
 use domain::ports::PortResult;
 use domain::{Container, Ctx, Tenant, Timestamp};
@@ -7,11 +7,12 @@ use memory::Ledger;
 use crate::cache::Cache;
 use crate::memories::Memories;
 
-/// How many memories of a container tag readers find without asking for more. They are counted where a physical container
-/// serves at most `exact_up_to` documents or was never compacted; of others the last compaction has counted them.
+/// Returns the number of memories of a container tag that readers find by default. They are counted
+/// now if a physical container serves at most `exact_up_to` documents or was never compacted;
+/// otherwise the count of the last compaction is used.
 ///
 /// # Errors
-/// Those of the ports.
+/// Returns the errors of the ports.
 pub async fn count_memories(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -34,7 +35,7 @@ pub async fn count_memories(
     Ok(memories)
 }
 
-/// The memories that are the latest of their topic, and neither forgotten nor expired.
+/// Counts the memories that are the latest of their topic and neither forgotten nor expired.
 pub(crate) fn live_memories(ledger: &Ledger, now: Timestamp) -> u64 {
     ledger
         .memories()

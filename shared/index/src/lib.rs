@@ -1,4 +1,5 @@
-//! What is folded from a container's segments and log, kept warm in memory: the chunks to search, and the memories.
+//! The index of a container, computed from its segments and log and kept warm in memory: the chunks
+//! to search, and the memories.
 
 mod cache;
 mod chunks;

@@ -1,4 +1,4 @@
-//! The memories of a container, to be searched and listed.
+//! The memories of a container, for search and listing.
 
 mod file;
 
@@ -23,20 +23,21 @@ use crate::view::View;
 use file::FiledDocument;
 pub(crate) use file::MemoryFile;
 
-/// How many documents' statements are read in one go.
+/// The number of documents whose statements one read fetches.
 const BLOBS_AT_ONCE: usize = 100;
-/// From this many memories on, those that were just read become a segment: a tail would be copied with each change.
+/// The number of memories from which a newly read index becomes a segment. As a tail, it would be
+/// copied with each change.
 const SEAL_FROM: usize = 512;
 
-/// Where memories are found by a question; `()` for readers that never ask one.
+/// An index in which memories are found by a query; `()` for readers that never search.
 pub trait MemoryIndex: Clone + Default + Send + Sync {
-    /// Adds or keeps a memory.
+    /// Adds a memory, or replaces it.
     fn put(&mut self, memory: &Memory);
-    /// Takes a memory out.
+    /// Removes a memory.
     fn remove(&mut self, id: &MemoryId);
-    /// Told once, after everything that is stored was put.
+    /// Optimizes the index. Called once, after all stored memories were added.
     fn settle(&mut self);
-    /// About how many bytes it holds.
+    /// Returns the approximate size in bytes.
     fn bytes(&self) -> usize;
 }
 
@@ -62,7 +63,7 @@ impl MemoryIndex for ContainerIndex {
         if self.tail_chunks() < SEAL_FROM {
             return;
         }
-        // Only its speed is lost when it cannot be sealed.
+        // If the index cannot be sealed, only its speed is lost.
         if let Some(segment) = self
             .compact()
             .ok()
@@ -78,8 +79,8 @@ impl MemoryIndex for ContainerIndex {
     }
 }
 
-/// The memories of a container: the ledger they are computed in, and where the latest ones are found, forgotten ones
-/// among them.
+/// The memories of a container: the ledger in which they are computed, and the index in which the
+/// latest ones are found, including forgotten ones.
 #[derive(Debug, Clone)]
 pub struct Memories<I = ContainerIndex> {
     inner: Arc<Inner<I>>,
@@ -90,7 +91,7 @@ struct Inner<I> {
     ledger: Ledger,
     index: I,
     tail: Tail,
-    /// Documents whose statements could not be read.
+    /// The documents whose statements could not be read.
     unreadable: Vec<DocumentId>,
 }
 
@@ -105,26 +106,27 @@ impl<I: MemoryIndex> Inner<I> {
     }
 }
 
-/// What came after the segments.
+/// The changes after the segments.
 #[derive(Debug, Clone, Default)]
 struct Tail {
-    /// Documents that state something (`true`), or no longer do.
+    /// The documents that have statements (`true`) or no longer have any (`false`).
     documents: BTreeMap<DocumentId, bool>,
     actions: Vec<MemoryAction>,
 }
 
 impl<I: MemoryIndex> Memories<I> {
-    /// What is computed.
+    /// Returns the ledger.
     pub fn ledger(&self) -> &Ledger {
         &self.inner.ledger
     }
 
-    /// Where the latest memories are found, by their ids.
+    /// Returns the index of the latest memories, by their ids.
     pub fn index(&self) -> &I {
         &self.inner.index
     }
 
-    /// The memories as they would be if nothing had been recorded after `recorded` and nothing been said after `said`.
+    /// Returns the memories as they would be if nothing had been recorded after `recorded` and
+    /// nothing had been said after `said`.
     #[must_use]
     pub fn as_of(&self, recorded: Timestamp, said: Timestamp) -> Self {
         let ledger = self.inner.ledger.as_of(recorded, said);
@@ -135,7 +137,8 @@ impl<I: MemoryIndex> Memories<I> {
         }
     }
 
-    /// What came after the segments, as a file to go with the next one; none when nothing did.
+    /// Returns the changes after the segments as a file for the next segment, or `None` if there
+    /// are none.
     pub(crate) fn seal_tail(&self) -> Option<MemoryFile> {
         let inner = &self.inner;
         let mut file = MemoryFile {
@@ -160,7 +163,7 @@ impl<I: MemoryIndex> Memories<I> {
         (!file.is_empty()).then_some(file)
     }
 
-    /// Everything as one file that replaces all others; none when there is nothing.
+    /// Returns all memories as one file that replaces all others, or `None` if there are none.
     pub(crate) fn seal_all(&self) -> Option<MemoryFile> {
         let ledger = &self.inner.ledger;
         let filed = |told: &Told| FiledDocument {
@@ -181,7 +184,7 @@ impl<I: MemoryIndex> Memories<I> {
     }
 }
 
-/// What callers did to memories, by the second copy of a file that cannot be read.
+/// Reads the callers' edits from the second copy, for a file that cannot be read.
 async fn read_actions(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -223,6 +226,7 @@ impl<I: MemoryIndex> View for Memories<I> {
             .iter()
             .filter_map(|segment| segment.memories.clone())
             .collect();
+
         let inner = Arc::make_mut(&mut self.inner);
         let mut whole = true;
         for (segment, stored) in told.iter().zip(ctx.blobs.read(tenant, &blobs).await?) {
@@ -239,7 +243,7 @@ impl<I: MemoryIndex> View for Memories<I> {
             }
         }
 
-        // The documents supply what a lost file held, before anything is computed.
+        // If a file was lost, the documents supply its statements before anything is computed.
         if whole {
             inner.ledger.settle();
             inner.index_all();
@@ -263,6 +267,7 @@ impl<I: MemoryIndex> View for Memories<I> {
                 ))
             })
             .collect();
+
         let inner = Arc::make_mut(&mut self.inner);
         let stating: HashSet<&DocumentId> =
             shown.iter().map(|(_, document)| &document.id).collect();
@@ -358,7 +363,8 @@ impl<I: MemoryIndex> Inner<I> {
             .bytes()
             .and_then(|bytes| Statements::decode(&bytes).ok())
         else {
-            // Either they are damaged, or purged after a later record, which is on its way, replaced or removed them.
+            // The statements are damaged, or they were purged after a later record, not read yet,
+            // replaced or removed them.
             debug!(document.id = %document.id, "the statements of {} cannot be read", document.id);
             self.retract(&document.id);
             self.unreadable.push(document.id.clone());
@@ -400,8 +406,8 @@ impl<I: MemoryIndex> Inner<I> {
     }
 }
 
-/// A memory as the engine takes it. The day on which it was said, or of which it tells, can be asked for, and what it
-/// answers in other words than its own.
+/// Converts a memory for the search engine. A query can also match the day on which it was said or
+/// to which it refers, and the question that it answers in other words.
 fn to_index(memory: &Memory) -> Document {
     let day = memory
         .event

@@ -1,4 +1,4 @@
-//! Finding and repairing what cannot be read of a container.
+//! Finding and repairing unreadable parts of a container's index.
 
 use std::collections::BTreeSet;
 
@@ -11,11 +11,12 @@ use crate::compact::rewrite;
 use crate::memories::Memories;
 use crate::view::{Loaded, View, served_documents};
 
-/// Looks after a container that a reader could not read whole: documents whose blobs cannot be read are made again or end
-/// as `failed`, and segments are written anew that cannot be read or hold what was taken away. `suspects` are documents that readers found beside.
+/// Repairs a container that a reader could not read completely. Documents whose blobs cannot be
+/// read are processed again or become `failed`. Segments are rewritten if they cannot be read or
+/// hold documents that were removed. `suspects` are further documents that readers could not read.
 ///
 /// # Errors
-/// Those of the ports; it may be done again.
+/// Returns the errors of the ports. It is safe to repeat.
 pub async fn mend(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -26,15 +27,17 @@ pub async fn mend(
     let holds_removed = head.removed.is_some();
     let mut chunks = Loaded::<Chunks>::read(ctx, tenant, id, head.clone()).await?;
     let mut memories = Loaded::<Memories<()>>::read(ctx, tenant, id, head).await?;
+
     let mut suspects: BTreeSet<DocumentId> = suspects.iter().cloned().collect();
     suspects.extend(chunks.view.take_unreadable());
     suspects.extend(memories.view.take_unreadable());
+
     for document in &suspects {
         heal_document(ctx, tenant, document).await?;
     }
 
     let is_broken = chunks.recovered || memories.recovered;
-    // Views hold much of a large container, and writing it anew reads them again.
+    // Views hold much of a large container in memory, and rewriting reads them again.
     drop((chunks, memories));
     if is_broken || holds_removed {
         rewrite(ctx, tenant, id).await?;
@@ -43,31 +46,31 @@ pub async fn mend(
     Ok(())
 }
 
-/// What is wrong with the index of a container.
+/// The faults of a container's index.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verdict {
-    /// Segments that hold chunks cannot be read.
+    /// `true` if a segment of chunks cannot be read.
     pub chunks_unreadable: bool,
-    /// Files of memories cannot be read.
+    /// `true` if a memory file cannot be read.
     pub memories_unreadable: bool,
-    /// Documents that search should serve and does not, although their own blobs can be read.
+    /// The documents that search should serve but does not, although their own blobs can be read.
     pub missing: BTreeSet<DocumentId>,
-    /// Documents that search serves and should not.
+    /// The documents that search serves but should not.
     pub foreign: BTreeSet<DocumentId>,
 }
 
 impl Verdict {
-    /// Whether nothing is wrong.
+    /// Checks whether there is no fault.
     pub fn is_clean(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Compares the index of a container with the records of its documents. A container that changes meanwhile may be found
-/// fault with: ask again.
+/// Compares the index of a container with the records of its documents. If the container changes
+/// meanwhile, the result may contain false faults; verify again then.
 ///
 /// # Errors
-/// Those of the ports.
+/// Returns the errors of the ports.
 pub async fn verify(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<Verdict> {
     let head = ctx.index.head(tenant, id).await?;
     let mut chunks = Loaded::<Chunks>::read(ctx, tenant, id, head.clone()).await?;
@@ -87,6 +90,7 @@ pub async fn verify(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<
         .map(|document| document.id.clone())
         .collect();
     let known: BTreeSet<DocumentId> = documents.into_iter().map(|document| document.id).collect();
+
     let told = memories
         .view
         .ledger()
@@ -104,6 +108,7 @@ pub async fn verify(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<
         .chain(told)
         .filter(|document| !known.contains(document))
         .collect();
+
     let missing = expected
         .into_iter()
         .filter(|document| !held.contains(document));

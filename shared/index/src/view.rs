@@ -1,4 +1,4 @@
-//! What is folded from a container's segments and log.
+//! Views: values computed from a container's segments and log.
 
 use std::time::Duration;
 
@@ -9,22 +9,23 @@ use domain::{
 };
 use tracing::warn;
 
-/// How often the log is asked for a record that the head already counts, and the pause that grows in between.
+/// The number of reads of the log for a record that the head already counts. The pause between them
+/// grows.
 const LOG_ATTEMPTS: u32 = 5;
 const LOG_PAUSE: Duration = Duration::from_millis(4);
-/// How many records of documents are read in one go.
+/// The number of document records that one read fetches.
 const RECORDS_AT_ONCE: usize = 100;
-/// How often a reader starts over when compaction replaces what it is about to read.
+/// The number of attempts to read a container while compaction replaces what is about to be read.
 const ATTEMPTS: usize = 4;
 
-/// Something that is folded from a container's segments and log. A clone is a snapshot and must be cheap.
+/// A value computed from a container's segments and log. A clone is a snapshot and must be cheap.
 #[async_trait]
 pub trait View: Clone + Send + Sync {
-    /// The view of an empty container.
+    /// Returns the view of an empty container.
     fn empty(container: &ContainerId) -> Self;
 
-    /// Adds segments, oldest first, to an empty view; `false` when one is not there or cannot be read, while the others
-    /// are added.
+    /// Adds segments, oldest first, to an empty view. Returns `false` when a segment is missing or
+    /// cannot be read; the others are added.
     async fn read_segments(
         &mut self,
         ctx: &Ctx,
@@ -32,8 +33,9 @@ pub trait View: Clone + Send + Sync {
         segments: &[SegmentRef],
     ) -> PortResult<bool>;
 
-    /// Brings a view of which segments are missing to what the documents say: these are all that search serves. What
-    /// segments hold of others goes, and what is missing is read from the documents' own blobs.
+    /// Completes a view with missing segments from the records of the documents, which are all that
+    /// search serves. Removes documents that are not among them, and reads missing ones from their
+    /// own blobs.
     async fn recover(
         &mut self,
         ctx: &Ctx,
@@ -41,36 +43,37 @@ pub trait View: Clone + Send + Sync {
         documents: &[Document],
     ) -> PortResult<()>;
 
-    /// Adds records of the log, in their order. A document whose blobs cannot be read is left out and remembered.
+    /// Applies records of the log, in their order. A document whose blobs cannot be read is left
+    /// out and remembered.
     async fn fold(&mut self, ctx: &Ctx, tenant: &Tenant, records: &[LogRecord]) -> PortResult<()>;
 
-    /// The documents whose blobs could not be read since this was last asked.
+    /// Returns the documents whose blobs could not be read since the last call.
     fn take_unreadable(&mut self) -> Vec<DocumentId>;
 
-    /// About how many bytes it holds.
+    /// Returns the approximate size in bytes.
     fn bytes(&self) -> usize;
 
-    /// How much of it is not from segments, in chunks or the like.
+    /// Returns the size of the part that is not from segments, in chunks or a similar unit.
     fn tail_len(&self) -> usize;
 }
 
-/// A view and the point of the log that it is complete up to.
+/// A view with the point of the log up to which it is complete.
 #[derive(Debug, Clone)]
 pub(crate) struct Loaded<V> {
-    /// The newest log record folded in.
+    /// The newest log record that was applied.
     pub(crate) seq: u64,
-    /// The generation of the segments it was built on.
+    /// The generation of the segments on which the view was built.
     pub(crate) generation: u64,
-    /// Whether segments could not be read, so that compaction has to write them anew.
+    /// `true` if segments could not be read, so that compaction has to rewrite them.
     pub(crate) recovered: bool,
     pub(crate) view: V,
 }
 
 impl<V: View> Loaded<V> {
-    /// Reads a container from nothing, up to at least `head`.
+    /// Reads a container from scratch, up to at least `head`.
     ///
     /// # Errors
-    /// Those of the ports.
+    /// Returns the errors of the ports.
     pub(crate) async fn read(
         ctx: &Ctx,
         tenant: &Tenant,
@@ -79,8 +82,9 @@ impl<V: View> Loaded<V> {
     ) -> PortResult<Self> {
         let mut head = head;
         for _ in 0..ATTEMPTS {
-            // Between the read of the head and the reads below, compaction may have deleted a segment (a minute after
-            // it was replaced) or trimmed the log; then the new head shows the way.
+            // Between the read of the head and the reads below, compaction may have deleted a
+            // segment (a minute after it was replaced) or trimmed the log. The new head then leads
+            // to the present state.
             let (seq, generation) = (head.through(), head.generation);
             let mut loaded = Self {
                 seq,
@@ -88,6 +92,7 @@ impl<V: View> Loaded<V> {
                 recovered: false,
                 view: V::empty(id),
             };
+
             let whole = loaded
                 .view
                 .read_segments(ctx, tenant, &head.segments)
@@ -95,6 +100,7 @@ impl<V: View> Loaded<V> {
             if whole && loaded.follow(ctx, tenant, id, head.seq).await? {
                 return Ok(loaded);
             }
+
             let now = ctx.index.head(tenant, id).await?;
             if !whole && now.generation == generation {
                 warn!(container.id = %id, "segments of {id} cannot be read; its documents are read instead");
@@ -103,6 +109,7 @@ impl<V: View> Loaded<V> {
                     return Ok(loaded);
                 }
             }
+
             head = now;
         }
 
@@ -111,11 +118,11 @@ impl<V: View> Loaded<V> {
         ))
     }
 
-    /// Reads a container from the records of its documents, whatever its segments hold of them. What callers did to
-    /// memories is read from the segments, for it is nowhere else.
+    /// Reads a container from the records of its documents, whatever its segments hold of them.
+    /// Callers' edits of memories are read from the segments, because they are stored nowhere else.
     ///
     /// # Errors
-    /// Those of the ports.
+    /// Returns the errors of the ports.
     pub(crate) async fn read_from_documents(
         ctx: &Ctx,
         tenant: &Tenant,
@@ -144,8 +151,9 @@ impl<V: View> Loaded<V> {
         ))
     }
 
-    /// Brings the view up without the segments that cannot be read: first to what the records of the documents say, then
-    /// through all that is left of the log, which has what the listing of the documents may not show yet.
+    /// Completes the view without the segments that cannot be read: first from the records of the
+    /// documents, then from all that is left of the log, which has changes that the listing of the
+    /// documents may not show yet.
     async fn recover(&mut self, ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<()> {
         let documents = served_documents(ctx, tenant, id).await?;
         self.view.recover(ctx, tenant, &documents).await?;
@@ -158,7 +166,7 @@ impl<V: View> Loaded<V> {
         Ok(())
     }
 
-    /// Folds in the log up to at least `seq`; `false` when part of it is no longer there.
+    /// Applies the log up to at least `seq`. Returns `false` when a part of it no longer exists.
     pub(crate) async fn follow(
         &mut self,
         ctx: &Ctx,
@@ -170,10 +178,13 @@ impl<V: View> Loaded<V> {
             if self.seq >= seq {
                 return Ok(true);
             }
-            // A query may see part of a transaction: the head first, the record some milliseconds later.
+
+            // A query may see part of a transaction: the head first, and the record some
+            // milliseconds later.
             if attempt > 0 {
                 tokio::time::sleep(LOG_PAUSE * attempt).await;
             }
+
             let records = ctx.index.log(tenant, id, self.seq).await?;
             let contiguous = records
                 .iter()
@@ -182,6 +193,7 @@ impl<V: View> Loaded<V> {
             if !contiguous {
                 return Ok(false);
             }
+
             if let Some(last) = records.last() {
                 self.view.fold(ctx, tenant, &records).await?;
                 self.seq = last.seq;
@@ -192,7 +204,7 @@ impl<V: View> Loaded<V> {
     }
 }
 
-/// The documents of a container that search serves, as they are now.
+/// Returns the documents of a container that search serves, as they are now.
 pub(crate) async fn served_documents(
     ctx: &Ctx,
     tenant: &Tenant,

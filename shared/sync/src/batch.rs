@@ -1,18 +1,19 @@
-//! What a tick is going to write, and what later parts of the same tick already see of it.
+//! The writes of a tick, which later parts of the same tick already see.
 
 use std::collections::BTreeMap;
 
 use domain::connection::{Node, Queue, QueueEntry, Run};
 use domain::ports::SyncWrite;
 
-/// The writes of a tick.
+/// The collected writes of a tick.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
-    /// Nodes by id: as stored, and as they are to be.
+    /// The nodes by id: each as it is stored, and as it is to be stored.
     nodes: BTreeMap<String, (Option<Node>, Option<Node>)>,
-    /// What is to wait, or no longer.
+    /// The queue entries to write, or to remove if `None`.
     waits: BTreeMap<(Queue, String), Option<String>>,
-    /// The same for work that this tick has done a part of: written last, so that none of it is skipped after a crash.
+    /// The same for entries whose work this tick has partly done. They are written last, so that a
+    /// crash skips none of their work.
     done: BTreeMap<(Queue, String), Option<String>>,
     run: Option<Run>,
 }
@@ -22,19 +23,19 @@ impl Batch {
         self.nodes.len() + self.waits.len()
     }
 
-    /// The node as this tick leaves it; `None` where the tick has not touched it.
+    /// Returns the node as this tick leaves it, or `None` if the tick has not touched it.
     pub(crate) fn node(&self, id: &str) -> Option<Option<&Node>> {
         self.nodes.get(id).map(|(_, now)| now.as_ref())
     }
 
-    /// What waits under a key, as this tick leaves it; `None` where the tick has not touched it.
+    /// Returns the queue entry as this tick leaves it, or `None` if the tick has not touched it.
     pub(crate) fn waits(&self, queue: Queue, key: &str) -> Option<Option<&str>> {
         self.waits
             .get(&(queue, key.to_owned()))
             .map(|value| value.as_deref())
     }
 
-    /// Stores a node, or forgets it. `stored` is what there was before this tick.
+    /// Stores a node, or removes it if `node` is `None`. `stored` is the node before this tick.
     pub(crate) fn set(&mut self, id: &str, stored: Option<&Node>, node: Option<Node>) {
         let entry = self
             .nodes
@@ -51,7 +52,8 @@ impl Batch {
         self.waits.insert((queue, key), None);
     }
 
-    /// Work under this key goes on with `value`, or has ended. What asks for the same work anew in this tick wins.
+    /// Replaces the entry with this key by `value`, or removes it because its work is done. If the
+    /// same tick enqueues the same key anew, the new entry wins.
     pub(crate) fn go_on(&mut self, queue: Queue, key: String, value: Option<String>) {
         self.done.insert((queue, key), value);
     }
@@ -60,8 +62,9 @@ impl Batch {
         self.run = Some(run);
     }
 
-    /// The writes in an order that may be cut off anywhere and come again: what is to be done stands before what makes it
-    /// look done, and documents are in one place before they leave the other.
+    /// Returns the writes in an order in which they may be interrupted anywhere and repeated: an
+    /// entry for pending work is written before the record that makes the work look done, and a
+    /// document is recorded in its new place before it is removed from the old one.
     pub(crate) fn writes(&self) -> Vec<SyncWrite> {
         let mut writes = Vec::with_capacity(self.len() + self.done.len() + 1);
         let entry = |key: &str, value: &str| QueueEntry {

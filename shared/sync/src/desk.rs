@@ -1,4 +1,5 @@
-//! What the engine needs of the service, so that tests can put a small one in its place.
+//! The interface between the engine and the service, for which tests substitute a small
+//! implementation.
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -17,31 +18,31 @@ pub(crate) trait Desk: Send + Sync {
     fn connections(&self) -> &dyn Connections;
     fn sync(&self) -> &dyn SyncStore;
     async fn settings(&self, tenant: &Tenant) -> Result<Settings>;
-    /// What requests of a connection need.
+    /// Returns the data that requests for a connection need.
     async fn access(
         &self,
         connector: &dyn Connector,
         tenant: &Tenant,
         connection: &Connection,
     ) -> ConnectorResult<Access>;
-    /// As [`Self::access`], for a provider that has just refused what it gave.
+    /// Renews what [`Self::access`] returns, after the provider has refused it.
     async fn renew_access(
         &self,
         connector: &dyn Connector,
         tenant: &Tenant,
         connection: &Connection,
     ) -> ConnectorResult<Access>;
-    /// The tokens of a permission, to end it.
+    /// Returns the tokens of a grant, so that it can be revoked.
     async fn tokens(&self, tenant: &Tenant, grant: &Grant) -> Result<Option<Tokens>>;
     async fn forget_tokens(&self, tenant: &Tenant, grant: &Grant) -> Result<()>;
-    /// A ticket that notifications carry.
+    /// Issues the ticket that notifications carry.
     async fn channel_token(
         &self,
         tenant: &Tenant,
         id: &ConnectionId,
         until: Timestamp,
     ) -> Result<Secret>;
-    /// The id of an item's document, whether there is one or not.
+    /// Returns the id that the document of an item has or would have.
     async fn document(
         &self,
         tenant: &Tenant,
@@ -56,15 +57,15 @@ pub(crate) trait Desk: Send + Sync {
         form: BodyForm,
     ) -> Result<DocumentId>;
     async fn refile(&self, tenant: &Tenant, item: &ItemDocument) -> Result<Option<DocumentId>>;
-    /// Whether a document is a connection's to give up: claimed as given, or filed by that connection, which may have been
-    /// stopped after it had given the claim up.
+    /// Checks whether a connection may give up a document: the document has this claim, or was
+    /// filed by this connection, which may have been interrupted after it gave up the claim.
     async fn is_ours(&self, tenant: &Tenant, document: &DocumentId, claim: &Claim) -> Result<bool>;
     async fn release(&self, tenant: &Tenant, document: &DocumentId, claim: &Claim) -> Result<bool>;
-    /// Gives a claim up; the document stays.
+    /// Gives up a claim. The document stays.
     async fn unclaim(&self, tenant: &Tenant, document: &DocumentId, claim: &Claim) -> Result<()>;
 }
 
-/// The service itself.
+/// The implementation over the ports of the service.
 pub(crate) struct Ports<'a>(pub(crate) &'a Ctx);
 
 #[async_trait]

@@ -1,5 +1,6 @@
-//! What a model says about an item: whether an organization's prompt takes it. The model sees a few kilobytes of a text
-//! that somebody else has written; it has no tools, and all that it can do is to say yes or no.
+//! The model filter: a model decides whether an organization's prompt accepts an item. The model
+//! sees a few kilobytes of a text that somebody else has written. It has no tools, and it can only
+//! answer yes or no.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -9,11 +10,11 @@ use remote::{AnswerError, Models, Question};
 use serde::Deserialize;
 use serde_json::json;
 
-/// Bytes of an item's text that a model sees.
+/// The most bytes of an item's text that the model sees.
 pub(crate) const TEXT_BYTES: usize = 4096;
-/// The most characters of a reason that are kept.
+/// The most characters of a reason that are stored.
 const MAX_REASON: usize = 200;
-/// How long one item may take.
+/// The time limit for one item.
 const WITHIN: Duration = Duration::from_secs(20);
 
 const INSTRUCTIONS: &str = "You decide which files an organization takes into its knowledge base. Between <rule> and \
@@ -23,55 +24,55 @@ const INSTRUCTIONS: &str = "You decide which files an organization takes into it
     object and nothing else: {\"keep\": true or false, \"reason\": one short sentence}. Keep a file when the rule does \
     not say that it is to be left out.";
 
-/// An item, as far as a model needs it.
+/// The description of an item for the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judged {
-    /// Its name.
+    /// The name of the item.
     pub name: String,
-    /// Where it lies.
+    /// The path of the item.
     pub path: String,
-    /// Its media type.
+    /// The media type of the item.
     pub media_type: String,
-    /// Whose it is.
+    /// The owner of the item.
     pub owner: Option<String>,
-    /// The first 4 KB of its text, where it is text.
+    /// The first 4 KB of the text, if the content is text.
     pub text: Option<String>,
 }
 
-/// What a model says.
+/// The answer of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    /// Whether the item is taken.
+    /// `true` if the item is accepted.
     pub keep: bool,
-    /// Why, in one sentence.
+    /// The reason, in one sentence.
     pub reason: String,
 }
 
-/// Why there is no verdict.
+/// The reasons for which there is no verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum JudgeError {
-    /// The operator has named no model.
+    /// The operator has configured no model.
     #[error("no model is configured")]
     NotConfigured,
-    /// It did not answer in time.
+    /// The model did not answer in time.
     #[error("the model does not answer")]
     Unavailable,
-    /// Its answers are no verdicts.
+    /// The answers of the model are not verdicts.
     #[error("the model's answer is not usable")]
     Invalid,
 }
 
-/// Decides about items.
+/// A judge that accepts or rejects items.
 #[async_trait]
 pub trait Judge: Send + Sync {
-    /// Whether there is anybody to ask.
+    /// Checks whether a model is configured.
     fn is_configured(&self) -> bool;
 
-    /// Whether `prompt`, an organization's own words, takes an item.
+    /// Asks whether `prompt`, which the organization wrote, accepts an item.
     async fn judge(&self, prompt: &str, item: &Judged) -> Result<Verdict, JudgeError>;
 }
 
-/// The operator's model as a judge.
+/// A judge that asks the operator's model.
 #[derive(Debug, Clone)]
 pub struct ModelJudge(pub Models);
 
@@ -108,7 +109,8 @@ impl Judge for ModelJudge {
     }
 }
 
-/// The question about an item. Nothing in it can look like the end of the frame that it stands in.
+/// Formats the question about an item. No part of the item can imitate the end of the frame around
+/// it.
 fn question(prompt: &str, item: &Judged) -> String {
     let mut text = format!("<rule>\n{}\n</rule>\n<file>\n", tame(prompt));
     let owner = item.owner.as_deref().unwrap_or("unknown");
@@ -157,12 +159,12 @@ fn read(answer: &str) -> Result<Verdict, serde_json::Error> {
     })
 }
 
-/// The beginning of a content, where it is text.
+/// Returns the beginning of a content, or `None` if it is not text.
 pub(crate) fn beginning(bytes: &[u8]) -> Option<String> {
     let cut = &bytes[..bytes.len().min(TEXT_BYTES)];
     let text = match std::str::from_utf8(cut) {
         Ok(text) => text,
-        // Cut within a character.
+        // The text was cut within a character.
         Err(error) if error.error_len().is_none() => {
             std::str::from_utf8(&cut[..error.valid_up_to()]).ok()?
         }

@@ -1,44 +1,46 @@
-//! Keys of what waits, and what is written under them.
+//! The keys of queue entries, and their values.
 
 use domain::Timestamp;
 use domain::connection::{Node, NodeState, SkipReason};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// Before all new files, and after all updates, of [`domain::connection::Queue::Fetch`].
+/// The beginning of the keys of new files in [`domain::connection::Queue::Fetch`]. It sorts before
+/// all new files and after all updates.
 pub(crate) const NEW: &str = "1";
-/// After all new files.
+/// A key that sorts after all new files.
 pub(crate) const NEW_END: &str = "2";
 
-/// What is known of a file that waits.
+/// The value of the queue entry of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Waiting {
-    /// The run that tried it last.
+    /// The run that last tried to fetch it.
     pub(crate) run: u64,
-    /// When it is worth another try.
+    /// The time from which another attempt is worthwhile.
     pub(crate) from: Option<Timestamp>,
-    /// Whether there is no document of it yet.
+    /// `true` if the file has no document yet.
     pub(crate) new: bool,
 }
 
-/// The key of a folder whose known children are to be forgotten.
+/// Returns the key of a folder whose known children are to be removed.
 pub(crate) fn drop_key(folder: &str) -> String {
     format!("0#{folder}")
 }
 
-/// The key of a folder that is to be walked.
+/// Returns the key of a folder that is to be walked.
 pub(crate) fn walk_key(folder: &str) -> String {
     format!("1#{folder}")
 }
 
-/// The id in a key of [`drop_key`] or [`walk_key`], and whether it is of the first.
+/// Splits a key into the id of the folder and whether the key is one of [`drop_key`] rather than
+/// [`walk_key`].
 pub(crate) fn folder_of(key: &str) -> (bool, &str) {
     let (class, id) = key.split_once('#').unwrap_or(("1", key));
     (class == "0", id)
 }
 
-/// Whether a file waits to be fetched.
+/// Checks whether a file waits to be fetched.
 pub(crate) fn is_queued(node: &Node) -> bool {
     matches!(
         node.state,
@@ -49,7 +51,8 @@ pub(crate) fn is_queued(node: &Node) -> bool {
     )
 }
 
-/// The key under which a file waits: updates first, then new ones, the newest first, then what has failed before.
+/// Returns the queue key of a file that waits, or `None` for any other node. Updates come first,
+/// then new files from newest to oldest, then files that failed before.
 pub(crate) fn fetch_key(node: &Node) -> Option<String> {
     let id = &node.id;
     let key = if node.attempts > 0 {
@@ -63,24 +66,25 @@ pub(crate) fn fetch_key(node: &Node) -> Option<String> {
     is_queued(node).then_some(key)
 }
 
-/// The id of the file that waits under a key.
+/// Returns the id of the file in a queue key.
 pub(crate) fn file_of(key: &str) -> &str {
     let (class, rest) = key.split_once('#').unwrap_or(("0", key));
     let after_second = rest.split_once('#').map_or(rest, |(_, id)| id);
     if class == "0" { rest } else { after_second }
 }
 
-/// As the text of a queue's entry.
+/// Serializes the value of a queue entry.
 pub(crate) fn text<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// Reads a text of [`text`]; the default for anything else, which no version of this has written.
+/// Parses the result of [`text`]. Any other text gives the default; no version of the program has
+/// ever written one.
 pub(crate) fn read<T: DeserializeOwned + Default>(text: &str) -> T {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-/// A node of nothing, to be filled.
+/// Returns an empty node to be filled.
 pub(crate) fn blank() -> Node {
     Node {
         id: String::new(),

@@ -1,18 +1,23 @@
-//! Keeps the documents of a connection in step with the items of its provider.
+//! Keeps the documents of a connection up to date with the items of its provider.
 //!
-//! A run goes through the phases of [`domain::connection::Phase`]: what lists of changes there are, where the selected
-//! items stand, everything (when it has to be), what changed, what was not seen any more, and then the documents. It is
-//! cut into steps of less than a minute, each cut into ticks. A tick reads, asks the provider, and commits all that
-//! follows with the state that says where to go on, on condition that nobody else has: a crash loses one tick, which then
-//! comes again.
+//! A run goes through the phases of [`domain::connection::Phase`]: it lists the change feeds,
+//! examines the selected items, scans everything if necessary, reads the changes, examines the
+//! items that the scan has not seen, and then makes and removes documents. A run is divided into
+//! steps of less than a minute, and a step into ticks. A tick reads records, sends requests to the
+//! provider, and commits all resulting writes together with the state that says where to continue.
+//! The commit is conditional on the state that the step read, so it fails if another worker has
+//! continued in the meantime. A crash loses at most one tick, which is then repeated.
 //!
-//! What keeps it right, whatever the provider tells late, twice or never:
-//! - A cursor is taken before the scan that it follows, and moves in the commit of what its page told.
-//! - Nothing is removed because a listing lacks it, only because the item itself, looked at after, is gone, in the bin or
-//!   out of scope. Scope is decided by the folders as they are now, not by what is known of them.
-//! - What is known below a folder goes with the folder, before anything else is looked at.
-//! - What was decided by a look at an item is undone by a change that came after the look: so no look is older than the
-//!   page of changes that it is used for.
+//! The following rules keep the result correct even if the provider reports something late, twice
+//! or never:
+//! - A cursor is taken before the scan that it follows. It advances in the commit that stores the
+//!   effects of its page.
+//! - An item is not removed because a listing lacks it. It is removed only if a later request for
+//!   the item itself shows that it is gone, in the bin or out of scope. Scope is decided by the
+//!   current folders at the provider, not by the stored records.
+//! - When a folder is removed, the records below it are removed before anything else is examined.
+//! - A change may invalidate any earlier lookup of an item. Therefore no lookup is older than the
+//!   page of changes for which it is used.
 
 mod batch;
 mod desk;
@@ -42,25 +47,26 @@ use desk::Ports;
 use limits::{Flags, Limits};
 use step::Tools;
 
-/// What moving connections on needs. Cheap to clone.
+/// The dependencies of the synchronization. Cheap to clone.
 #[derive(Clone)]
 pub struct Engine {
     /// The ports.
     pub ctx: Ctx,
-    /// The providers.
+    /// The connectors of the providers.
     pub connectors: Connectors,
-    /// Decides what the organization's prompt leaves out.
+    /// The judge that applies the organization's filter prompt.
     pub judge: Arc<dyn Judge>,
-    /// The public base address, for notifications of providers; without one, and with one that is not https, there are
-    /// none.
+    /// The public base address to which providers send notifications. Without an address, or with
+    /// one that is not https, no notifications are requested.
     pub notifications: Option<String>,
 }
 
-/// Moves a connection on for at most a minute, and says when to come again. Any number of messages may ask for it at a
-/// time: one of them works.
+/// Continues the synchronization of a connection for at most a minute, and returns when to continue
+/// it again. Any number of messages may request this concurrently: only one of them takes the lease
+/// and works.
 ///
 /// # Errors
-/// Those of the ports. What a provider does wrong is written down in the connection.
+/// Returns the errors of the ports. Errors of the provider are recorded in the connection.
 pub async fn step(engine: &Engine, tenant: &Tenant, id: &ConnectionId) -> Result<Next> {
     let desk = Ports(&engine.ctx);
     let tools = Tools {

@@ -1,25 +1,30 @@
-//! How much is done at once, and why that much.
+//! The limits of the synchronization, with their reasons.
 
 use std::time::Duration;
 
-/// Bounds of a step.
+/// The limits of a step.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// A step begins no other tick after so many seconds: with a slow last one it ends within its lease.
+    /// The seconds after which a step begins no further tick. Even with a slow last tick, it then
+    /// ends within its lease.
     pub(crate) seconds: i64,
-    /// After so long a step asks the provider for nothing more, and waits for no answer.
+    /// The time after which a step sends no more requests to the provider and waits for no more
+    /// answers.
     pub(crate) asks_for: Duration,
-    /// After so long the tick at hand is given up, whatever it is at. A function lives for two minutes.
+    /// The time after which the current tick is aborted, whatever it does. A Lambda function lives
+    /// for two minutes.
     pub(crate) lasts_for: Duration,
-    /// Nor after so many items: ten full pages of a listing are about as many writes as fit into the time.
+    /// The number of items after which a step begins no further tick. Ten full pages of a listing
+    /// cause about as many writes as fit into the time.
     pub(crate) items: usize,
-    /// Rows that are read at once.
+    /// The number of rows that are read in one request.
     pub(crate) rows: usize,
-    /// Writes after which a tick takes no other folder.
+    /// The number of writes after which a tick begins no further folder.
     pub(crate) writes: usize,
-    /// Folders of a tick.
+    /// The most folders in one tick.
     pub(crate) folders: usize,
-    /// Files of a tick. Their writes fit into one transaction, so that counting them is exact.
+    /// The most files in one tick. Their writes fit into one transaction, which keeps their count
+    /// exact.
     pub(crate) files: usize,
 }
 
@@ -38,60 +43,62 @@ impl Default for Limits {
     }
 }
 
-/// How long a worker has a connection for itself. It is written anew with each tick.
+/// The seconds of a lease. Every tick renews it.
 pub(crate) const LEASE_SECONDS: i64 = 90;
-/// When a message of a run that goes on is taken for lost.
+/// The seconds after which the message of a run in progress counts as lost.
 pub(crate) const LOST_SECONDS: i64 = 180;
-/// The most bytes of a file.
+/// The largest size of a file in bytes.
 pub(crate) const FILE_BYTES: usize = 50 * 1024 * 1024;
-/// Megabytes of files that are in memory at once.
+/// The most megabytes of file contents in memory at a time.
 pub(crate) const IN_FLIGHT_MB: usize = 128;
-/// Megabytes to expect of a file whose size the provider does not tell. One that has more is asked for once more, with
-/// room for all that a file may have.
+/// The megabytes reserved for a file whose size the provider does not state. A larger file is
+/// requested a second time, with the room of the largest possible file.
 pub(crate) const UNKNOWN_MB: usize = 16;
-/// Requests to a provider at a time.
+/// The most concurrent requests to a provider.
 pub(crate) const AT_ONCE: usize = 8;
-/// Failures in a row that are taken for the provider's, not for those of the items at hand.
+/// The number of consecutive failures that are blamed on the provider instead of the current items.
 pub(crate) const PATIENCE: u32 = 3;
-/// How often a file is tried before it counts as failed: with the pauses between, for a day and a half.
+/// The number of attempts after which a file counts as failed. With the pauses between them, they
+/// take a day and a half.
 pub(crate) const FILE_ATTEMPTS: u32 = 20;
-/// How long a file that could not be fetched waits, when nobody asks for a run: so long at first, then twice as long each
-/// time, up to two hours.
+/// The seconds that a file waits after its first failed attempt if nobody requests a run. The wait
+/// doubles with each further failure, up to two hours.
 pub(crate) const FILE_WAITS_SECONDS: i64 = 900;
-/// How often that is doubled.
+/// The number of times that this wait is doubled.
 pub(crate) const FILE_WAITS_DOUBLED: u32 = 3;
-/// How long a document stays after its item has gone: a move from one list of changes to another looks like an end and a
-/// beginning.
+/// The seconds that a document stays after its item has gone. A move from one feed to another looks
+/// like a removal and an addition.
 pub(crate) const GRACE_SECONDS: i64 = 600;
-/// Documents that may go in one run, unless a second run confirms each.
+/// The most documents that one run removes, unless a second run confirms each removal.
 pub(crate) const BRAKE: usize = 500;
-/// The same, as a share of all.
+/// The same limit as a percentage of all documents.
 pub(crate) const BRAKE_PERCENT: u64 = 30;
-/// Fewer than so many may always go.
+/// The number of removals below which the percentage does not apply.
 pub(crate) const BRAKE_FROM: u64 = 10;
-/// Days between looks at everything.
+/// The days between two complete scans.
 pub(crate) const RECONCILE_DAYS: i64 = 7;
-/// Questions to a model in one run.
+/// The most questions to a model in one run.
 pub(crate) const JUDGEMENTS: u64 = 200;
 
-/// The rules of the synchronization. All of them are on; tests switch one off to see that they would notice.
+/// The rules of the synchronization. All of them are on. Tests switch single rules off to prove
+/// that they would notice.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flags {
     /// The cursor is taken before the scan.
     pub(crate) token_before: bool,
-    /// Selected items and what lies above them are looked at in each run.
+    /// Each run examines the selected items and the folders above them.
     pub(crate) roots: bool,
-    /// What a feed tells to be gone is removed.
+    /// Items that a feed reports as gone are removed.
     pub(crate) tombstones: bool,
-    /// A change of a folder is a change of what lies below.
+    /// A change of a folder counts as a change of everything below it.
     pub(crate) subtree: bool,
-    /// A folder that is known already is walked again when it changes.
+    /// A known folder is walked again when it changes.
     pub(crate) rewalk: bool,
-    /// Unknown folders above an item are known from then on.
+    /// Unknown folders above an item are recorded.
     pub(crate) ancestors: bool,
-    /// What is forgotten below a folder ends at selected items.
+    /// Removals below a folder stop at selected items.
     pub(crate) root_guard: bool,
-    /// What lies below is forgotten even when the folder itself is not known.
+    /// The items below a folder are removed even if the folder itself has no record.
     pub(crate) remove_unknown: bool,
 }
 

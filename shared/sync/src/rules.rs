@@ -1,4 +1,5 @@
-//! The organization's rules about items: names and folders that are taken or left, and the prompt for a model.
+//! The organization's rules about items: patterns of names and folders to include or exclude, and a
+//! filter prompt for a model.
 
 #[cfg(test)]
 mod tests;
@@ -12,24 +13,24 @@ use sha2::{Digest, Sha256};
 use crate::limits::FILE_BYTES;
 use crate::scope::segment;
 
-/// What the settings say about items.
+/// The rules in the settings of an organization, compiled.
 #[derive(Debug, Default)]
 pub(crate) struct Filter {
     exclude: Matcher,
     include: Option<Matcher>,
-    /// What a model is asked.
+    /// The filter prompt for the model.
     pub(crate) prompt: Option<String>,
-    /// Whether there is a model.
+    /// `true` if a model is configured.
     pub(crate) judges: bool,
-    /// Whether a rule names folders by their ids.
+    /// `true` if a rule names folders by their ids.
     pub(crate) names_ids: bool,
-    /// Differs when any of this does.
+    /// A digest that changes whenever any of these rules changes.
     pub(crate) digest: String,
 }
 
 impl Filter {
-    /// The filter of an organization. Rules that cannot be understood were stored before they were checked, and match
-    /// nothing.
+    /// Creates the filter of an organization. Invalid rules match nothing; they were stored before
+    /// rules were validated.
     pub(crate) fn of(settings: &Settings, judges: bool) -> Self {
         if settings.should_llm_filter != Some(true) {
             return Self {
@@ -67,8 +68,8 @@ impl Filter {
         }
     }
 
-    /// Why a file is left out, as far as that can be said without its content. `above` are the ids of the node and of the
-    /// folders above it, where [`Self::names_ids`].
+    /// Returns the reason for which a file is skipped, as far as it follows without the content. If
+    /// [`Self::names_ids`] is set, `above` has the ids of the node and of the folders above it.
     pub(crate) fn leaves_out(&self, node: &Node, above: &[String]) -> Option<SkipReason> {
         if node.folder {
             return None;
@@ -91,7 +92,8 @@ impl Filter {
         too_large.then_some(SkipReason::TooLarge)
     }
 
-    /// Whether a model, if there is one to ask, takes the content of a node; `None` when it has not been asked.
+    /// Returns whether the model accepts the content of a node, or `None` if it has not been asked.
+    /// Always `Some(true)` without a prompt.
     pub(crate) fn verdict(&self, node: &Node) -> Option<bool> {
         let Some(prompt) = &self.prompt else {
             return Some(true);
@@ -101,7 +103,7 @@ impl Filter {
         (about == about_what(&node.mark, prompt)).then_some(word == "keep")
     }
 
-    /// A model's verdict, as a node keeps it.
+    /// Formats a model's verdict for storage in a node.
     pub(crate) fn remember(&self, mark: &str, keep: bool, reason: &str) -> Option<String> {
         let about = about_what(mark, self.prompt.as_deref()?);
         let word = if keep { "keep" } else { "drop" };
@@ -113,7 +115,7 @@ fn about_what(mark: &str, prompt: &str) -> String {
     short_digest(&format!("{} {mark}{prompt}", mark.len()))
 }
 
-/// 64 bits of a digest, in hex.
+/// Returns the first 64 bits of the SHA-256 digest in hexadecimal.
 pub(crate) fn short_digest(text: &str) -> String {
     Sha256::digest(text)
         .iter()
@@ -122,13 +124,15 @@ pub(crate) fn short_digest(text: &str) -> String {
         .collect()
 }
 
-/// How patterns may call a file, in lower case; a slash in a name is none of a path.
+/// The names and paths of a file that patterns may match, in lower case. A slash in a name does not
+/// separate segments.
 struct Names {
-    /// Its name, and the one with which the drive's own kinds of files are synchronized to a disk.
+    /// The name of the file, also with the extension that it has when the provider's own file types
+    /// are synchronized to a disk.
     base: Vec<String>,
-    /// The same with where it lies: in the drive, and with the drive's name.
+    /// The paths of the file, with and without the name of the drive.
     paths: Vec<String>,
-    /// The folders above it.
+    /// The names of the folders above it.
     folders: Vec<String>,
 }
 
@@ -171,18 +175,18 @@ impl Names {
     }
 }
 
-/// Compiled rules.
+/// A compiled set of rules.
 #[derive(Debug, Default)]
 struct Matcher {
-    /// Patterns of names.
+    /// The patterns of names.
     names: GlobSet,
-    /// Patterns of paths.
+    /// The patterns of paths.
     paths: GlobSet,
-    /// Names of folders.
+    /// The names of folders.
     folders: Vec<String>,
-    /// Paths of folders.
+    /// The paths of folders.
     below: Vec<String>,
-    /// Ids of folders.
+    /// The ids of folders.
     ids: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! A run's beginning and its end, and what the connection shows of it.
+//! The beginning and the end of a run, and its outcome in the record of the connection.
 
 use domain::Timestamp;
 use domain::connection::{
@@ -11,14 +11,15 @@ use crate::limits::GRACE_SECONDS;
 use crate::step::{self, Next};
 use crate::work::{Halt, Work};
 
-/// Pauses of a queue are at most so long; what is later is due in the record.
+/// The longest delay of a queue message. A later time is only stored in the record of the
+/// connection.
 const LONGEST_SECONDS: i64 = 900;
-/// When a removal that was held back is looked at again.
+/// The seconds until a removal that was held back is examined again.
 const CONFIRM_SECONDS: i64 = 3600;
-/// When files that wait for a model are tried again.
+/// The seconds until files that wait for a model are tried again.
 const RETRY_SECONDS: i64 = 900;
 
-/// Takes the lease, and begins a run where none goes on.
+/// Takes the lease, and begins a run if none is in progress.
 pub(crate) async fn begin(work: &mut Work<'_>) -> Result<(), Halt> {
     let now = work.now();
     let fresh = work.state.run.is_none();
@@ -48,7 +49,7 @@ pub(crate) async fn begin(work: &mut Work<'_>) -> Result<(), Halt> {
 
     match taken.await? {
         Some(connection) if is_live(&connection) => work.connection = connection,
-        // It is being deleted: another step does that.
+        // The connection is being deleted, which is the work of another step.
         _ => {
             work.release(None).await?;
             return Err(Halt::Fenced);
@@ -65,13 +66,13 @@ fn start(state: &mut SyncState, trigger: Trigger, now: Timestamp) {
     state.run = Some(Run::begin(state.runs, trigger, now));
 }
 
-/// Whether a connection is one that runs, or would again.
+/// Checks whether a connection is synchronized now, or would be once its problem is solved.
 pub(crate) fn is_live(connection: &Connection) -> bool {
     use ConnectionStatus as S;
     matches!(connection.status, S::Active | S::Expired | S::Suspended)
 }
 
-/// The run has come to its end.
+/// Completes the run: records its outcome in the connection, and schedules the next run.
 pub(crate) async fn end(work: &mut Work<'_>) -> Result<Next, Halt> {
     let now = work.now();
     let pause = pause(work).await?;
@@ -106,11 +107,11 @@ pub(crate) async fn end(work: &mut Work<'_>) -> Result<Next, Halt> {
     })
 }
 
-/// What a person reads about a removal that was held back.
+/// The message about a removal that was held back, shown to users.
 pub(crate) const HELD: &str = "So many items are gone at once that their documents stay until a second look confirms \
     it; the next run looks again by itself.";
 
-/// Ends the run in the state, which a commit then stores.
+/// Ends the run in the state, which the next commit stores.
 pub(crate) fn close(
     work: &mut Work<'_>,
     end: RunState,
@@ -131,7 +132,8 @@ pub(crate) fn close(
     Some(run)
 }
 
-/// The problem, which keeps counting while it is the same one.
+/// Returns the problem to record. It keeps the time and the count of the previous problem if that
+/// is of the same kind.
 pub(crate) fn problem_of(
     kind: ErrorKind,
     message: &str,
@@ -147,12 +149,13 @@ pub(crate) fn problem_of(
     }
 }
 
-/// How long until the next run, as far as nobody asks for one: less where something waits.
+/// Returns the seconds until the next run unless somebody requests one earlier. The pause is
+/// shorter than the schedule's if documents or files are waiting.
 async fn pause(work: &mut Work<'_>) -> Result<i64, Halt> {
     let mut pause = work.connection.provider.pause_seconds();
     let held = work.state.held_by_run.is_some();
     if !work.first(Queue::Leave, None, 1).await?.is_empty() {
-        // A removal that waits for its time is looked at soon after; all of them are at most as old as now.
+        // Every waiting removal was recorded by now, so all of them are due after one grace period.
         pause = pause.min(if held {
             CONFIRM_SECONDS
         } else {
@@ -172,7 +175,8 @@ async fn pause(work: &mut Work<'_>) -> Result<i64, Halt> {
     Ok(pause)
 }
 
-/// In how many seconds a file that could not be fetched is worth another try, if there is one with room for it.
+/// Returns the seconds until a file that could not be fetched is worth another attempt, or `None`
+/// if no such file has room within the document limit.
 async fn retry(work: &Work<'_>) -> Result<Option<i64>, Halt> {
     let page = work
         .first(Queue::Fetch, Some("9"), work.tools.limits.rows)

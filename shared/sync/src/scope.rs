@@ -1,4 +1,4 @@
-//! Where items stand now: looks at single items, whether they are in scope, and where they lie.
+//! Lookups of single items at the provider, and the scope and paths of items that follow from them.
 
 use std::collections::HashSet;
 
@@ -10,22 +10,24 @@ use tokio::time::timeout_at;
 use crate::limits::{AT_ONCE, PATIENCE};
 use crate::work::{Halt, Work};
 
-/// Folders above an item. More are a circle, or nothing that a person has made.
+/// The most folders above an item that are followed. A longer chain is a cycle, or was not made by
+/// a person.
 const DEEPEST: usize = 100;
-/// Looks that are kept.
+/// The most lookups that are kept in memory.
 const MAX_LOOKS: usize = 5_000;
-/// So many failures of looks at a time are no matter of single items.
+/// The number of failed lookups in one batch from which the provider is at fault, not the single
+/// items.
 const MANY: usize = 4;
 
 impl Work<'_> {
-    /// From now on items are looked at anew: whatever is asked of the provider next may tell of changes after the looks
-    /// so far.
+    /// Discards all lookups. Called before a request whose answer may report changes that are newer
+    /// than the lookups so far.
     pub(crate) fn look_anew(&mut self) {
         self.looks.clear();
         self.withheld.clear();
     }
 
-    /// Looks at these items at the same time, so that [`Self::look`] has them.
+    /// Looks up these items concurrently for later calls of [`Self::look`].
     pub(crate) async fn look_at(&mut self, ids: &[String]) -> Result<(), Halt> {
         let is_new = |id: &&String| !self.looks.contains_key(*id) && !self.withheld.contains(*id);
         let ids: HashSet<String> = ids.iter().filter(is_new).cloned().collect();
@@ -55,7 +57,8 @@ impl Work<'_> {
                 Ok(item) => drop(self.looks.insert(id, item)),
                 Err(error) => {
                     alone += usize::from(!matches!(error, ConnectorError::Item(_)));
-                    // A site may have lost a section for good. Whether it answers at all, the crawl has told.
+                    // A site may have lost a whole section for good. The crawl has already shown
+                    // whether the site answers at all.
                     let many = alone >= MANY && self.connector.has_changes();
                     if !self.is_of_one(&error) || many {
                         return Err(error.into());
@@ -68,8 +71,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Whether an answer is a matter of a single item. One that the provider fails to show again and again is, as far as
-    /// it shows others.
+    /// Checks whether an error concerns a single item. An item that is repeatedly unavailable
+    /// counts as such if the provider still shows others.
     fn is_of_one(&self, error: &ConnectorError) -> bool {
         match error {
             ConnectorError::Item(_) | ConnectorError::Fault(_) => true,
@@ -78,7 +81,7 @@ impl Work<'_> {
         }
     }
 
-    /// The item as it is now; `None` when the account does not see it.
+    /// Returns the item in its current state, or `None` when the account does not see it.
     pub(crate) async fn look(&mut self, id: &str) -> Result<Option<Item>, Halt> {
         self.look_at(&[id.to_owned()]).await?;
         if self.withheld.contains(id) {
@@ -91,7 +94,8 @@ impl Work<'_> {
         self.connection.scope == SyncScope::Selected
     }
 
-    /// Whether an item is to be synced: it is there, and with a selection, one of the selected items leads to it.
+    /// Checks whether an item is to be synchronized: it exists, and if there is a selection, it or
+    /// a folder above it is selected.
     pub(crate) async fn in_scope(&mut self, item: Option<&Item>) -> Result<bool, Halt> {
         let Some(item) = item.filter(|item| !item.trashed) else {
             return Ok(false);
@@ -118,7 +122,8 @@ impl Work<'_> {
         Ok(false)
     }
 
-    /// The item's path, by the folders that are known, else by those that the provider shows.
+    /// Returns the path of an item, computed from the known folders if possible and otherwise from
+    /// those at the provider.
     pub(crate) async fn place(&mut self, item: &Item) -> Result<String, Halt> {
         if let Some(root) = self
             .state
@@ -141,7 +146,8 @@ impl Work<'_> {
         Ok(below(&names, &item.name))
     }
 
-    /// The folders above an item as they are now: their ids from the nearest on, and their path.
+    /// Returns the folders that are now above an item: their ids, beginning with the nearest one,
+    /// and their path.
     pub(crate) async fn above(&mut self, item: &Item) -> Result<(Vec<String>, String), Halt> {
         let (mut ids, mut names) = (Vec::new(), Vec::new());
         let mut next = item.parent.clone();
@@ -159,7 +165,8 @@ impl Work<'_> {
         Ok((ids, path))
     }
 
-    /// The folders above an item that are not known yet, the highest first; none when they do not lead to what is known.
+    /// Returns the folders above an item that have no records yet, the highest first, or an empty
+    /// list if they do not lead to a known folder or a selected item.
     pub(crate) async fn unknown_above(&mut self, item: &Item) -> Result<Vec<Item>, Halt> {
         let mut unknown = Vec::new();
         let mut next = item.parent.clone();
@@ -183,12 +190,13 @@ pub(crate) fn is_folder(item: &Item) -> bool {
     matches!(item.kind, ItemKind::Folder)
 }
 
-/// The path of what lies in a folder.
+/// Returns the path of an item in a folder.
 pub(crate) fn below(folder: &str, name: &str) -> String {
     format!("{folder}/{}", segment(name))
 }
 
-/// A name as a part of a path. Drives take slashes in names; there they stand as the sign of division.
+/// Turns a name into a path segment. Names in a drive may contain slashes, which become division
+/// slashes (U+2215).
 pub(crate) fn segment(name: &str) -> String {
     name.replace('/', "\u{2215}")
 }

@@ -1,4 +1,4 @@
-//! A step: taking the lease, tick after tick, and giving the lease back.
+//! The steps of a run: a step takes the lease, executes tick after tick, and releases the lease.
 
 use std::collections::HashSet;
 
@@ -17,18 +17,18 @@ use crate::run;
 use crate::trouble;
 use crate::work::{Flow, Halt, Work};
 
-/// When a connection wants to be moved on again.
+/// The time at which a connection is to be continued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// At once.
+    /// Immediately.
     Again,
-    /// In so many seconds.
+    /// After this number of seconds.
     Later(i64),
-    /// Not before something happens, or its next run is due.
+    /// Not before an event occurs or the next run is due.
     Idle,
 }
 
-/// What steps work with.
+/// The dependencies and limits of a step.
 pub(crate) struct Tools<'a> {
     pub(crate) desk: &'a dyn Desk,
     pub(crate) connectors: &'a Connectors,
@@ -38,7 +38,7 @@ pub(crate) struct Tools<'a> {
     pub(crate) flags: Flags,
 }
 
-/// Moves a connection on.
+/// Continues the synchronization of a connection by one step.
 pub(crate) async fn step(tools: &Tools<'_>, tenant: &Tenant, id: &ConnectionId) -> Result<Next> {
     let Some(connection) = tools.desk.connections().get(tenant, id).await? else {
         return Ok(Next::Idle);
@@ -77,7 +77,7 @@ pub(crate) async fn step(tools: &Tools<'_>, tenant: &Tenant, id: &ConnectionId) 
     }
 }
 
-/// Takes the lease and works until the time is over.
+/// Takes the lease and executes ticks until the time of the step is used up.
 async fn lead(work: &mut Work<'_>) -> Result<Next, Halt> {
     let lasts_until = work.lasts_until();
     if work.connection.status == ConnectionStatus::Deleting {
@@ -92,7 +92,8 @@ async fn lead(work: &mut Work<'_>) -> Result<Next, Halt> {
     let until = work.now().plus_seconds(work.tools.limits.seconds);
     loop {
         let flow = match within(lasts_until, tick(work)).await {
-            // An access token may end before its time; the permission may still be there.
+            // An access token can become invalid before its stated end although the permission
+            // still exists.
             Err(Halt::Provider(ConnectorError::Reauth(_))) if !work.renewed => {
                 within(lasts_until, renew(work)).await?;
                 continue;
@@ -115,7 +116,8 @@ async fn lead(work: &mut Work<'_>) -> Result<Next, Halt> {
     }
 }
 
-/// Gives a part of a step up that takes too long: what it has done is no more than what a crash would leave behind.
+/// Waits for a part of a step until a deadline. A part that takes longer is dropped, which leaves
+/// no more behind than a crash would.
 async fn within<T>(until: Instant, part: impl Future<Output = Result<T, Halt>>) -> Result<T, Halt> {
     match timeout_at(until, part).await {
         Ok(done) => done,
@@ -125,7 +127,7 @@ async fn within<T>(until: Instant, part: impl Future<Output = Result<T, Halt>>) 
     }
 }
 
-/// What a run needs before its first tick.
+/// Loads the settings, the selection and the access token, which a run needs before its first tick.
 async fn enter(work: &mut Work<'_>) -> Result<(), Halt> {
     let (desk, tenant) = (work.tools.desk, work.tenant);
     let settings = desk.settings(tenant).await?;
@@ -140,7 +142,7 @@ async fn enter(work: &mut Work<'_>) -> Result<(), Halt> {
     let connector: &dyn Connector = work.connector;
     work.secret = trouble::secret_of(work).await?;
     work.access = desk.access(connector, tenant, &work.connection).await?;
-    // Whatever a run was at: a new selection begins with what it leads to.
+    // A new selection restarts the run at its first phase, whatever phase it was in.
     if work.is_selective() && work.selection.rev != work.state.selection {
         work.state.phase = Some(Phase::Feeds);
     }
@@ -148,7 +150,7 @@ async fn enter(work: &mut Work<'_>) -> Result<(), Halt> {
     Ok(())
 }
 
-/// Has the access token made anew. If there is none any more, the permission is gone.
+/// Requests a new access token. If the provider refuses one, the permission has ended.
 async fn renew(work: &mut Work<'_>) -> Result<(), Halt> {
     work.renewed = true;
     work.start_over();
@@ -183,7 +185,9 @@ async fn tick(work: &mut Work<'_>) -> Result<Flow, Halt> {
     Ok(Flow::On)
 }
 
-/// Changes a connection's record; `change` says whether there is anything to write. `None` when it is gone.
+/// Changes the record of a connection, and returns the record or `None` if it no longer exists.
+/// `change` returns whether it changed anything, and may be called several times because of
+/// concurrent changes.
 pub(crate) async fn change(
     tools: &Tools<'_>,
     tenant: &Tenant,
@@ -208,12 +212,14 @@ pub(crate) async fn change(
     Err(Error::internal("a connection changed with every attempt"))
 }
 
-/// A lost message of a run that goes on is noticed after a while.
+/// Makes a connection due after `pause` and a margin of [`LOST_SECONDS`], so that a run in progress
+/// continues even if its message is lost.
 pub(crate) fn watch_over(connection: &mut Connection, now: domain::Timestamp, pause: i64) {
     connection.next_run_at = Some(now.plus_seconds(pause + LOST_SECONDS));
 }
 
-/// Until when a worker that holds a lease may begin something that no commit can take back.
+/// Returns the time until which the holder of the lease may begin something that no commit can
+/// undo.
 pub(crate) fn last_moment(state: &SyncState, now: domain::Timestamp) -> domain::Timestamp {
     state
         .leased_until
@@ -221,7 +227,7 @@ pub(crate) fn last_moment(state: &SyncState, now: domain::Timestamp) -> domain::
         .plus_seconds(-LEASE_SECONDS / 9)
 }
 
-/// Whether that is still to come.
+/// Checks whether the time of [`last_moment`] is still in the future.
 pub(crate) fn in_time(state: &SyncState, now: domain::Timestamp) -> bool {
     now < last_moment(state, now)
 }

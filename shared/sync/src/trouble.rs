@@ -1,4 +1,4 @@
-//! What follows when a provider, or the service, does not do what was asked. Nothing of it removes a document.
+//! The reactions to errors of the provider and of the service. None of them removes a document.
 
 use domain::connection::{ConnectionStatus, ErrorKind, Problem, RunState, Trigger};
 use domain::ports::ConnectorError;
@@ -12,21 +12,23 @@ use crate::work::{Halt, Work};
 const MINUTE: i64 = 60;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
-/// Failures in a row that a run outlives.
+/// The number of consecutive failures after which a run is abandoned.
 const MAX_ATTEMPTS: u32 = 8;
-/// From which failure in a row on users are told.
+/// The number of consecutive failures from which users see the problem.
 const SHOWN_FROM: u32 = 3;
-/// How long to slow down where the provider does not say, and at the most.
+/// The shortest and the longest pause when the provider asks to slow down without naming a time.
 const SLOW_SECONDS: i64 = 30;
 const SLOWEST_SECONDS: i64 = HOUR;
-/// How often that is doubled, and how many of these failures in a row are counted: the provider does answer.
+/// The number of times that this pause is doubled. It also caps the count of these failures,
+/// because the provider does answer.
 const SLOWER: u32 = 6;
-/// When permission that was lost is tried again: perhaps it was given back without us.
+/// The pauses before a lost permission is tried again. The user may have restored it at the
+/// provider.
 const PROBES: [i64; 3] = [HOUR, 6 * HOUR, DAY];
-/// Pauses of a queue are at most so long.
+/// The longest delay of a queue message.
 const LONGEST_SECONDS: i64 = 900;
 
-/// Writes down why the step could not go on, and says when to come again.
+/// Records why the step could not continue, and returns when to try again.
 pub(crate) async fn meet(work: &mut Work<'_>, halt: Halt) -> Result<Next> {
     work.revert();
     let met = match halt {
@@ -48,11 +50,12 @@ pub(crate) async fn meet(work: &mut Work<'_>, halt: Halt) -> Result<Next> {
     }
 }
 
-/// A fault of ours is told to whoever asked for the step, who tries again. After the last attempt the run is given up.
+/// Handles an error of the service. It is returned to the sender of the message, which tries again.
+/// After the last attempt, the run is abandoned.
 async fn ours(work: &mut Work<'_>, error: Error) -> Result<Next> {
     work.state.attempts += 1;
     if work.state.attempts < MAX_ATTEMPTS || work.connection.status == ConnectionStatus::Deleting {
-        // So that the message need not wait for the lease to end.
+        // The next message then need not wait for the end of the lease.
         work.release(None).await.ok();
         return Err(error);
     }
@@ -86,9 +89,9 @@ async fn provider(work: &mut Work<'_>, error: ConnectorError) -> Result<Next, Ha
             warn!(connection.id = %id, error = source.as_ref() as &dyn std::error::Error, "a provider failed");
             unavailable(work, &message).await
         }
-        // Outside a listing that could begin anew, a page that is lost is as good as a failure.
+        // A listing can start again after a lost page, but elsewhere a lost page is a failure.
         E::PageLost | E::Item(_) => unavailable(work, &message).await,
-        // For the second time in a run.
+        // The cursor was lost for the second time in this run.
         E::CursorLost => {
             fail(
                 work,
@@ -100,7 +103,7 @@ async fn provider(work: &mut Work<'_>, error: ConnectorError) -> Result<Next, Ha
             .await
         }
         E::QuotaExceeded => fail(work, ErrorKind::QuotaExceeded, QUOTA, Some(DAY), None).await,
-        // Another permission was given while this one was in use.
+        // The user gave a new permission while this step was using the old one.
         E::Reauth(_) if secret_of(work).await? != work.secret => pause(work, 1).await,
         E::Reauth(_) => {
             let status = Some(ConnectionStatus::Expired);
@@ -130,15 +133,16 @@ const REAUTH: &str =
 const FAULT: &str =
     "The provider gave an answer that could not be read; it is tried again in half an hour.";
 
-/// The account is left alone by all its connections.
+/// Makes all connections of the account pause.
 async fn slow_down(work: &Work<'_>, seconds: i64) -> Result<(), Halt> {
     let connections = work.tools.desk.connections();
     let Some(id) = &work.connection.grant else {
         return Ok(());
     };
 
-    // Whoever is first may write: the others asked a moment ago as well, or only waited for this. If each put off the
-    // end by what is left of it, rounded up, many connections would keep each other waiting.
+    // Only the first connection writes the end of the pause: the others sent their requests a
+    // moment ago, or were waiting for the same end. If each of them extended the pause by what is
+    // left of it, rounded up, many connections would keep each other waiting.
     if let Some(mut grant) = connections.grant(work.tenant, id).await? {
         let now = work.now();
         let until = now.plus_seconds(seconds);
@@ -152,7 +156,8 @@ async fn slow_down(work: &Work<'_>, seconds: i64) -> Result<(), Halt> {
     Ok(())
 }
 
-/// A run that has gone on for an hour, and is slowed down more than once in a row, says why it takes so long.
+/// Shows that the run is slow. Does so only if it has lasted for an hour and was slowed down more
+/// than once in a row.
 async fn say_so(work: &Work<'_>) -> Result<(), Halt> {
     let now = work.now();
     let began = work.state.run.as_ref().map_or(now, |run| run.started_at);
@@ -162,7 +167,7 @@ async fn say_so(work: &Work<'_>) -> Result<(), Halt> {
     show(work, ErrorKind::RateLimited, SLOWED).await
 }
 
-/// Shows what is wrong though the run goes on.
+/// Shows a problem in the connection while the run continues.
 async fn show(work: &Work<'_>, kind: ErrorKind, message: &str) -> Result<(), Halt> {
     let now = work.now();
     step::change(work.tools, work.tenant, &work.connection.id, |connection| {
@@ -177,7 +182,7 @@ async fn show(work: &Work<'_>, kind: ErrorKind, message: &str) -> Result<(), Hal
     Ok(())
 }
 
-/// A tick has come to its end: the provider answers again.
+/// Resets the failure count after a tick has succeeded, and removes the problem that was shown.
 pub(crate) async fn over(work: &mut Work<'_>) -> Result<(), Halt> {
     if std::mem::take(&mut work.state.attempts) < SHOWN_FROM {
         return Ok(());
@@ -192,7 +197,7 @@ pub(crate) async fn over(work: &mut Work<'_>) -> Result<(), Halt> {
     Ok(())
 }
 
-/// The name of the tokens that the connection's permission has now.
+/// Returns the name of the current tokens of the connection's grant.
 pub(crate) async fn secret_of(work: &Work<'_>) -> Result<Option<String>, Halt> {
     let Some(id) = &work.connection.grant else {
         return Ok(None);
@@ -223,7 +228,7 @@ async fn unavailable(work: &mut Work<'_>, message: &str) -> Result<Next, Halt> {
     pause(work, seconds).await
 }
 
-/// The run goes on in so many seconds; until then the lease is nobody's.
+/// Interrupts the run for this number of seconds, during which nobody can take the lease.
 async fn pause(work: &mut Work<'_>, seconds: i64) -> Result<Next, Halt> {
     let now = work.now();
     work.release(Some(now.plus_seconds(seconds))).await?;
@@ -245,7 +250,8 @@ async fn pause(work: &mut Work<'_>, seconds: i64) -> Result<Next, Halt> {
     })
 }
 
-/// The run is given up. The next one begins in `after` seconds, or as probes of a lost permission do.
+/// Abandons the run. The next run begins after `after` seconds, or at the next of [`PROBES`] if
+/// that is `None`.
 async fn fail(
     work: &mut Work<'_>,
     kind: ErrorKind,
@@ -265,7 +271,7 @@ async fn fail(
                 return false;
             }
             let problem = problem_of(kind, message, now, connection.problem.as_ref());
-            // What was asked for since the run began has not been tried.
+            // A request that came after the beginning of this run has not been tried yet.
             let asked = connection.requested == Some(Trigger::Manual);
             connection.next_run_at = if asked {
                 Some(now)

@@ -1,4 +1,4 @@
-//! A step at work: what it knows, what it has read, and what it is going to write.
+//! The state of a step in progress: what it knows, what it has read, and what it is going to write.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,21 +13,22 @@ use crate::limits::LEASE_SECONDS;
 use crate::rules::Filter;
 use crate::step::Tools;
 
-/// As many as can be looked at together, and enough to tell a failing provider from failing items.
+/// The fewest rows of a page. They can all be examined concurrently, and they suffice to tell a
+/// failing provider from failing items.
 const FEWEST_ROWS: usize = 8;
 
-/// Why a tick ends without a commit.
+/// The reasons for which a tick ends without a commit.
 #[derive(Debug)]
 pub(crate) enum Halt {
-    /// Somebody else has gone on.
+    /// Another worker has continued the run.
     Fenced,
-    /// The provider.
+    /// A request to the provider failed.
     Provider(ConnectorError),
-    /// The service itself has to catch up, for so many seconds.
+    /// The service is overloaded and has to catch up for this number of seconds.
     Pause(i64),
-    /// The service.
+    /// The service itself failed.
     Ours(Error),
-    /// The provider does not show an item, though it does not say that it is gone.
+    /// The provider does not show an item, but does not report it as gone either.
     Withheld,
 }
 
@@ -49,12 +50,12 @@ impl From<Error> for Halt {
     }
 }
 
-/// What comes after a tick.
+/// The continuation after a tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flow {
-    /// Another one.
+    /// Another tick follows.
     On,
-    /// Nothing: the run has come to its end.
+    /// The run has reached its end.
     Ended,
 }
 
@@ -65,31 +66,31 @@ pub(crate) struct Work<'a> {
     pub(crate) connector: &'a dyn Connector,
     pub(crate) access: Access,
     pub(crate) selection: Selection,
-    /// The ids of what is selected.
+    /// The ids of the selected items.
     pub(crate) selected: HashSet<String>,
     pub(crate) filter: Filter,
     pub(crate) state: SyncState,
-    /// As it is stored.
+    /// The state as it is stored.
     stored: SyncState,
     pub(crate) batch: Batch,
-    /// Rows as stored, of this tick.
+    /// The rows that this tick has read, as they are stored.
     nodes: HashMap<String, Option<Node>>,
     waiting: HashMap<(Queue, String), Option<String>>,
-    /// Items as the provider showed them, since the last page of changes was asked for.
+    /// The items as the provider showed them since the last page of changes was requested.
     pub(crate) looks: HashMap<String, Option<Item>>,
-    /// Items that the provider would not show, though it does not say that they are gone.
+    /// The items that the provider did not show, although it did not report them as gone.
     pub(crate) withheld: HashSet<String>,
-    /// Items that this step has handled.
+    /// The number of items that this step has handled.
     pub(crate) handled: usize,
-    /// Whether rows may wait to be forgotten.
+    /// `true` if records may be waiting to be removed.
     pub(crate) dropping: bool,
-    /// How far this step has looked through documents that are to leave.
+    /// The queue key up to which this step has examined the documents to be removed.
     pub(crate) left: Option<String>,
-    /// The last feed whose notifications this step has asked for.
+    /// The last feed for which this step has requested notifications.
     pub(crate) watched: Option<String>,
-    /// The name of the tokens with which this step asks.
+    /// The name of the tokens that this step uses.
     pub(crate) secret: Option<String>,
-    /// Whether this step has had its access token made anew.
+    /// `true` if this step has already renewed its access token.
     pub(crate) renewed: bool,
     began: Timestamp,
     began_at: Instant,
@@ -139,30 +140,32 @@ impl<'a> Work<'a> {
         self.tools.desk.now()
     }
 
-    /// Until when this step waits for answers of the provider.
+    /// Returns the time until which this step waits for answers of the provider.
     pub(crate) fn asks_until(&self) -> Instant {
         self.began_at + self.tools.limits.asks_for
     }
 
-    /// Until when this step lasts at all.
+    /// Returns the time at which this step is aborted.
     pub(crate) fn lasts_until(&self) -> Instant {
         self.began_at + self.tools.limits.lasts_for
     }
 
-    /// Whether nothing more is to be begun in this step.
+    /// Checks whether it is too late to begin anything else in this step.
     pub(crate) fn is_late(&self) -> bool {
         let seconds = i64::try_from(self.tools.limits.asks_for.as_secs()).unwrap_or(i64::MAX);
         Instant::now() >= self.asks_until() || self.now() >= self.began.plus_seconds(seconds)
     }
 
-    /// Rows to read where each is looked at: fewer where looks are slow, and after a tick that did not come to its end.
+    /// Returns the number of rows to read if each of their items is examined. It is lower if
+    /// lookups are slow, and after failed ticks.
     pub(crate) fn rows_to_look_at(&self) -> usize {
         let slow = if self.connector.has_changes() { 1 } else { 10 };
         let rows = self.tools.limits.rows;
         ((rows / slow) >> self.state.attempts.min(8)).max(rows.min(FEWEST_ROWS))
     }
 
-    /// The step at hand, with which everything that it sees is stamped.
+    /// Returns the number of the current step, which is stored as `seen` in all items that the step
+    /// sees.
     pub(crate) fn stamp(&self) -> u64 {
         self.state.step
     }
@@ -182,13 +185,14 @@ impl<'a> Work<'a> {
         self.state.run.as_ref().map_or(0, |run| run.number)
     }
 
-    /// Makes all writes of the tick and stores the state.
+    /// Commits all writes of the tick together with the state, and extends the lease.
     pub(crate) async fn commit(&mut self) -> Result<(), Halt> {
         self.state.leased_until = Some(self.now().plus_seconds(LEASE_SECONDS));
         self.store().await
     }
 
-    /// As [`Self::commit`], and somebody else may go on from `from` on.
+    /// Commits like [`Self::commit`], but lets other workers continue from `from` on, or at once if
+    /// that is `None`.
     pub(crate) async fn release(&mut self, from: Option<Timestamp>) -> Result<(), Halt> {
         self.state.leased_until = from;
         self.store().await
@@ -209,7 +213,7 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Takes back what the tick has not committed. The requests stay counted.
+    /// Discards what the tick has not committed. The requests stay counted.
     pub(crate) fn revert(&mut self) {
         let requests = self.state.run.as_ref().map(|run| run.requests);
         self.state = self.stored.clone();
@@ -219,7 +223,7 @@ impl<'a> Work<'a> {
         self.forget_reads();
     }
 
-    /// Takes back what the tick has not committed, for the same step to try it again.
+    /// Discards what the tick has not committed, and prepares the step to repeat the tick.
     pub(crate) fn start_over(&mut self) {
         self.revert();
         self.look_anew();
@@ -233,7 +237,7 @@ impl<'a> Work<'a> {
         self.waiting.clear();
     }
 
-    /// Reads these nodes, so that [`Self::node`] has them.
+    /// Reads these nodes in one request for later calls of [`Self::node`].
     pub(crate) async fn load(&mut self, ids: &[String]) -> Result<(), Halt> {
         let mut missing: Vec<String> = ids
             .iter()
@@ -255,7 +259,7 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Reads what waits under these keys, so that [`Self::waits`] has it.
+    /// Reads the queue entries with these keys in one request for later calls of [`Self::waits`].
     pub(crate) async fn load_waits(&mut self, queue: Queue, keys: Vec<String>) -> Result<(), Halt> {
         let mut missing = keys;
         missing.retain(|key| !self.waiting.contains_key(&(queue, key.clone())));
@@ -278,7 +282,7 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Rows that were read otherwise.
+    /// Adds nodes that were read in another way, unless they are known already.
     pub(crate) fn know(&mut self, nodes: &[Node]) {
         for node in nodes {
             self.nodes
@@ -287,7 +291,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// What is known of an item, as this tick leaves it.
+    /// Returns the node of an item as this tick leaves it.
     pub(crate) async fn node(&mut self, id: &str) -> Result<Option<Node>, Halt> {
         if let Some(touched) = self.batch.node(id) {
             return Ok(touched.cloned());
@@ -302,7 +306,7 @@ impl<'a> Work<'a> {
         self.handled += 1;
     }
 
-    /// What waits under a key, as this tick leaves it.
+    /// Returns the queue entry with this key as this tick leaves it.
     pub(crate) async fn waits(&mut self, queue: Queue, key: &str) -> Result<Option<String>, Halt> {
         if let Some(touched) = self.batch.waits(queue, key) {
             return Ok(touched.map(str::to_owned));
@@ -315,13 +319,13 @@ impl<'a> Work<'a> {
             .flatten())
     }
 
-    /// The document of an item that waits to leave.
+    /// Returns the entry of an item whose document waits to be removed.
     pub(crate) async fn leaving(&mut self, id: &str) -> Result<Option<Leaving>, Halt> {
         let text = self.waits(Queue::Leave, id).await?;
         Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
     }
 
-    /// The first of what waits, as it is stored.
+    /// Returns the first entries of a queue after the key `after`, as they are stored.
     pub(crate) async fn first(
         &self,
         queue: Queue,
@@ -334,8 +338,9 @@ impl<'a> Work<'a> {
             .await?)
     }
 
-    /// Asks for a walk through a folder. One that waits and is as new as this is left alone, unless the folder itself is
-    /// why: then its listing begins again.
+    /// Enqueues a walk through a folder. Does nothing if a walk that is at least as recent is
+    /// already waiting, unless `afresh`: then the folder itself has changed, and its listing starts
+    /// again.
     pub(crate) async fn walk(
         &mut self,
         folder: &str,
@@ -366,7 +371,7 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Forgets all that is known below a folder, before anything else happens.
+    /// Schedules the removal of all records below a folder, which precedes all other work.
     pub(crate) fn drop_below(&mut self, folder: &str, deselected: bool) {
         let entry = WalkEntry {
             deselected,

@@ -1,4 +1,4 @@
-//! From a request's credential to a tenant.
+//! Authentication: the credential of a request becomes a tenant.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,19 +10,22 @@ use crate::ports::{Clock, Keys};
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
 
-/// How long a key record may be reused: the bound on how long a revoked key still works.
+/// The number of seconds for which a key record is cached. A revoked key works at most this much
+/// longer.
 const FRESH_SECONDS: i64 = 30;
-/// How long the absence of a key may be reused, so that a key works soon after it was made.
+/// The number of seconds for which the absence of a key is cached. It is short so that a key works
+/// soon after its creation.
 const ABSENT_SECONDS: i64 = 5;
-/// The cache starts over at this size, so that guessed key ids cannot fill the memory.
+/// The number of cached records at which the cache is cleared, so that guessed key ids cannot fill
+/// the memory.
 const MAX_CACHED: usize = 10_000;
-/// The key that needs no record, on loopback only.
+/// The key that needs no record. It works only from loopback.
 const LOCAL_KEY: &str = "local";
-/// Why it does not work, and what does.
+/// The message for a refused local key: the reason, and the key that works instead.
 const NO_LOCAL_KEY: &str = "the key `local` works on the machine of a local server only, and not through a proxy; create a \
     key with `recollect keys create` and send that one";
 
-/// Verifies API keys, with a cache of 30 seconds.
+/// Verifies API keys. Caches their records for 30 seconds.
 #[derive(Clone)]
 pub struct Authenticator {
     keys: Arc<dyn Keys>,
@@ -37,7 +40,7 @@ struct Cached {
 }
 
 impl Authenticator {
-    /// An authenticator over the key records.
+    /// Creates an authenticator over the key records.
     pub fn new(keys: Arc<dyn Keys>, clock: Arc<dyn Clock>) -> Self {
         Self {
             keys,
@@ -54,10 +57,11 @@ impl Authenticator {
         self
     }
 
-    /// The tenant behind a credential. `from_loopback` says whether the peer is this machine itself.
+    /// Returns the tenant of a credential. `from_loopback` says whether the peer is this machine
+    /// itself.
     ///
     /// # Errors
-    /// [`Error::Unauthenticated`] for a missing, unknown, disabled or expired key.
+    /// Returns [`Error::Unauthenticated`] for a missing, unknown, disabled or expired key.
     pub async fn authenticate(
         &self,
         credential: Option<&str>,
@@ -80,7 +84,8 @@ impl Authenticator {
         presented.verify(record.as_ref(), self.clock.now())
     }
 
-    /// Reads the key anew when it comes again: call it after a change of the key by this process.
+    /// Drops a key from the cache, so that its record is read again. Call it after this process has
+    /// changed the key.
     pub fn forget(&self, id: &KeyId) {
         self.lock().remove(id);
     }
@@ -102,7 +107,6 @@ impl Authenticator {
         if cache.len() >= MAX_CACHED {
             cache.clear();
         }
-
         cache.insert(
             id.clone(),
             Cached {

@@ -1,7 +1,8 @@
-//! What the organization's keys have asked for, counted: usage, errors and the request log.
+//! Analytics of the requests of an organization's keys: usage, errors and the request log.
 //!
-//! Figures are those of a recount of the records, however many hours are rolled up: an hour that is counted and lies
-//! whole in what is asked comes from its roll-up, every other one from its records.
+//! The figures always equal a recount of the records, however many hours have a stored tally. An
+//! hour that is closed and lies entirely within the span takes its counts from its tally; every
+//! other hour is counted from its records.
 
 mod requests;
 mod span;
@@ -19,13 +20,14 @@ use crate::tenant::Tenant;
 pub use requests::{RequestFilter, RequestPage, find_request, list_requests};
 pub use span::Span;
 
-/// How many hours are read at the same time.
+/// The number of hours that are read in parallel.
 const PARALLEL: usize = 8;
 
-/// The counts of the requests in `span`, by the hour, ascending. An hour without any is missing.
+/// Returns the counts of the requests in `span` by hour, in ascending order. An hour without
+/// requests is omitted.
 ///
 /// # Errors
-/// Those of the ports.
+/// Returns the errors of the ports.
 pub async fn read_tallies(ctx: &Ctx, tenant: &Tenant, span: Span) -> Result<Vec<(Hour, Tally)>> {
     let Some((first, last)) = span.hours() else {
         return Ok(Vec::new());
@@ -50,10 +52,11 @@ async fn count(
     Ok((hour, tally_hour(ctx, tenant, hour, span).await?.0))
 }
 
-/// Counts the records of an hour that lie in `span`; and the pages that had to be read.
+/// Counts the records of an hour that lie in `span`. Returns the counts and the number of pages
+/// that were read.
 ///
 /// # Errors
-/// Those of the ports.
+/// Returns the errors of the ports.
 pub async fn tally_hour(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -67,18 +70,21 @@ pub async fn tally_hour(
             .outlines(tenant, hour, after.as_deref())
             .await?;
         pages += 1;
+
         records
             .iter()
             .filter(|record| span.contains(record.at))
             .for_each(|record| tally.count(record));
+
         if next.is_none() {
             return Ok((tally, pages));
         }
+
         after = next;
     }
 }
 
-/// Shows `visit` the records of an hour, oldest first, until it has seen enough.
+/// Calls `visit` with the records of an hour, oldest first, until it breaks.
 async fn each_request(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -91,9 +97,11 @@ async fn each_request(
             .activity
             .requests(tenant, hour, after.as_deref())
             .await?;
+
         if records.into_iter().try_for_each(&mut visit).is_break() || next.is_none() {
             return Ok(());
         }
+
         after = next;
     }
 }

@@ -1,6 +1,9 @@
-//! Back-pressure: an organization that sends faster than its documents are processed is asked to wait, before anything
-//! of the request is accepted. What was accepted stays accepted. The count reads a bounded part of what all organizations
-//! have waiting: while others have a large backlog it may be too low, so that more is accepted, never less.
+//! Back-pressure on organizations that send documents faster than they are processed.
+//!
+//! Such an organization is asked to wait before anything of its request is accepted. Documents that
+//! were accepted stay accepted. The count reads a bounded part of the waiting documents of all
+//! organizations: while others have a large backlog it may be too low, so that more is accepted,
+//! never less.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,16 +14,20 @@ use crate::ids::OrgId;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
 
-/// The unfinished documents that an organization may have.
+/// The number of unfinished documents that an organization may have.
 pub const MAX_UNFINISHED: usize = 100_000;
-/// How long a count is believed; what this process accepts meanwhile is added to it.
+/// The number of seconds for which a count is used. Documents that this process accepts meanwhile
+/// are added to it.
 const FRESH_SECONDS: i64 = 5;
-/// The count is taken anew sooner when what is believed comes near the limit: not more often than this.
+/// The shortest time between two counts, in seconds. A count that comes near the limit is repeated
+/// after this time, before it has expired.
 const AGAIN_SECONDS: i64 = 1;
-/// When to come back: about the time in which some thousand documents are processed.
+/// The pause that a refused client is asked for, in seconds: about the time in which some thousand
+/// documents are processed.
 const RETRY_AFTER_SECONDS: u64 = 10;
 
-/// Counts the unfinished documents of organizations, one read every few seconds for each that writes.
+/// Counts the unfinished documents of organizations: one read every few seconds for each
+/// organization that writes.
 #[derive(Clone)]
 pub struct Backlog {
     max: usize,
@@ -34,7 +41,7 @@ struct Known {
 }
 
 impl Backlog {
-    /// A backlog of at most `max` unfinished documents for each organization.
+    /// Creates a backlog of at most `max` unfinished documents for each organization.
     pub fn new(max: usize) -> Self {
         Self {
             max,
@@ -42,15 +49,17 @@ impl Backlog {
         }
     }
 
-    /// Takes note of `documents` new ones, or refuses them all.
+    /// Counts `documents` new documents of the organization, or refuses them all.
     ///
     /// # Errors
-    /// [`Error::RateLimited`] when the organization has too many unfinished documents, and those of the ports.
+    /// Returns [`Error::RateLimited`] when the organization has too many unfinished documents, and
+    /// the errors of the ports.
     pub async fn admit(&self, ctx: &Ctx, tenant: &Tenant, documents: usize) -> Result<()> {
         let now = ctx.clock.now();
         let known = self.lock().get(tenant.org()).copied();
         let age = |known: &Known| now.as_millis() - known.counted_at.as_millis();
         let believed = known.filter(|known| age(known) < FRESH_SECONDS * 1000);
+
         let unfinished = match believed {
             Some(known)
                 if known.unfinished + documents <= self.max
@@ -70,7 +79,9 @@ impl Backlog {
                 unfinished
             }
         };
-        // A single batch larger than the limit would never be admitted; it is, where nothing else waits.
+
+        // A single batch that is larger than the limit would never be admitted. It is admitted when
+        // no other document waits.
         if unfinished > 0 && unfinished + documents > self.max {
             return Err(Error::RateLimited {
                 message: format!(
@@ -80,9 +91,11 @@ impl Backlog {
                 retry_after_seconds: RETRY_AFTER_SECONDS,
             });
         }
+
         if let Some(known) = self.lock().get_mut(tenant.org()) {
             known.unfinished += documents;
         }
+
         Ok(())
     }
 

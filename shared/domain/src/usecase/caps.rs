@@ -1,4 +1,5 @@
-//! Caps on the container tags and keys of an organization. Their lists are answered whole, so neither may grow without end.
+//! Caps on the container tags and keys of an organization. Lists of them are answered whole, so
+//! neither may grow without bound.
 
 use crate::container::Container;
 use crate::ctx::Ctx;
@@ -8,12 +9,12 @@ use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
 
-/// The most that an organization may have of what it names itself.
+/// The caps of an organization.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caps {
-    /// Container tags.
+    /// The number of container tags.
     pub tags: u64,
-    /// API keys, without sessions.
+    /// The number of API keys, without sessions.
     pub keys: usize,
 }
 
@@ -26,11 +27,12 @@ impl Default for Caps {
     }
 }
 
-/// Creates the container of a tag that had none a moment ago. When another request was first, returns the container of
-/// that one.
+/// Creates the container of a tag that had none a moment ago. If another request was first, returns
+/// the container that it created.
 ///
 /// # Errors
-/// [`Error::Invalid`] when the organization has as many tags as it may, and those of the ports.
+/// Returns [`Error::Invalid`] when the organization has as many tags as it may, and the errors of
+/// the ports.
 pub async fn create_container(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -46,10 +48,11 @@ pub async fn create_container(
     Ok(container)
 }
 
-/// Counts one more tag of the organization.
+/// Reserves one more container tag of the organization.
 ///
 /// # Errors
-/// [`Error::Invalid`] when there may be no more, and those of the port.
+/// Returns [`Error::Invalid`] when the organization has as many tags as it may, and the errors of
+/// the port.
 pub(crate) async fn admit_tag(ctx: &Ctx, tenant: &Tenant) -> Result<()> {
     let most = ctx.caps.tags;
     if ctx.containers.reserve(tenant, most).await? {
@@ -64,7 +67,7 @@ pub(crate) async fn admit_tag(ctx: &Ctx, tenant: &Tenant) -> Result<()> {
 /// Checks that the organization may have one more key.
 ///
 /// # Errors
-/// [`Error::Invalid`] when it may not, and those of the port.
+/// Returns [`Error::Invalid`] when it may not, and the errors of the port.
 pub(crate) async fn check_keys(ctx: &Ctx, tenant: &Tenant) -> Result<()> {
     let most = ctx.caps.keys;
     if ctx.keys.count(tenant).await? < most {

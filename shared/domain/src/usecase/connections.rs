@@ -1,4 +1,4 @@
-//! Connections: making them, permission for them, what is selected, and their end.
+//! Connections: creating them, obtaining permission for them, selecting items, and deleting them.
 
 mod access;
 mod change;

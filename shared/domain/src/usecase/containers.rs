@@ -1,4 +1,4 @@
-//! What callers say about container tags, and what they do with whole containers.
+//! Operations of callers on container tags: describing, deleting and merging them.
 
 use crate::container::{Container, ContainerChange};
 use crate::ctx::Ctx;
@@ -18,21 +18,22 @@ use crate::usecase::memories::writable_container;
 use crate::usecase::purge::REQUEST_SECONDS;
 use crate::usecase::tasks::send_later;
 
-/// The most characters of a name. Contract.
+/// The largest number of characters of a name. This number is part of the API.
 const MAX_NAME: usize = 100;
-/// The most characters of guidance. Contract.
+/// The largest number of characters of guidance. This number is part of the API.
 const MAX_CONTEXT: usize = 1500;
-/// The most folders. They lie in the item of the tag, which every request about it reads.
+/// The largest number of memory paths. They are stored in the record of the tag, which every
+/// request about the tag reads.
 const MAX_PATHS: usize = 100;
-/// The most bytes of all folders together.
+/// The largest number of bytes of all memory paths together.
 const MAX_PATH_BYTES: usize = 32 * 1024;
 
-/// Changes what the caller says about a container tag, which is made if there is none: one write, which may be
-/// repeated.
+/// Changes the caller's description of a container tag. A tag that does not exist is created. The
+/// change is one write, which may be repeated.
 ///
 /// # Errors
-/// [`Error::Forbidden`] out of reach, [`Error::Invalid`] naming the field, [`Error::Conflict`] while the tag is merged,
-/// and those of the ports.
+/// Returns [`Error::Forbidden`] for a tag out of reach, [`Error::Invalid`] naming the field,
+/// [`Error::Conflict`] while the tag is merged, and the errors of the ports.
 pub async fn change_container(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -52,16 +53,17 @@ pub async fn change_container(
         .await?)
 }
 
-/// Deletes a container and the connections that file into it: at once nothing of it is there for anybody, and a task
-/// removes what is left of it.
+/// Deletes a container and the connections that file into it. Its content disappears at once for
+/// every reader; a task removes what is stored of it.
 ///
 /// # Errors
-/// [`Error::NotFound`] when it is gone, [`Error::Conflict`] while it is merged, and those of the ports.
+/// Returns [`Error::NotFound`] when it is gone, [`Error::Conflict`] while it is merged, and the
+/// errors of the ports.
 pub async fn delete_container(ctx: &Ctx, tenant: &Tenant, container: &Container) -> Result<Task> {
     tenant.check_reach(&container.tag)?;
     container.check_writable()?;
     let now = ctx.clock.now();
-    // Behind a tag that others were merged into lies what was sent long before it was made.
+    // A tag that others were merged into has documents that are older than the tag.
     let is_merged = container.ids.len() > 1;
     let purge = Purge {
         tag: container.tag.clone(),
@@ -82,10 +84,12 @@ pub async fn delete_container(ctx: &Ctx, tenant: &Tenant, container: &Container)
 
     let mut task = Task::new(Work::Purge(purge), now);
     task.due_at = task.due_at.plus_seconds(REQUEST_SECONDS);
-    // First, so that a connection that finds no container knows whether it was deleted or never there.
+
+    // Connections end first, so that a connection that finds no container knows whether it was
+    // deleted or never existed.
     end_connections(ctx, tenant, Some(&container.tag), now).await?;
     if !ctx.containers.delete(tenant, container, &task).await? {
-        // Another deletion, or a merge, was first.
+        // Another deletion or a merge was first.
         writable_container(ctx, tenant, &container.tag).await?;
         return Err(PortError::Conflict.into());
     }
@@ -97,17 +101,18 @@ pub async fn delete_container(ctx: &Ctx, tenant: &Tenant, container: &Container)
 /// The containers of a merge.
 #[derive(Debug, Clone)]
 pub struct MergePlan {
-    /// The one that takes the others.
+    /// The container that takes over the others.
     pub target: Container,
-    /// Those that end.
+    /// The containers that end.
     pub sources: Vec<Container>,
 }
 
-/// Reads and checks what is to be merged. `tags` may name the target as well.
+/// Reads and checks the containers of a merge. `tags` may also name the target.
 ///
 /// # Errors
-/// [`Error::Invalid`] when no source is left, [`Error::NotFound`] for a tag that does not exist, [`Error::Conflict`] while
-/// one of them is merged or when together they have too many physical containers.
+/// Returns [`Error::Invalid`] when no source is left, [`Error::NotFound`] for a tag that does not
+/// exist, and [`Error::Conflict`] while one of them is merged or when together they have too many
+/// physical containers.
 pub async fn plan_merge(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -150,18 +155,19 @@ pub async fn plan_merge(
     })
 }
 
-/// Merges containers into one: at once every reader of the target finds what is in them, and a task settles equal
-/// customIds.
+/// Merges containers into one. Readers of the target find all documents at once; a task settles
+/// equal customIds.
 ///
 /// # Errors
-/// As [`plan_merge`].
+/// Returns the errors of [`plan_merge`], and [`Error::Conflict`] when other changes of the tags
+/// keep winning.
 pub async fn merge_containers(
     ctx: &Ctx,
     tenant: &Tenant,
     tags: &[ContainerTag],
     target: &ContainerTag,
 ) -> Result<Task> {
-    /// How often a merge is tried against other changes of its tags.
+    /// The number of attempts at a merge against other changes of its tags.
     const ATTEMPTS: usize = 8;
     for _ in 0..ATTEMPTS {
         let MergePlan { target, sources } = plan_merge(ctx, tenant, tags, target).await?;

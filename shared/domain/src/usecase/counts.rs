@@ -1,4 +1,4 @@
-//! How much there is behind a tag.
+//! The size of a container.
 
 use crate::container::{Container, LogEntry, LogRecord};
 use crate::ctx::Ctx;
@@ -8,18 +8,19 @@ use crate::memory::MemoryAction;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
 
-/// Up to so many documents of a physical container are counted one by one.
+/// The number of documents of a physical container up to which they are counted one by one.
 pub const COUNTED_EXACTLY: usize = 1_000;
 /// The same where the answer must not wait for a count.
 pub const COUNTED_AT_ONCE: usize = 100;
-/// No container has more.
+/// A number of documents that no container reaches.
 const ALL: usize = 1 << 30;
 
-/// How many documents a container tag has: exact while each of its physical containers has at most `exactly`, else as
-/// many as search serves, which is those that are processed.
+/// Returns the number of documents of a container tag. It is exact while each of its physical
+/// containers has at most `exactly` documents; otherwise it is the number of documents that search
+/// serves, which are those that are processed.
 ///
 /// # Errors
-/// Those of the ports.
+/// Returns the errors of the ports.
 pub async fn count_documents(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -41,20 +42,20 @@ pub async fn count_documents(
     Ok(documents)
 }
 
-/// What a list of containers shows of one.
+/// The size of a container in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
-    /// As [`count_documents`] has it.
+    /// The number of documents, as [`count_documents`] counts them.
     pub documents: u64,
-    /// When its tag or a document of it last changed; of a container too large to be read through, when something was
-    /// last put into its index.
+    /// The time of the last change of the tag or of one of its documents. For a container too large
+    /// to be read through, the time of the last addition to its index.
     pub last_activity: Timestamp,
 }
 
-/// How large a container is, and when it was last used.
+/// Returns the size of a container and the time of its last use.
 ///
 /// # Errors
-/// Those of the ports.
+/// Returns the errors of the ports.
 pub async fn measure_container(ctx: &Ctx, tenant: &Tenant, container: &Container) -> Result<Size> {
     let mut size = Size {
         documents: 0,
@@ -84,7 +85,7 @@ pub async fn measure_container(ctx: &Ctx, tenant: &Tenant, container: &Container
     Ok(size)
 }
 
-/// When the index was last given something, as far as its newest record tells.
+/// Returns the time of the last commit to the index, as far as its newest record tells.
 async fn last_commit(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Result<Option<Timestamp>> {
     let head = ctx.index.head(tenant, id).await?;
     let records = ctx

@@ -1,7 +1,8 @@
-//! Stored bytes that cannot be read any more: finding out which, and making them anew where that is possible.
+//! Stored bytes that can no longer be read: finding them, and recreating them where possible.
 //!
-//! What is made of a document (its pack and statements) is made again from its body. A body is what the client has sent:
-//! once it is lost, only the client can send it again. Damage never takes more than its document.
+//! The results of processing a document (its pack and statements) are recreated from its body. A
+//! body is what the client sent: once it is lost, only the client can send it again. Damage never
+//! affects more than its own document.
 
 use tracing::{error, warn};
 
@@ -20,38 +21,38 @@ use crate::usecase::find::{read_document, visible_document};
 use crate::usecase::memories::CLIENT;
 use crate::usecase::update::{check_changeable, process_again};
 
-/// The most documents that one message names.
+/// The largest number of documents that one message names.
 const REPORTED_AT_ONCE: usize = 500;
 
-/// What of a document's stored bytes cannot be read.
+/// The parts of a document's stored bytes that cannot be read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Damage {
-    /// The bytes that the client has sent.
+    /// The bytes that the client sent.
     pub body: bool,
-    /// Text, chunks and vectors that search serves.
+    /// The pack: text, chunks and vectors that search serves.
     pub pack: bool,
-    /// What it states.
+    /// The statements.
     pub statements: bool,
 }
 
-/// What became of a damaged document.
+/// The outcome of healing a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Healed {
-    /// Nothing is damaged, or it is said so already, or it is being processed.
+    /// Nothing is damaged, the damage is already recorded, or the document is being processed.
     Nothing,
-    /// It is processed again.
+    /// The document is processed again.
     Queued,
-    /// It cannot be made again from what is stored, and is `failed`.
+    /// The document cannot be recreated from what is stored, and is `failed`.
     Failed,
-    /// Search serves it as before; only its body is lost.
+    /// Search serves the document as before; only its body is lost.
     BodyLost,
 }
 
-/// Reads everything that is stored of a document; `None` when all of it can be read. A document that changes meanwhile
-/// counts as whole.
+/// Reads everything that is stored of a document and returns the damage, or `None` if all of it can
+/// be read. A document that changes meanwhile counts as intact.
 ///
 /// # Errors
-/// Those of the ports.
+/// Returns the errors of the ports.
 pub async fn inspect(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<Option<Damage>> {
     let served = document.indexed.as_ref();
     let mut blobs = vec![document.body.blob.clone()];
@@ -85,7 +86,8 @@ fn is_readable(stored: Stored, decodes: impl Fn(&[u8]) -> bool) -> bool {
     stored.bytes().is_some_and(|bytes| decodes(&bytes))
 }
 
-/// Whether a blob that is missing is lost, rather than just replaced: the document still names it.
+/// Checks whether a missing blob is lost rather than just replaced: it is lost if the document
+/// still names it.
 pub(crate) async fn is_lost(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -104,8 +106,9 @@ pub(crate) async fn is_lost(
     }))
 }
 
-/// The turns that are stored of a conversation; none of them when they cannot be read, so that it begins anew with what is
-/// sent. `None` when they are just being replaced.
+/// Returns the stored turns of a conversation. If they cannot be read, returns an empty list, so
+/// that the conversation starts over with what is sent. Returns `None` if they are just being
+/// replaced.
 pub(crate) async fn read_turns(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -130,8 +133,8 @@ pub(crate) async fn read_turns(
     Ok(Some(turns.unwrap_or_default()))
 }
 
-/// Asks the keeper to look after documents that could not be read, and after the container's index. Readers find the
-/// same again, so a message that is lost costs nothing but time.
+/// Asks maintenance to repair documents that could not be read, and the container's index. A lost
+/// message only costs time, because readers report the same damage again.
 pub async fn report_damage(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -166,12 +169,12 @@ pub async fn report_damage(
     }
 }
 
-/// Looks after a document that could not be read: what was made of it is made again from its body, and where that is
-/// lost as well, the document is `failed` with `damaged`. Doing it again changes nothing more, so each is named in the
-/// log once.
+/// Repairs a document that could not be read. Its pack and statements are recreated from its body;
+/// if the body is lost as well, the document becomes `failed` with `damaged`. Calling it again
+/// changes nothing more, so each document is named in the log once.
 ///
 /// # Errors
-/// Those of the ports.
+/// Returns the errors of the ports.
 pub async fn heal_document(ctx: &Ctx, tenant: &Tenant, id: &DocumentId) -> Result<Healed> {
     let Some(document) = visible_document(ctx, tenant, id).await? else {
         return Ok(Healed::Nothing);
@@ -214,7 +217,8 @@ pub async fn heal_document(ctx: &Ctx, tenant: &Tenant, id: &DocumentId) -> Resul
     Ok(Healed::Failed)
 }
 
-/// Memories that a client wrote are not in the text, so they cannot be found there again.
+/// Checks whether a client wrote the memories of a document. They are not in its text, so they
+/// cannot be found there again.
 fn is_written(document: &Document) -> bool {
     let learned = document
         .indexed
@@ -226,7 +230,7 @@ fn is_written(document: &Document) -> bool {
 async fn reprocess(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<Healed> {
     match check_changeable(ctx, tenant, document).await {
         Ok(()) => {}
-        // A merge is under way; whoever reads the container after it finds the damage again.
+        // A merge is under way. Whoever reads the container after it finds the damage again.
         Err(Error::Conflict(_)) => return Ok(Healed::Nothing),
         Err(error) => return Err(error),
     }

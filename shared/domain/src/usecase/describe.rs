@@ -1,4 +1,4 @@
-//! Changing what the caller says about a document while its content stays.
+//! Changing the description of a document while its content stays.
 
 use crate::container::Change;
 use crate::ctx::Ctx;
@@ -11,22 +11,24 @@ use crate::tenant::Tenant;
 use crate::usecase::find::read_document;
 use crate::usecase::remove::after_commit;
 
-/// How often a change is tried against concurrent changes of the document and commits of its container.
+/// The number of attempts at a change against concurrent changes of the document and commits of its
+/// container.
 const ATTEMPTS: usize = 50;
 
-/// What a caller says about a document beside its content.
+/// The caller's description of a document, beside its content.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Description {
-    /// Metadata, replaced as a whole.
+    /// The metadata, replaced as a whole.
     pub metadata: Patch<Metadata>,
     /// The caller's path.
     pub filepath: Patch<String>,
-    /// What other documents must have for their memories to be considered beside this one's.
+    /// The metadata that other documents must have for their memories to be considered together
+    /// with this one's.
     pub filter_by_metadata: Patch<Metadata>,
 }
 
 impl Description {
-    /// Changes the document; whether that made a difference.
+    /// Applies the description to the document. Returns whether that changed anything.
     pub(crate) fn apply(&self, document: &mut Document) -> bool {
         let mut metadata = Some(document.metadata.clone()).filter(|metadata| !metadata.is_empty());
         let changed = [
@@ -40,12 +42,13 @@ impl Description {
     }
 }
 
-/// Changes a document's description in place: its record and, where search serves the document, its place in the index,
-/// in one transaction. Nothing is processed again. The document as it is then; `None` when it was deleted or superseded
-/// meanwhile, or has other content: whoever asked decides again.
+/// Changes a document's description in place: its record and, if search serves the document, its
+/// entry in the index, in one transaction. Nothing is processed again. Returns the document after
+/// the change, or `None` when it was deleted or superseded meanwhile, or has other content; the
+/// caller then decides again.
 ///
 /// # Errors
-/// Those of the ports.
+/// Returns the errors of the ports.
 pub(crate) async fn describe(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -57,11 +60,13 @@ pub(crate) async fn describe(
         if !description.apply(&mut edited) {
             return Ok(Some(document));
         }
+
         edited.edits += 1;
         edited.updated_at = ctx.clock.now();
         if write_description(ctx, tenant, &edited).await? {
             return Ok(Some(edited));
         }
+
         match read_document(ctx, tenant, &document.id).await? {
             Some(newer)
                 if newer.is_current(&document.revision) && newer.superseded_by.is_none() =>
@@ -75,7 +80,8 @@ pub(crate) async fn describe(
     Err(PortError::Conflict.into())
 }
 
-/// Writes an edited description, whose edits are counted; `false` when the document is no longer as it was read.
+/// Writes an edited description, whose edits are already counted. Returns `false` when the document
+/// is no longer as it was read.
 pub(crate) async fn write_description(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -94,6 +100,7 @@ pub(crate) async fn write_description(
         .index
         .commit(tenant, &edited.container, &head, &change, edited.updated_at)
         .await?;
+
     if let Committed::Done(purges) = committed {
         after_commit(ctx, tenant, &edited.container, &head, &change, purges).await;
         return Ok(true);

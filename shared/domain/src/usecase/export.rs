@@ -1,4 +1,4 @@
-//! A container as plain values: what an export writes down and an import reads again, without loss.
+//! A container as plain values, which an export writes and an import reads again without loss.
 
 mod copy;
 
@@ -17,24 +17,24 @@ use crate::usecase::find::read_document;
 
 pub use copy::{BodyCopy, ContainerCopy, DocumentCopy, LearnedCopy, ServedCopy};
 
-/// How often a document is read against changes that take its bytes away meanwhile.
+/// The number of attempts to read a document while changes take its bytes away.
 const ATTEMPTS: usize = 8;
 
-/// What became of the copy of a document.
+/// The outcome of copying a document.
 #[derive(Debug)]
 pub enum Copied {
-    /// It was made.
+    /// The copy is complete.
     Whole(Box<DocumentCopy>),
     /// The document was deleted meanwhile.
     Gone,
-    /// What is stored of the document cannot be read.
+    /// The stored data of the document cannot be read.
     Damaged,
 }
 
-/// A document with its bytes, its chunks and what it states.
+/// Copies a document with its bytes, its chunks and its statements.
 ///
 /// # Errors
-/// Those of the ports.
+/// Returns the errors of the ports.
 pub async fn copy_document(ctx: &Ctx, tenant: &Tenant, mut document: Document) -> Result<Copied> {
     for _ in 0..ATTEMPTS {
         let blobs = blobs_of(&document);
@@ -42,6 +42,7 @@ pub async fn copy_document(ctx: &Ctx, tenant: &Tenant, mut document: Document) -
         if stored.contains(&Stored::Damaged) {
             return Ok(Copied::Damaged);
         }
+
         let bytes = stored.into_iter().map(Stored::bytes).collect();
         match copy(&document, bytes) {
             Ok(Some(copy)) => return Ok(Copied::Whole(Box::new(copy))),
@@ -49,9 +50,10 @@ pub async fn copy_document(ctx: &Ctx, tenant: &Tenant, mut document: Document) -
             Err(PortError::Corrupt(_)) => return Ok(Copied::Damaged),
             Err(error) => return Err(error.into()),
         }
+
         match read_document(ctx, tenant, &document.id).await? {
             Some(same) if same == document => return Ok(Copied::Damaged),
-            // A later revision has taken them away.
+            // A later revision has replaced the bytes.
             Some(newer) => document = newer,
             None => return Ok(Copied::Gone),
         }
@@ -74,7 +76,8 @@ fn blobs_of(document: &Document) -> Vec<BlobRef> {
         .collect()
 }
 
-/// The copy of a document out of the bytes of [`blobs_of`]; `None` when some that must be there are not.
+/// Builds the copy of a document from the bytes of [`blobs_of`]. Returns `None` when required bytes
+/// are missing.
 fn copy(document: &Document, bytes: Vec<Option<Bytes>>) -> PortResult<Option<DocumentCopy>> {
     let mut bytes = bytes.into_iter();
     let body = bytes.next().flatten();
@@ -106,7 +109,7 @@ fn copy(document: &Document, bytes: Vec<Option<Bytes>>) -> PortResult<Option<Doc
         created_at: document.created_at,
         updated_at: document.updated_at,
         indexed_at: None,
-        // A copy elsewhere is in step with nothing, but keeps the name that people know.
+        // A copy elsewhere is in step with no provider, but keeps the name that people know.
         kind: document.shown_kind(),
         title: document.shown_title().map(str::to_owned),
         properties: document.properties.clone(),

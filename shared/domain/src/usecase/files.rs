@@ -1,4 +1,4 @@
-//! Files beside the API: uploads by a pre-signed form, and addresses to download what was stored.
+//! Files outside the API: uploads by a pre-signed form, and addresses to download stored files.
 
 use bytes::Bytes;
 
@@ -18,31 +18,34 @@ use crate::usecase::revise::{Identity, NewBody, announce, compose, record};
 use crate::usecase::submit::{Accepted, Content, NewDocument, open_container};
 use crate::usecase::update::retry_document;
 
-/// How long a form may be used. An upload of 50 MB over a slow line takes minutes.
+/// The number of seconds for which a form may be used. An upload of 50 MB over a slow line takes
+/// minutes.
 const UPLOAD_SECONDS: i64 = 15 * 60;
-/// How long an address works. Contract: 24 hours.
+/// The number of seconds for which a download address works: 24 hours. This number is part of the
+/// API.
 const DOWNLOAD_SECONDS: u32 = 24 * 3600;
-/// How often an upload is begun against concurrent changes of the same document.
+/// The number of attempts to begin an upload against concurrent changes of the same document.
 const ATTEMPTS: usize = 12;
 
-/// A document whose file is still to come.
+/// A document whose file has yet to arrive.
 #[derive(Debug, Clone)]
 pub struct Upload {
     /// The document.
     pub accepted: Accepted,
-    /// Where its file goes.
+    /// The form to which the client sends the file.
     pub form: UploadForm,
-    /// Until when.
+    /// The time until which the form works.
     pub until: Timestamp,
 }
 
-/// Makes a document whose file the client stores by a pre-signed form, of at most `max_bytes`. It is `queued` until the
-/// file has arrived, and `failed` with `upload_missing` when it does not come in time. What `new` has as its content are
-/// no bytes, only the form.
+/// Creates a document whose file of at most `max_bytes` the client uploads by a pre-signed form.
+/// The document is `queued` until the file has arrived, and `failed` with `upload_missing` if it
+/// does not arrive in time. The content of `new` gives only the form; its bytes are not used.
 ///
 /// # Errors
-/// [`Error::Forbidden`], [`Error::Conflict`] when an idempotency key comes with another request or again after its file
-/// or when its document is gone, or while other content of the same customId is being processed, and those of the ports.
+/// Returns [`Error::Forbidden`]; [`Error::Conflict`] when an idempotency key is sent with another
+/// request, again after its file has arrived, or after its document was deleted, or while other
+/// content of the same customId is being processed; and the errors of the ports.
 pub async fn begin_upload(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -61,7 +64,7 @@ pub async fn begin_upload(
     Err(PortError::Conflict.into())
 }
 
-/// One attempt; `None` when somebody was first.
+/// Makes one attempt. Returns `None` when another writer was first.
 async fn try_upload(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -79,7 +82,6 @@ async fn try_upload(
         form: form.clone(),
         until,
     };
-
     let Target { place, old } = target(ctx, tenant, container, new, &body).await?;
     if let Some(old) = old.as_ref().filter(|old| has_arrived(old)) {
         check_replaceable(old, new.custom_id.is_none())?;
@@ -107,7 +109,7 @@ async fn try_upload(
     }))
 }
 
-/// Which document the file is for.
+/// Returns the document that the file is for.
 async fn target(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -125,7 +127,8 @@ async fn target(
         return repeated(ctx, tenant, container, new, body).await;
     }
 
-    // Without a name for the request, two requests are two files: nobody knows yet whether they are the same.
+    // Without an idempotency key, two requests mean two files: nobody knows yet whether the files
+    // are equal.
     let (container, id) = (container.primary().clone(), DocumentId::random());
     Ok(Target {
         place: Place {
@@ -137,8 +140,9 @@ async fn target(
     })
 }
 
-/// Whether a file that may never come may take the place of what a document has. What is accepted and not yet searchable
-/// would be lost; and the file of a repeated request is here already.
+/// Checks whether a file that may never arrive may replace the content of a document. Content that
+/// is accepted but not yet searchable would be lost, and the file of a repeated request is already
+/// here.
 fn check_replaceable(old: &Document, is_repeat: bool) -> Result<()> {
     if is_repeat {
         return Err(Error::Conflict(
@@ -153,7 +157,7 @@ fn check_replaceable(old: &Document, is_repeat: bool) -> Result<()> {
     Ok(())
 }
 
-/// The document in the path of an awaited body.
+/// Returns the id of the document in the path of an awaited body.
 fn parse_upload_path(path: &str) -> Option<DocumentId> {
     let mut parts = path.split('/').skip(1);
     let (id, _revision, name) = (parts.next()?, parts.next()?, parts.next()?);
@@ -164,11 +168,12 @@ fn parse_upload_path(path: &str) -> Option<DocumentId> {
     }
 }
 
-/// Sends a document whose file has arrived to be processed; a file that no document has, or one of a deleted container,
-/// is deleted. Safe to repeat: a document that is processed already is left alone.
+/// Queues a document for processing once its file has arrived. A file that belongs to no document,
+/// or to one of a deleted container, is deleted. It is safe to repeat: a document that is already
+/// processed is left alone.
 ///
 /// # Errors
-/// Those of the ports.
+/// Returns the errors of the ports.
 pub async fn file_arrived(ctx: &Ctx, arrival: &Arrival) -> Result<()> {
     let tenant = Tenant::of_work(arrival.org.clone());
     let Some(id) = parse_upload_path(&arrival.path) else {
@@ -177,19 +182,20 @@ pub async fn file_arrived(ctx: &Ctx, arrival: &Arrival) -> Result<()> {
 
     let blob = BlobRef::Object(arrival.path.clone());
     match visible_document(ctx, &tenant, &id).await? {
-        // It is kept as it was when a merge put another in its place.
+        // The file is kept when a merge has superseded the document.
         Some(document) if document.body.blob == blob && document.superseded_by.is_some() => Ok(()),
-        // Perhaps of a later revision than the form: what the client says beside the file may have changed.
+        // The document may have a later revision than the form, since its description may have
+        // changed.
         Some(document) if document.body.blob == blob => {
             if is_missing(&document) {
-                // It began in time and took longer than anybody waited.
+                // The upload began in time but took longer than the wait.
                 retry_document(ctx, &tenant, document).await?;
             } else if !document.status.is_final() {
                 announce(ctx, &[Envelope::to_process(&arrival.org, &document)]).await;
             }
             Ok(())
         }
-        // A second use of a form whose file is served.
+        // A form was used again whose file is already served.
         Some(document)
             if document
                 .indexed
@@ -202,12 +208,13 @@ pub async fn file_arrived(ctx: &Ctx, arrival: &Arrival) -> Result<()> {
     }
 }
 
-/// Keeps a file that has arrived where no form reaches it, so that a second use of the form changes nothing of what is
-/// processed, served and downloaded; the bytes that are kept. `None` when the revision is no longer wanted. Of several
-/// workers the first decides which bytes these are.
+/// Moves an arrived file to a path that no form can write, so that a second use of the form does
+/// not change what is processed, served and downloaded. Returns the bytes that are kept, or `None`
+/// when the revision is no longer wanted. Of several workers, the first decides which bytes these
+/// are.
 ///
 /// # Errors
-/// Those of the ports.
+/// Returns the errors of the ports.
 pub async fn keep_file(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -225,7 +232,7 @@ pub async fn keep_file(
     document.body.awaited_until = None;
     document.body.blob = kept.clone();
     if ctx.documents.keep_body(tenant, document).await? {
-        // Another use of the form is told by the bucket, and deleted then.
+        // The bucket reports another use of the form, and its file is deleted then.
         ctx.blobs.delete(tenant, &[sent]).await.ok();
         return Ok(Some(bytes));
     }
@@ -242,11 +249,12 @@ pub async fn keep_file(
     Ok(None)
 }
 
-/// An address from which anybody can read the document's file for 24 hours, or until the credentials that signed it
-/// expire if that is sooner.
+/// Returns an address from which anyone can read the document's file for 24 hours, or until the
+/// credentials that signed it expire, if that is sooner.
 ///
 /// # Errors
-/// [`Error::NotFound`] when it was no file or none has arrived, and those of the ports.
+/// Returns [`Error::NotFound`] when the document has no file or it has not arrived, and the errors
+/// of the ports.
 pub async fn file_url(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<String> {
     let missing = Error::NotFound("File");
     let BodyForm::File { name, .. } = &document.body.form else {
@@ -267,7 +275,8 @@ pub async fn file_url(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result
     url.ok_or(missing)
 }
 
-/// What a downloaded file is called: an item as it is there, with the extension of what was fetched of it.
+/// Returns the name of a downloaded file. An item keeps its title at the provider, with the
+/// extension of the file that was fetched.
 fn download_name(document: &Document, name: Option<&str>) -> Option<String> {
     let Some(origin) = &document.origin else {
         return name.map(str::to_owned);
@@ -279,7 +288,7 @@ fn download_name(document: &Document, name: Option<&str>) -> Option<String> {
     Some(format!("{}{}", origin.title, missing.unwrap_or_default()))
 }
 
-/// Whether the newest bytes are there: a document waits for its file as `queued`.
+/// Checks whether the newest bytes have arrived. A document that waits for its file is `queued`.
 fn has_arrived(document: &Document) -> bool {
     document.body.awaited_until.is_none()
         || !(document.status == Status::Queued || is_missing(document))

@@ -1,4 +1,4 @@
-//! From what a caller names to the records behind it.
+//! Looking up the containers and documents that a caller names.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,17 +16,17 @@ use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
 use crate::usecase::damage::{is_lost, report_damage};
 
-/// The containers a request is about.
+/// The containers that a request is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scope {
-    /// The tags that were named; empty means every container that the key reaches.
+    /// The tags that were named. Empty means every container that the key reaches.
     pub tags: Vec<ContainerTag>,
 }
 
-/// The containers in scope that exist. A tag that nobody has written to is simply empty.
+/// Returns the existing containers in scope. A tag that nobody has written to is omitted.
 ///
 /// # Errors
-/// [`Error::Forbidden`] for a named tag outside the key's containers.
+/// Returns [`Error::Forbidden`] for a named tag outside the key's containers.
 pub async fn containers(ctx: &Ctx, tenant: &Tenant, scope: &Scope) -> Result<Vec<Container>> {
     for tag in &scope.tags {
         tenant.check_reach(tag)?;
@@ -47,10 +47,10 @@ pub async fn containers(ctx: &Ctx, tenant: &Tenant, scope: &Scope) -> Result<Vec
     Ok(known_once(tenant, found))
 }
 
-/// The same containers with each physical one in one place only: while containers are merged, a source and its target
-/// both name it.
+/// Leaves each physical container in one container only: while containers are merged, a source and
+/// its target both name it.
 fn known_once(tenant: &Tenant, mut found: Vec<Container>) -> Vec<Container> {
-    // Targets first: theirs it will be.
+    // Targets come first, so that they keep the physical containers.
     found.sort_by_key(|container| {
         container
             .merge
@@ -68,22 +68,23 @@ fn known_once(tenant: &Tenant, mut found: Vec<Container>) -> Vec<Container> {
     found
 }
 
-/// What a caller calls a document by.
+/// The kind of name by which a caller refers to a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Naming {
-    /// Its id, or else its customId.
+    /// The id, or otherwise the customId.
     #[default]
     Either,
-    /// Its id.
+    /// The id.
     Id,
-    /// Its customId.
+    /// The customId.
     CustomId,
 }
 
-/// The document with this id or customId, in the containers that `scope` names.
+/// Returns the document with this id or customId in the containers of `scope`.
 ///
 /// # Errors
-/// [`Error::NotFound`]; [`Error::Conflict`] when the customId exists in several containers and `scope` names none.
+/// Returns [`Error::NotFound`], and [`Error::Conflict`] when the customId exists in several
+/// containers and `scope` names none.
 pub async fn find_document(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -93,15 +94,15 @@ pub async fn find_document(
     find_named(ctx, tenant, name, Naming::Either, scope, None).await
 }
 
-/// How many documents are looked for at the same time.
+/// The number of documents that are looked up in parallel.
 const PARALLEL: usize = 16;
-/// Records that are read in one go.
+/// The number of records that one read fetches.
 const AT_ONCE: usize = 100;
 
-/// The documents with these names, each with its own result, in the order given.
+/// Returns the documents with these names, each with its own result, in the order given.
 ///
 /// # Errors
-/// [`Error::Forbidden`] for a named tag out of reach, and those of the ports.
+/// Returns [`Error::Forbidden`] for a named tag out of reach, and the errors of the ports.
 pub async fn find_documents(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -109,13 +110,12 @@ pub async fn find_documents(
     naming: Naming,
     scope: &Scope,
 ) -> Result<Vec<Result<Document>>> {
-    // Listed once for all names.
+    // Containers are listed once for all names.
     let known = if naming == Naming::Id {
         Vec::new()
     } else {
         containers(ctx, tenant, scope).await?
     };
-
     let known = known.as_slice();
     let find = |name: &String| {
         let name = name.clone();
@@ -167,7 +167,8 @@ async fn find_named(
     }
 }
 
-/// The tag under which the caller sees a document: the one that it has now, or one that is being merged into that.
+/// Returns the tag under which the caller sees a document: its present tag, or a tag that is being
+/// merged into it.
 async fn seen_as(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -199,11 +200,12 @@ async fn seen_as(
     Ok(None)
 }
 
-/// These documents, and whatever else has their customIds behind their tags: while containers are merged there may be
-/// several, and whoever names one means the customId. One that was superseded stands for itself alone.
+/// Adds to these documents all others with the same customIds behind their tags. While containers
+/// are merged there may be several, and a caller who names one means the customId. A superseded
+/// document is returned alone.
 ///
 /// # Errors
-/// Those of the ports.
+/// Returns the errors of the ports.
 pub async fn with_same_custom_ids(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -280,7 +282,7 @@ async fn find_by_custom_id(
         document.tag = owner.map_or_else(|| document.tag.clone(), |owner| owner.tag.clone());
     }
 
-    // Of those that a merge has yet to look at, the newest is the one that it will keep.
+    // Of the documents that a merge has yet to examine, the newest is the one that it will keep.
     found.sort_by_key(|document| (document.tag.clone(), std::cmp::Reverse(document.newness())));
     found.dedup_by(|older, newer| older.tag == newer.tag);
     if found.len() > 1 {
@@ -295,8 +297,8 @@ async fn find_by_custom_id(
     found.pop().ok_or(Error::NotFound("Document"))
 }
 
-/// The record with this id as a caller may see it: under the tag that it belongs to now, and not at all when that was
-/// deleted.
+/// Returns the record with this id as a caller may see it: under its present tag, or `None` if that
+/// tag was deleted.
 pub(crate) async fn visible_document(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -316,11 +318,11 @@ pub(crate) async fn visible_document(
     Ok(Some(document))
 }
 
-/// The tag that a document belongs to now; `None` when that was deleted. The one that its record names may be another's
-/// by now.
+/// Returns the tag that a document belongs to now, or `None` if it was deleted. The tag in the
+/// document's record may belong to another container by now.
 ///
 /// # Errors
-/// Those of the ports.
+/// Returns the errors of the ports.
 pub async fn present_tag(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -338,7 +340,7 @@ pub async fn present_tag(
     })
 }
 
-/// The record with this id, whether the tenant's key reaches it or not.
+/// Returns the record with this id, whether or not the tenant's key reaches it.
 pub(crate) async fn read_document(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -352,11 +354,11 @@ pub(crate) async fn read_document(
         .flatten())
 }
 
-/// The document's canonical text: of the newest revision when that is processed and can be read, else what was sent as
-/// text or address.
+/// Returns the canonical text of the newest revision if that is processed and can be read.
+/// Otherwise returns the text or address that was sent.
 ///
 /// # Errors
-/// Those of the ports.
+/// Returns the errors of the ports.
 pub async fn read_text(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<Option<String>> {
     if let Some(pack) = newest_pack(document)
         && let Some(pack) = read_pack(ctx, tenant, document, pack).await?
@@ -380,10 +382,11 @@ pub async fn read_text(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Resul
         .map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// What processing made of the newest revision that is processed; `None` before that, and while it cannot be read.
+/// Returns the pack of the newest processed revision, or `None` if there is none or it cannot be
+/// read.
 ///
 /// # Errors
-/// Those of the ports.
+/// Returns the errors of the ports.
 pub async fn read_chunks(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<Option<Pack>> {
     match document.indexed.as_ref() {
         Some(indexed) => read_pack(ctx, tenant, document, &indexed.pack).await,
@@ -405,7 +408,7 @@ fn newest_pack(document: &Document) -> Option<&BlobRef> {
         .or(indexed.map(|old| &old.pack))
 }
 
-/// A pack of the document; `None` when it is damaged, which the keeper is told.
+/// Reads a pack of the document. Reports a damaged pack to maintenance and returns `None`.
 async fn read_pack(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -421,7 +424,8 @@ async fn read_pack(
         Stored::Intact(bytes) => Pack::decode(&bytes).ok(),
         Stored::Damaged => None,
         Stored::Missing if !is_lost(ctx, tenant, document, blob).await? => {
-            // A delete or a replacement between the two reads took the pack away; asking again shows the new state.
+            // A deletion or a replacement between the two reads removed the pack. The caller sees
+            // the new state when it asks again.
             return Err(PortError::Unavailable("the pack is being replaced".into()).into());
         }
         Stored::Missing => None,

@@ -1,4 +1,4 @@
-//! Writing copies of documents into a container: under the same ids, with the same times and memories.
+//! Writing copies of documents into a container, with the same ids, times and memories.
 
 use std::collections::HashSet;
 
@@ -24,23 +24,24 @@ use crate::usecase::place::Place;
 use crate::usecase::remove::after_commit;
 use crate::usecase::revise::{Identity, NewBody, Said, announce, compose};
 
-/// How often a commit is tried against others of the container.
+/// The number of attempts at a commit against other commits of the container.
 const ATTEMPTS: usize = 50;
+/// The message for a container whose removal is under way.
 const REMOVED: &str =
     "this container was deleted and is being removed; import it when that has ended";
-/// How many documents' bytes are stored at the same time.
+/// The number of documents whose bytes are stored in parallel.
 const PARALLEL: usize = 8;
 
-/// What became of copies.
+/// Counts of imported copies by outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Imported {
-    /// Searchable as they were.
+    /// Documents that are searchable as they were.
     pub written: usize,
-    /// To be processed (again): they were not done.
+    /// Documents that were not done and are processed (again).
     pub queued: usize,
-    /// There already, and left as they are.
+    /// Documents that already existed and were left unchanged.
     pub known: usize,
-    /// Left out: the file that was announced for them never came.
+    /// Documents left out because the file that was announced for them never arrived.
     pub without_content: usize,
 }
 
@@ -53,12 +54,13 @@ impl std::ops::AddAssign for Imported {
     }
 }
 
-/// Makes a tag point to the container that was copied, or finds that it does. What the caller has said about the tag
-/// since stays; what it lacks is filled in, also after an import that was broken off.
+/// Creates a tag for the copied container, or checks that the tag has it. The present description
+/// of the tag is kept; missing parts are filled in from the copy, also after an import that was
+/// interrupted.
 ///
 /// # Errors
-/// [`Error::Conflict`] when the tag has another container, or the container another tag; [`Error::Invalid`] for copies
-/// that cannot be imported.
+/// Returns [`Error::Conflict`] when the tag has another container, or the container another tag,
+/// and [`Error::Invalid`] for copies that cannot be imported.
 pub async fn import_container(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -70,13 +72,16 @@ pub async fn import_container(
             "a tag over several containers cannot be imported as it was",
         ));
     };
+
     if ContainerId::parse(id.as_str()).is_none() {
         return Err(Error::invalid_field(
             "containerIds",
             "this is not the id of a container",
         ));
     }
+
     Bucket::check_all("profileBuckets", &copy.profile_buckets)?;
+
     let all = ctx.containers.list(tenant).await?;
     if let Some(other) = all
         .iter()
@@ -88,28 +93,34 @@ pub async fn import_container(
         );
         return Err(Error::Conflict(message));
     }
+
     check_owner(ctx, tenant, tag, id).await?;
+
     let container = match all.into_iter().find(|known| known.tag == *tag) {
         Some(known) => known,
         None => create_container(ctx, tenant, tag, id.clone(), copy.created_at).await?,
     };
+
     if container.ids != [id.clone()] {
         let message =
             format!("the container tag {tag} exists already, with other content; name another tag");
         return Err(Error::Conflict(message));
     }
+
     let change = missing_in(&container, copy);
     let is_new = container.updated_at == container.created_at && copy.updated_at != copy.created_at;
     if change == ContainerChange::default() && !is_new {
         return Ok(container);
     }
+
     Ok(ctx
         .containers
         .describe(tenant, tag, &change, id.clone(), copy.updated_at)
         .await?)
 }
 
-/// Whether the tag may have this physical container: one that is being removed would take the copy with it.
+/// Checks whether the tag may have this physical container. The removal of a deleted container
+/// would remove the copy too.
 async fn check_owner(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -151,12 +162,13 @@ fn missing_in(container: &Container, copy: &ContainerCopy) -> ContainerChange {
     }
 }
 
-/// Writes copies of documents. Those that were done are searchable at once, with the chunks and statements they had;
-/// the others are sent to be processed. A document that is there already is left alone, so that doing it again goes on
-/// where an import was broken off.
+/// Writes copies of documents. Documents that were done are searchable at once, with the chunks and
+/// statements they had; the others are sent to be processed. A document that already exists is left
+/// alone, so calling it again resumes an interrupted import.
 ///
 /// # Errors
-/// [`Error::Invalid`] for a copy that cannot be read, and those of the ports; some are written then.
+/// Returns [`Error::Invalid`] for a copy that cannot be read, and the errors of the ports. After an
+/// error, some documents are written.
 pub async fn import_documents(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -179,7 +191,8 @@ pub async fn import_documents(
         .into_iter()
         .partition(|(document, _)| document.indexed.is_some());
     let mut written: Vec<Document> = Vec::new();
-    // The time of a commit is what search shows as the last change of its documents.
+
+    // Search shows the time of a commit as the last change of its documents.
     for same_time in served.chunk_by(|(_, a), (_, b)| a == b) {
         for batch in same_time.chunks(MAX_CHANGES) {
             written.extend(create(ctx, tenant, batch).await?);
@@ -210,7 +223,7 @@ pub async fn import_documents(
     Ok(imported)
 }
 
-/// The copies that are not there yet, each once, with their ids in this organization.
+/// Returns the copies that do not exist yet, each once, with their ids in this organization.
 async fn unknown(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -253,7 +266,7 @@ async fn unknown(
     Ok(copies)
 }
 
-/// Stores a copy's bytes; its record, and the time from which search serves it.
+/// Stores the bytes of a copy. Returns its record, and the time from which search serves it.
 async fn prepare(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -299,7 +312,7 @@ async fn prepare(
     Ok((document, copy.indexed_at.unwrap_or(copy.updated_at)))
 }
 
-/// Stores what search serves of a document.
+/// Stores the content of a document that search serves.
 async fn serve(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -308,7 +321,7 @@ async fn serve(
 ) -> Result<Indexed> {
     let mut of = document.clone();
     if document.status != Status::Done {
-        // The newest revision will have a pack of its own, at its own path.
+        // The newest revision will have its own pack at its own path.
         of.revision = Revision::random();
     }
 
@@ -345,7 +358,8 @@ async fn serve(
     })
 }
 
-/// Commits documents that search is to serve from one time on; those of them that nobody else has written meanwhile.
+/// Commits documents that search serves from the same time on. Returns those that no other writer
+/// has created meanwhile.
 async fn create(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -388,7 +402,7 @@ async fn create(
     Err(PortError::Conflict.into())
 }
 
-/// Deletes what was stored of a document that somebody else was first to write.
+/// Deletes the stored bytes of a document that another writer was first to create.
 async fn discard(ctx: &Ctx, tenant: &Tenant, document: &Document) {
     let served = document.indexed.iter().flat_map(Indexed::blobs);
     let unused: Vec<_> = served.chain([&document.body.blob]).cloned().collect();

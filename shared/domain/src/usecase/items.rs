@@ -1,11 +1,13 @@
-//! Documents that are made of items elsewhere.
+//! Documents made from the items of a connection.
 //!
-//! Several connections may need the same document, and each says so by a claim. It is written before the document is,
-//! and whoever gives one up reads the document before the claims. Taking over a document as it is counts as an edit of
-//! it: so a removal that has not seen the claim finds the document changed, and looks at the claims again.
+//! Several connections may need the same document; each records that by a claim. A claim is written
+//! before its document, and a claim is released by reading the document before the claims. Taking
+//! over a document as it is counts as an edit of it. A removal that has not seen the new claim
+//! therefore finds the document changed, and looks at the claims again.
 //!
-//! A merge that supersedes a document copies its claims to the one that stays. Whoever needed the first needs that one as
-//! long as its claim on the first is there: filing the item ends that claim alone, giving the claim up ends both.
+//! A merge that supersedes a document copies its claims to the document that stays. A connection
+//! that needed the superseded document needs the other one as long as its claim on the first
+//! exists: filing the item ends only that claim, and giving up the claim ends both.
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
@@ -26,28 +28,29 @@ use crate::usecase::remove::remove_documents;
 use crate::usecase::revise::{Identity, NewBody, Said, announce, compose, hex, record};
 use crate::usecase::submit::{Accepted, open_container};
 
-/// How often a change is tried against concurrent ones of the same document and its container.
+/// The number of attempts at a change against concurrent changes of the same document and its
+/// container.
 const ATTEMPTS: usize = 50;
 
-/// What an item says about the document that is made of it.
+/// The description of the document that is made from an item.
 #[derive(Debug, Clone)]
 pub struct ItemDocument {
-    /// The connection's container.
+    /// The tag of the connection's container.
     pub tag: ContainerTag,
-    /// As [`custom_id_of`] says.
+    /// The customId, which [`custom_id_of`] computes.
     pub custom_id: CustomId,
-    /// Where it comes from.
+    /// The origin of the document: the item at its provider.
     pub origin: Origin,
-    /// Where people look at it.
+    /// The address at which people view the item.
     pub url: Option<String>,
-    /// Where it lies there.
+    /// The path of the item at the provider.
     pub filepath: String,
-    /// Who needs the document.
+    /// The claim of the connection on the document.
     pub claim: Claim,
 }
 
-/// The customId of the document of an item: the provider's name and the item's, or a digest of that where customIds
-/// cannot hold it.
+/// Returns the customId of an item's document: the name of the provider and the id of the item, or
+/// a digest of that id if it does not fit a customId.
 pub fn custom_id_of(provider: Provider, item: &str) -> CustomId {
     let name = |item: &str| CustomId::parse(&format!("{}:{item}", provider.as_str()));
     let digest = || format!("sha256:{}", hex(&Sha256::digest(item)));
@@ -56,10 +59,11 @@ pub fn custom_id_of(provider: Provider, item: &str) -> CustomId {
         .expect("hex digits may stand in a customId")
 }
 
-/// The id of an item's document, whether there is one or not; `None` before there is a container.
+/// Returns the id of an item's document, whether or not the document exists. Returns `None` before
+/// the container exists.
 ///
 /// # Errors
-/// Those of the ports.
+/// Returns the errors of the ports.
 pub async fn item_document(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -72,12 +76,14 @@ pub async fn item_document(
     }
 }
 
-/// Files an item with its content and claims its document: a new document, a new revision, or only a description where
-/// the content is what the document has. What a caller has said about the document (metadata, task type) stays.
+/// Files an item with its content and claims its document. The result is a new document, a new
+/// revision, or only a new description if the document already has that content. The caller's
+/// settings of the document (metadata, task type) are kept.
 ///
 /// # Errors
-/// [`Error::Invalid`] for empty content, [`Error::Conflict`] while the container is being merged,
-/// [`Error::RateLimited`] when the organization has too many unfinished documents, and those of the ports.
+/// Returns [`Error::Invalid`] for empty content, [`Error::Conflict`] while the container is being
+/// merged, [`Error::RateLimited`] when the organization has too many unfinished documents, and the
+/// errors of the ports.
 pub async fn file_item(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -111,11 +117,11 @@ pub async fn file_item(
     Err(PortError::Conflict.into())
 }
 
-/// Files an item without its content, as far as its document has the content of the same [`Origin::mark`], and claims
-/// that document; `None` when the content has to be fetched.
+/// Files an item without its content and claims its document, if the document has the content with
+/// the same [`Origin::mark`]. Returns `None` when the content has to be fetched.
 ///
 /// # Errors
-/// [`Error::Conflict`] while the container is being merged, and those of the ports.
+/// Returns [`Error::Conflict`] while the container is being merged, and the errors of the ports.
 pub async fn refile_item(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -130,13 +136,15 @@ pub async fn refile_item(
         else {
             return Ok(None);
         };
+
         found.claim(ctx, tenant, &item.claim).await?;
         if let Some(accepted) = adopt(ctx, tenant, item, old, found.claimed).await? {
             found.leave_superseded(ctx, tenant, &item.claim).await?;
             return Ok(Some(accepted.id));
         }
+
         if !found.claimed {
-            // It may be gone, and then nothing of ours may keep another's alive.
+            // The document may be gone, and our claim must not keep another document alive.
             ctx.connections
                 .unclaim(tenant, &old.id, &item.claim)
                 .await?;
@@ -146,11 +154,12 @@ pub async fn refile_item(
     Err(PortError::Conflict.into())
 }
 
-/// Gives a claim up, and with it what merges have made of it on the documents that superseded this one. Which document
-/// the claim was on in the end.
+/// Gives up a claim, including the copies of it that merges have put on the documents that
+/// superseded this one. Returns the document that the claim was on in the end.
 ///
 /// # Errors
-/// Those of the ports; the claim may be given up then, and giving it up again goes on.
+/// Returns the errors of the ports. The claim may have been given up then; calling it again
+/// resumes.
 pub async fn unclaim_item(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -169,7 +178,7 @@ pub async fn unclaim_item(
         claimed.push(std::mem::replace(&mut last, winner));
     }
 
-    // The last one first: after a crash the others still lead there.
+    // The last one comes first: after a crash, the others still lead to it.
     for document in [&last].into_iter().chain(claimed.iter().rev()) {
         ctx.connections.unclaim(tenant, document, claim).await?;
     }
@@ -177,11 +186,12 @@ pub async fn unclaim_item(
     Ok(last)
 }
 
-/// Gives a claim up as [`unclaim_item`], and removes the document with its last claim; whether it was removed. One that is
-/// no item's any more stays.
+/// Gives up a claim as [`unclaim_item`] does, and removes the document with its last claim. Returns
+/// whether it was removed. A document that is no longer made from an item stays.
 ///
 /// # Errors
-/// Those of the ports; the claim may be given up then, and giving it up again goes on.
+/// Returns the errors of the ports. The claim may have been given up then; calling it again
+/// resumes.
 pub async fn release_item(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -190,7 +200,8 @@ pub async fn release_item(
 ) -> Result<bool> {
     let document = &unclaim_item(ctx, tenant, document, claim).await?;
     for _ in 0..ATTEMPTS {
-        // The document before the claims: a claim that this does not see comes with a change that is not read either.
+        // The document is read before the claims: a claim that is not seen here comes with an edit
+        // that was not read either.
         let read = read_document(ctx, tenant, document).await?;
         let Some(read) = read.filter(|read| read.origin.is_some() && read.superseded_by.is_none())
         else {
@@ -199,6 +210,7 @@ pub async fn release_item(
         if !ctx.connections.claims(tenant, document).await?.is_empty() {
             return Ok(false);
         }
+
         let (revision, edits) = (read.revision.clone(), read.edits);
         let as_read = |now: &Document| now.revision == revision && now.edits == edits;
         if remove_documents(ctx, tenant, vec![read], as_read).await? > 0 {
@@ -209,20 +221,21 @@ pub async fn release_item(
     Err(PortError::Conflict.into())
 }
 
-/// What there is of an item's document.
+/// The present state of an item's document.
 struct Found {
     identity: Identity,
-    /// What has to hold for it to begin.
+    /// The condition under which the document may be created.
     beginning: Beginning,
     old: Option<Document>,
-    /// Whether the item had claimed it before it was read.
+    /// `true` if the item had claimed the document before it was read.
     claimed: bool,
-    /// Documents that a merge has superseded by this one.
+    /// The documents that a merge has superseded by this one.
     superseded: Vec<DocumentId>,
 }
 
-/// A container is deleted after its connections have ended. So what a step that had begun by then still files does not bring
-/// the container back, and goes into no later one of the same tag: the connection is read after the container.
+/// Looks up the document of an item. A container is deleted after its connections have ended, and
+/// the connection is read after the container. So a step that was under way neither brings the
+/// container back nor files into a later one of the same tag.
 async fn look(ctx: &Ctx, tenant: &Tenant, item: &ItemDocument) -> Result<Found> {
     if ctx.containers.get(tenant, &item.tag).await?.is_none() {
         check_wanted(ctx, tenant, item).await?;
@@ -271,7 +284,8 @@ impl Found {
         Ok(())
     }
 
-    /// The item's document is this one from now on, which it has claimed.
+    /// Gives up the item's claims on superseded documents. The item has claimed the document that
+    /// stays.
     async fn leave_superseded(&self, ctx: &Ctx, tenant: &Tenant, claim: &Claim) -> Result<()> {
         for document in &self.superseded {
             ctx.connections.unclaim(tenant, document, claim).await?;
@@ -279,7 +293,8 @@ impl Found {
         Ok(())
     }
 
-    /// Whether the document needs nothing but a description. One that failed is fetched again by whoever is new to it.
+    /// Checks whether the document needs only a new description. A connection that is new to a
+    /// failed document fetches it again.
     fn has_content_of(&self, old: &Document, item: &ItemDocument) -> bool {
         let in_step = old
             .origin
@@ -289,8 +304,9 @@ impl Found {
     }
 }
 
-/// Describes the document as the item does. A claim that may be new is told to whoever is removing the document by an
-/// edit, even of nothing. `None` when it has changed since it was read.
+/// Describes the document as the item does. If the claim may be new, the document is edited even if
+/// nothing changes, so that a concurrent removal notices the claim. Returns `None` when the
+/// document has changed since it was read.
 async fn adopt(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -316,7 +332,7 @@ async fn adopt(
         .then(accepted))
 }
 
-/// Writes another content, or the first one. `None` when somebody was first.
+/// Writes new content, or the first one. Returns `None` when another writer was first.
 async fn revise(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -347,8 +363,9 @@ async fn revise(
 }
 
 impl ItemDocument {
-    /// Describes the document as the item is; whether that made a difference. Of several connections that need it, the
-    /// one that filed it last is named, and that alone is no difference.
+    /// Describes the document as the item does. Returns whether that changed anything. Of several
+    /// connections that need the document, the one that filed it last is named; that alone does not
+    /// count as a change.
     fn describe(&self, document: &mut Document) -> bool {
         let filepath = Some(self.filepath.clone());
         let named = document

@@ -8,41 +8,41 @@ use crate::filter::Filter;
 use crate::tenant::Tenant;
 use crate::usecase::find::{Scope, containers};
 
-/// What a listing is ordered by.
+/// The time by which a listing is ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Sort {
-    /// First acceptance.
+    /// The time of the first acceptance.
     #[default]
     CreatedAt,
-    /// Last change.
+    /// The time of the last change.
     UpdatedAt,
 }
 
-/// Which documents, in which order, which page.
+/// The filters, order and page of a listing.
 #[derive(Debug, Clone)]
 pub struct ListQuery {
     /// The containers.
     pub scope: Scope,
-    /// Metadata filter.
+    /// A filter on metadata.
     pub filter: Option<Filter>,
-    /// Exact path, or a prefix when it ends with `/`.
+    /// An exact path, or a prefix if it ends with `/`.
     pub filepath: Option<String>,
-    /// Only these states; empty means all.
+    /// Only documents in these states; empty means all.
     pub statuses: Vec<Status>,
-    /// Only what came from these providers; `None` is everything.
+    /// Only documents from these providers; `None` means all documents.
     pub sources: Option<Vec<Provider>>,
-    /// The order.
+    /// The time to order by.
     pub sort: Sort,
-    /// Oldest first.
+    /// `true` if the oldest document comes first.
     pub ascending: bool,
-    /// From 1.
+    /// The page, counted from 1.
     pub page: usize,
-    /// Documents a page, at least 1.
+    /// The number of documents on a page, at least 1.
     pub limit: usize,
 }
 
 impl ListQuery {
-    /// All documents of `scope`, newest first.
+    /// Returns a query for all documents of `scope`, newest first.
     pub fn all(scope: Scope) -> Self {
         Self {
             scope,
@@ -58,20 +58,20 @@ impl ListQuery {
     }
 }
 
-/// One page, and how many there are in all.
+/// A page of documents, with the number of documents on all pages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page {
     /// The documents of this page.
     pub documents: Vec<Document>,
-    /// The documents of all pages.
+    /// The number of documents on all pages.
     pub total: usize,
 }
 
-/// Lists documents. Ties in the order are broken by id, so the pages of a list that does not change are disjoint and
-/// complete.
+/// Lists documents. Ties in the order are broken by id, so the pages of a list that does not change
+/// are disjoint and complete.
 ///
 /// # Errors
-/// [`crate::Error::Forbidden`] for a tag out of reach, and those of the ports.
+/// Returns [`crate::Error::Forbidden`] for a tag out of reach, and the errors of the ports.
 pub async fn list_documents(ctx: &Ctx, tenant: &Tenant, query: &ListQuery) -> Result<Page> {
     let mut documents = Vec::new();
     let containers = containers(ctx, tenant, &query.scope).await?;
@@ -123,6 +123,7 @@ fn admits(query: &ListQuery, document: &Document) -> bool {
         .as_ref()
         .is_none_or(|filter| filter.matches(&document.metadata));
     let status = query.statuses.is_empty() || query.statuses.contains(&document.status);
+
     let path = query
         .filepath
         .as_ref()
@@ -137,7 +138,7 @@ fn admits(query: &ListQuery, document: &Document) -> bool {
     filter && status && path && source
 }
 
-/// Whether a document's path is `wanted`, or lies below it when `wanted` ends with `/`.
+/// Checks whether a document's path is `wanted`, or below it if `wanted` ends with `/`.
 pub fn path_matches(wanted: &str, path: Option<&str>) -> bool {
     path.is_some_and(|path| {
         if wanted.ends_with('/') {

@@ -1,4 +1,4 @@
-//! API keys: create, list, disable, delete; and sessions.
+//! API keys: creating, listing, disabling and deleting them; and sessions.
 
 use crate::ctx::Ctx;
 use crate::error::{Error, Result};
@@ -10,52 +10,55 @@ use crate::tenant::Tenant;
 use crate::time::Timestamp;
 use crate::usecase::caps::check_keys;
 
-/// The most characters of a name. Contract.
+/// The largest number of characters of a name. This number is part of the API.
 const MAX_NAME: usize = 100;
-/// The most days until a key expires. Contract.
+/// The largest number of days until a key expires. This number is part of the API.
 const MAX_DAYS: i64 = 365;
-/// The most container tags of a key: its record holds them all.
+/// The largest number of container tags of a key: its record holds them all.
 const MAX_TAGS: usize = 100;
-/// The requests of a scoped key within its window, where nobody says otherwise, and the most. Contract.
+/// The number of requests of a scoped key within its window: the default and the maximum. These
+/// numbers are part of the API.
 const RATE_MAX: (i64, i64) = (500, 10_000);
-/// The milliseconds of that window. Contract.
+/// The length of that window in milliseconds: the default and the maximum. These numbers are part
+/// of the API.
 const RATE_WINDOW_MS: (i64, i64) = (60_000, 3_600_000);
-/// How long an administrator's session lasts.
+/// The number of seconds that an administrator's session lasts.
 const SESSION_SECONDS: i64 = 15 * 60;
 
-/// What a scoped key is to be. Numbers are as they were sent.
+/// A request for a scoped key. Numbers are as they were sent.
 #[derive(Debug)]
 pub struct ScopedKey {
-    /// The container that it is for.
+    /// The container tag that the key is limited to.
     pub tag: ContainerTag,
-    /// What a person calls it.
+    /// The display name.
     pub name: Option<String>,
-    /// After how many days it stops working.
+    /// The number of days after which the key stops working.
     pub expires_in_days: Option<i64>,
-    /// How often it may be used within the window.
+    /// The number of requests within the window.
     pub rate_limit_max: Option<i64>,
-    /// The milliseconds of the window.
+    /// The length of the window in milliseconds.
     pub rate_limit_time_window: Option<i64>,
 }
 
-/// What an agent's key is to be.
+/// A request for an agent's key.
 #[derive(Debug)]
 pub struct AgentKey {
-    /// What a person calls it.
+    /// The display name.
     pub name: String,
-    /// What it may do.
+    /// The permission of the key.
     pub permission: Permission,
-    /// The containers that it reaches; `None` is all.
+    /// The container tags that the key reaches; `None` means all.
     pub tags: Option<Vec<ContainerTag>>,
-    /// After how many days it stops working.
+    /// The number of days after which the key stops working.
     pub expires_in_days: Option<i64>,
 }
 
-/// Makes a key; the returned text is the only copy of its secret.
+/// Creates a key. The returned text is the only copy of its secret.
 ///
 /// # Errors
-/// [`Error::Invalid`] for a name outside 1 to 100 characters, for too many tags or none in a list of them, and for an
-/// organization that has as many keys as it may; and those of the port.
+/// Returns [`Error::Invalid`] for a name outside 1 to 100 characters, for a list of tags that is
+/// empty or too long, and for an organization that has as many keys as it may, and the errors of
+/// the port.
 pub async fn create_key(ctx: &Ctx, tenant: &Tenant, plan: KeyPlan) -> Result<NewKey> {
     if plan.name.trim().is_empty() || plan.name.chars().count() > MAX_NAME {
         return Err(Error::invalid_field(
@@ -63,6 +66,7 @@ pub async fn create_key(ctx: &Ctx, tenant: &Tenant, plan: KeyPlan) -> Result<New
             format!("1 to {MAX_NAME} characters"),
         ));
     }
+
     if plan
         .tags
         .as_ref()
@@ -73,18 +77,20 @@ pub async fn create_key(ctx: &Ctx, tenant: &Tenant, plan: KeyPlan) -> Result<New
         );
         return Err(Error::invalid_field("containerTags", rule));
     }
+
     if plan.kind != KeyKind::Session {
         check_keys(ctx, tenant).await?;
     }
+
     let key = NewKey::generate(tenant.org().clone(), plan, ctx.clock.now());
     ctx.keys.create(&key.record).await?;
     Ok(key)
 }
 
-/// Makes a key for the content of one container, to be given to a program that is not trusted with more.
+/// Creates a key for the content of one container, for a program that is not trusted with more.
 ///
 /// # Errors
-/// [`Error::Invalid`] naming the field, and those of the port.
+/// Returns [`Error::Invalid`] naming the field, and the errors of the port.
 pub async fn create_scoped_key(ctx: &Ctx, tenant: &Tenant, wanted: ScopedKey) -> Result<NewKey> {
     let within = |field: &str, sent: Option<i64>, (usual, most): (i64, i64)| {
         let number = sent.unwrap_or(usual);
@@ -124,10 +130,10 @@ pub async fn create_scoped_key(ctx: &Ctx, tenant: &Tenant, wanted: ScopedKey) ->
     create_key(ctx, tenant, plan).await
 }
 
-/// Makes a key for an agent: content and what surrounds it, and no administration.
+/// Creates a key for an agent. It covers content and related data, but no administration.
 ///
 /// # Errors
-/// [`Error::Invalid`] naming the field, and those of the port.
+/// Returns [`Error::Invalid`] naming the field, and the errors of the port.
 pub async fn create_agent_key(ctx: &Ctx, tenant: &Tenant, wanted: AgentKey) -> Result<NewKey> {
     let plan = KeyPlan {
         name: wanted.name,
@@ -140,10 +146,10 @@ pub async fn create_agent_key(ctx: &Ctx, tenant: &Tenant, wanted: AgentKey) -> R
     create_key(ctx, tenant, plan).await
 }
 
-/// When a key expires that does so after `days`.
+/// Returns the time at which a key expires that lasts `days`.
 ///
 /// # Errors
-/// [`Error::Invalid`] unless these are 1 to 365.
+/// Returns [`Error::Invalid`] unless `days` is 1 to 365.
 pub fn expiry(now: Timestamp, days: Option<i64>) -> Result<Option<Timestamp>> {
     match days {
         None => Ok(None),
@@ -157,18 +163,19 @@ pub fn expiry(now: Timestamp, days: Option<i64>) -> Result<Option<Timestamp>> {
     }
 }
 
-/// The organization's keys, oldest first, without sessions.
+/// Returns the organization's keys, oldest first, without sessions.
 ///
 /// # Errors
-/// Those of the port.
+/// Returns the errors of the port.
 pub async fn list_keys(ctx: &Ctx, tenant: &Tenant) -> Result<Vec<ApiKey>> {
     Ok(ctx.keys.list(tenant).await?)
 }
 
-/// Enables or disables a key; running servers follow within 30 seconds.
+/// Enables or disables a key. Running servers follow within 30 seconds.
 ///
 /// # Errors
-/// [`Error::Conflict`] for a key that would disable itself, [`Error::NotFound`] when the organization has no such key.
+/// Returns [`Error::Conflict`] for a key that would disable itself, and [`Error::NotFound`] when
+/// the organization has no such key.
 pub async fn set_key_enabled(ctx: &Ctx, tenant: &Tenant, id: &KeyId, enabled: bool) -> Result<()> {
     if !enabled {
         check_not_own(tenant, id)?;
@@ -180,20 +187,21 @@ pub async fn set_key_enabled(ctx: &Ctx, tenant: &Tenant, id: &KeyId, enabled: bo
     }
 }
 
-/// Enables a key that is disabled, and the other way round; whether it is enabled then.
+/// Enables a disabled key, or disables an enabled one. Returns whether it is enabled afterwards.
 ///
 /// # Errors
-/// As [`set_key_enabled`].
+/// Returns the errors of [`set_key_enabled`].
 pub async fn toggle_key(ctx: &Ctx, tenant: &Tenant, id: &KeyId) -> Result<bool> {
     let enabled = !find(ctx, tenant, id).await?.enabled;
     set_key_enabled(ctx, tenant, id, enabled).await?;
     Ok(enabled)
 }
 
-/// Deletes a key of whatever kind; running servers follow within 30 seconds.
+/// Deletes a key of any kind. Running servers follow within 30 seconds.
 ///
 /// # Errors
-/// [`Error::Conflict`] for a key that would delete itself, [`Error::NotFound`] when the organization has no such key.
+/// Returns [`Error::Conflict`] for a key that would delete itself, and [`Error::NotFound`] when the
+/// organization has no such key.
 pub async fn delete_key(ctx: &Ctx, tenant: &Tenant, id: &KeyId) -> Result<()> {
     check_not_own(tenant, id)?;
     if ctx.keys.delete(tenant, id).await? {
@@ -203,10 +211,11 @@ pub async fn delete_key(ctx: &Ctx, tenant: &Tenant, id: &KeyId) -> Result<()> {
     }
 }
 
-/// Opens an administrator's session: a key that ends by itself after 15 minutes.
+/// Opens an administrator's session: a key that expires after 15 minutes.
 ///
 /// # Errors
-/// [`Error::Forbidden`] in a session, which would never end then, and those of the port.
+/// Returns [`Error::Forbidden`] in a session, which could otherwise be prolonged forever, and the
+/// errors of the port.
 pub async fn open_session(ctx: &Ctx, tenant: &Tenant) -> Result<NewKey> {
     if tenant.kind() == KeyKind::Session {
         return Err(Error::Forbidden(
@@ -230,14 +239,14 @@ pub async fn open_session(ctx: &Ctx, tenant: &Tenant) -> Result<NewKey> {
     create_key(ctx, tenant, plan).await
 }
 
-/// Ends the session that asks; running servers follow within 30 seconds.
+/// Ends the session that makes the request. Running servers follow within 30 seconds.
 ///
 /// # Errors
-/// [`Error::Invalid`] for a key that is no session's, and those of the port.
+/// Returns [`Error::Invalid`] for a key that is not a session, and the errors of the port.
 pub async fn end_session(ctx: &Ctx, tenant: &Tenant) -> Result<()> {
     match tenant.key() {
         Some(id) if tenant.kind() == KeyKind::Session => {
-            // One that another server has just ended is as ended as this one.
+            // A session that another server has just ended counts as ended.
             ctx.keys.delete(tenant, id).await?;
             Ok(())
         }
@@ -247,7 +256,7 @@ pub async fn end_session(ctx: &Ctx, tenant: &Tenant) -> Result<()> {
     }
 }
 
-/// The key with this id, if it is the organization's.
+/// Returns the key with this id if it belongs to the organization.
 async fn find(ctx: &Ctx, tenant: &Tenant, id: &KeyId) -> Result<ApiKey> {
     ctx.keys
         .get(id)

@@ -1,4 +1,4 @@
-//! What callers do to memories: writing new ones, and acting on those that are there.
+//! Operations of callers on memories: writing new ones, and editing existing ones.
 
 use bytes::Bytes;
 
@@ -20,17 +20,19 @@ use crate::usecase::remove::after_commit;
 use crate::usecase::revise::{Identity, NewBody, Said, compose};
 use crate::usecase::submit::{Content, NewDocument};
 
-/// How often a commit is tried against others of the container.
+/// The number of attempts at a commit against other commits of the container.
 const ATTEMPTS: usize = 50;
-/// The most actions in one commit: with the longest texts and metadata their log record stays below an item's 400 KB.
+/// The largest number of edits in one commit. With the longest texts and metadata, their log record
+/// stays below the 400 KB of an item.
 const ACTIONS_AT_ONCE: usize = 8;
-/// The name of the extractor of memories that a client has written.
+/// The extractor name of memories that a client has written.
 pub const CLIENT: &str = "client";
 
-/// The container behind a tag that must exist.
+/// Returns the container of a tag that must exist.
 ///
 /// # Errors
-/// [`Error::Forbidden`] out of reach, [`Error::NotFound`] when nothing was ever written to it.
+/// Returns [`Error::Forbidden`] for a tag out of reach, and [`Error::NotFound`] when nothing was
+/// ever written to it.
 pub async fn existing_container(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -46,10 +48,11 @@ pub async fn existing_container(
     Ok(container)
 }
 
-/// The container behind a tag that is there, for a change of its memories.
+/// Returns the container of an existing tag, for a change of its memories.
 ///
 /// # Errors
-/// As [`existing_container`], and [`Error::Conflict`] while it is merged.
+/// Returns the errors of [`existing_container`], and [`Error::Conflict`] while the container is
+/// merged.
 pub async fn writable_container(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -60,11 +63,12 @@ pub async fn writable_container(
     Ok(container)
 }
 
-/// Stores memories that a client wrote as a document of their own, which is `done` at once: it has their text, no chunks,
-/// and these statements. Sent again within two minutes by the same key it is the same document.
+/// Stores memories that a client wrote as a document of their own. The document is `done` at once:
+/// it has the text of the memories, no chunks, and these statements. The same request by the same
+/// key within two minutes returns the same document.
 ///
 /// # Errors
-/// Those of the ports.
+/// Returns the errors of the ports.
 pub async fn write_memories(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -77,16 +81,15 @@ pub async fn write_memories(
         .collect::<Vec<_>>()
         .join("\n");
     let bytes = Statements::new(statements.clone()).encode();
+
     let content = Content::Whole {
         bytes: bytes.clone().into(),
         form: BodyForm::Text,
     };
-
     let new = NewDocument {
         tag: Some(container.tag.clone()),
         ..NewDocument::new(content)
     };
-
     let body = NewBody::sent(Bytes::from(text.clone()), BodyForm::Text);
     let Target { place, old } = repeated(ctx, tenant, container, &new, &body).await?;
     if let Some(known) = old {
@@ -101,7 +104,6 @@ pub async fn write_memories(
         document_date: None,
         provenance: None,
     };
-
     let mut document = compose(
         ctx,
         tenant,
@@ -117,7 +119,6 @@ pub async fn write_memories(
         text,
         chunks: Vec::new(),
     };
-
     let learned = Learned {
         statements: Some(
             ctx.blobs
@@ -128,7 +129,6 @@ pub async fn write_memories(
         extractor: CLIENT.into(),
         fallback_reason: None,
     };
-
     document.status = Status::Done;
     document.indexed = Some(Indexed {
         revision: document.revision.clone(),
@@ -149,7 +149,8 @@ pub async fn write_memories(
         return Ok(document);
     }
 
-    // The same request came twice at once, and the other was first; what this one stored nobody needs.
+    // The same request came twice at once, and the other was first. The blobs of this one are not
+    // needed.
     let unused: Vec<_> = document
         .indexed
         .iter()
@@ -163,10 +164,11 @@ pub async fn write_memories(
         .ok_or_else(|| PortError::Conflict.into())
 }
 
-/// Does something to memories of a container, in the order given. Doing it twice is doing it once.
+/// Applies edits to memories of a container, in the order given. Applying them again changes
+/// nothing.
 ///
 /// # Errors
-/// Those of the ports; some of it may have happened then.
+/// Returns the errors of the ports. Some edits may have been applied then.
 pub async fn act_on_memories(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -180,7 +182,7 @@ pub async fn act_on_memories(
     Ok(())
 }
 
-/// Commits changes; `false` when a document that they are about has changed.
+/// Commits changes. Returns `false` when a document that they are about has changed.
 async fn commit(
     ctx: &Ctx,
     tenant: &Tenant,

@@ -1,5 +1,5 @@
-//! Bringing containers together. Every reader sees them as one from the first moment; what is left to do is to find
-//! documents of equal customIds, of which the newest content stays.
+//! Merging containers. Readers see the containers as one from the first moment. The task then finds
+//! documents with equal customIds, of which the one with the newest content stays.
 
 use std::collections::BTreeMap;
 
@@ -18,19 +18,21 @@ use crate::usecase::find::{Scope, containers};
 use crate::usecase::remove::{after_commit, batches};
 use crate::usecase::tasks::Next;
 
-/// Requests that began before the merge may still write for so long, and what they write must be found; after that no
-/// reader holds what a tag pointed to before, either. Lambda ends requests after 29 seconds.
+/// The number of seconds for which requests that began before the merge may still write; their
+/// writes must be found. After that time no reader holds the former containers of a tag, either.
+/// Lambda ends requests after 29 seconds.
 const REQUEST_SECONDS: i64 = 30;
-/// How long documents that are still processed are waited for before they are looked at again.
+/// The number of seconds to wait for documents that are still processed, before they are looked at
+/// again.
 const INGEST_SECONDS: i64 = 15;
-/// Documents that are looked at in one step.
+/// The number of documents that one step looks at.
 const PAGE: usize = 50;
-/// Records that are read in one go.
+/// The number of records that one read fetches.
 const AT_ONCE: usize = 100;
-/// How often a change is tried against other commits of the container.
+/// The number of attempts at a change against other commits of the container.
 const ATTEMPTS: usize = 50;
 
-/// One step.
+/// Runs one step of the merge.
 pub(super) async fn step(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -52,9 +54,10 @@ pub(super) async fn step(
         }
         MergePhase::CopyingVectors => return look(ctx, tenant, merge).await,
         MergePhase::DbCommitting => {
-            // Once more, for those that were made meanwhile.
+            // Connections that were created meanwhile are moved as well.
             follow(ctx, tenant, merge).await?;
-            // Before the target opens: whoever deleted it then would leave sources that read a deleted container.
+            // The sources end before the target opens: a deletion of the target in between would
+            // leave sources that read a deleted container.
             for (source, _) in &merge.sources {
                 ctx.containers.end_merge(tenant, source, task).await?;
             }
@@ -73,13 +76,14 @@ pub(super) async fn step(
     Ok(Next::Again)
 }
 
-/// Has connections of the sources file into the target.
+/// Moves the connections of the sources to the target.
 async fn follow(ctx: &Ctx, tenant: &Tenant, merge: &Merge) -> Result<()> {
     let sources: Vec<&ContainerTag> = merge.sources.iter().map(|(tag, _)| tag).collect();
     move_connections(ctx, tenant, &sources, &merge.target).await
 }
 
-/// Opens the tags again: the target has all documents, some of equal customIds perhaps, and the sources are no more.
+/// Opens the tags again after a failed merge. The target has all documents, perhaps some with equal
+/// customIds, and the sources are gone.
 pub(super) async fn give_up(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -136,13 +140,12 @@ async fn look(ctx: &Ctx, tenant: &Tenant, merge: &mut Merge) -> Result<Next> {
     if next.is_none() {
         merge.container += 1;
     }
-
     merge.cursor = next;
     Ok(Next::Again)
 }
 
 impl Merge {
-    /// Every physical container that comes together.
+    /// Returns all physical containers of the merge.
     fn containers(&self) -> Vec<ContainerId> {
         self.target_ids
             .iter()
@@ -152,8 +155,8 @@ impl Merge {
     }
 }
 
-/// For each of the listed documents that has a customId, those that have it in any of the containers, where there are
-/// several, as they are now.
+/// Returns, for each listed document with a customId, all current documents with that customId in
+/// any of the containers, if there are several.
 async fn rivals(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -196,7 +199,8 @@ async fn rivals(
         .collect())
 }
 
-/// All but the one with the newest content, each naming that one.
+/// Returns all but the document with the newest content, each naming that document as its
+/// successor.
 fn decided(mut rivals: Vec<Document>) -> Vec<Document> {
     rivals.sort_by_key(Document::newness);
     let Some(winner) = rivals.pop().map(|document| document.id) else {
@@ -208,15 +212,15 @@ fn decided(mut rivals: Vec<Document>) -> Vec<Document> {
     rivals
 }
 
-/// What became of documents that were to be superseded.
+/// The outcome of superseding documents.
 #[derive(Default)]
 struct Settled {
     superseded: u64,
-    /// They have other content than when they were looked at: the pass has to come again.
+    /// Documents whose content has changed since they were looked at. Another pass is needed.
     changed: u64,
 }
 
-/// Takes documents out of the index and of listings.
+/// Removes documents from the index and from listings.
 async fn supersede(ctx: &Ctx, tenant: &Tenant, losers: Vec<Document>) -> Result<Settled> {
     let mut settled = Settled::default();
     for (container, batch) in batches(losers) {
@@ -225,8 +229,9 @@ async fn supersede(ctx: &Ctx, tenant: &Tenant, losers: Vec<Document>) -> Result<
     Ok(settled)
 }
 
-/// Whatever needs a document that an item made needs the one that supersedes it. Before the commit, so that the claims are
-/// there once it counts; one that came meanwhile came with an edit, and the commit fails.
+/// Copies the claims of documents made from items to the documents that supersede them. This
+/// happens before the commit, so that the claims exist once it takes effect; a claim that is added
+/// meanwhile comes with an edit, which makes the commit fail.
 async fn pass_claims_on(ctx: &Ctx, tenant: &Tenant, losers: &[Document]) -> Result<()> {
     for loser in losers.iter().filter(|loser| loser.origin.is_some()) {
         let Some(winner) = &loser.superseded_by else {
@@ -250,12 +255,14 @@ async fn supersede_batch(
         if losers.is_empty() {
             return Ok(());
         }
+
         pass_claims_on(ctx, tenant, &losers).await?;
         let head = ctx.index.head(tenant, container).await?;
         let changes: Vec<Change> = losers
             .iter()
             .map(|document| Change::Supersede(Box::new(document.clone())))
             .collect();
+
         let committed = ctx
             .index
             .commit(tenant, container, &head, &changes, ctx.clock.now())
@@ -265,6 +272,7 @@ async fn supersede_batch(
             settled.superseded += changes.len() as u64;
             return Ok(());
         }
+
         let ids: Vec<_> = losers.iter().map(|document| document.id.clone()).collect();
         let now = ctx.documents.get(tenant, &ids).await?;
         let mut again = Vec::with_capacity(losers.len());
@@ -286,10 +294,10 @@ async fn supersede_batch(
     Err(PortError::Conflict.into())
 }
 
-/// The documents of some containers that merges have superseded.
+/// Returns the documents of some containers that merges have superseded.
 ///
 /// # Errors
-/// [`crate::Error::Forbidden`] for a tag out of reach, and those of the ports.
+/// Returns [`crate::Error::Forbidden`] for a tag out of reach, and the errors of the ports.
 pub async fn superseded_documents(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -297,7 +305,7 @@ pub async fn superseded_documents(
 ) -> Result<Vec<Document>> {
     let mut found = Vec::new();
     for container in containers(ctx, tenant, scope).await? {
-        // Only where containers were merged can there be any.
+        // Only merged containers can have any.
         for id in container.ids.iter().filter(|_| container.ids.len() > 1) {
             let mut cursor: Option<String> = None;
             loop {
@@ -317,23 +325,23 @@ pub async fn superseded_documents(
     Ok(found)
 }
 
-/// What a merge would find in a source.
+/// The result of previewing a merge for one source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overlap {
-    /// The source.
+    /// The tag of the source.
     pub tag: ContainerTag,
-    /// Its documents.
+    /// The number of its documents.
     pub documents: u64,
-    /// Those of them whose customId others have as well.
+    /// The number of its documents whose customId others have as well.
     pub equal: u64,
-    /// Those of them that a newer one would supersede.
+    /// The number of its documents that a newer one would supersede.
     pub superseded: u64,
 }
 
-/// What a merge would find. Changes nothing.
+/// Previews a merge without changing anything.
 ///
 /// # Errors
-/// Those of the ports.
+/// Returns the errors of the ports.
 pub async fn preview_merge(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -375,6 +383,7 @@ async fn preview(
             .documents
             .page(tenant, container, false, cursor.as_deref(), PAGE)
             .await?;
+
         overlap.documents += listed.len() as u64;
         for rivals in rivals(ctx, tenant, all, &listed).await? {
             overlap.equal += 1;
@@ -383,6 +392,7 @@ async fn preview(
                 .any(|loser| loser.container == *container);
             overlap.superseded += u64::from(lost);
         }
+
         if next.is_none() {
             return Ok(());
         }

@@ -1,4 +1,5 @@
-//! Blobs that nothing names: what a process left that was killed between storing bytes and recording them.
+//! Orphans: blobs that nothing names, left by a process that was killed between storing bytes and
+//! recording them.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -12,19 +13,20 @@ use crate::ports::{Shelf, StoredBlob};
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
 
-/// How old a blob must be before it may count as an orphan: far longer than any request, lease or upload form lasts, so
-/// whoever has stored it has recorded it by then, or never will.
+/// The age in seconds from which a blob may count as an orphan. It is far longer than any request,
+/// lease or upload form lasts, so whoever stored the blob has recorded it by then, or never will.
 pub const ORPHAN_SECONDS: i64 = 24 * 3600;
-/// Records that are read in one go.
+/// The number of records that one read fetches.
 const RECORDS_AT_ONCE: usize = 100;
-/// The part of a path that segments have in place of a document.
+/// The path component that segments have in place of a document id.
 const SEGMENTS: &str = "segments";
 
-/// Finds the orphans among stored blobs: those that are old enough at `now` and that neither a document nor the head of an
-/// index names. What a worker may still store for a revision that is not final is no orphan, however old.
+/// Returns the orphans among stored blobs: those that are old enough at `now` and that neither a
+/// document nor the head of an index names. Blobs that a worker may still store for a revision that
+/// is not final are never orphans, however old.
 ///
 /// # Errors
-/// Those of the ports.
+/// Returns the errors of the ports.
 pub async fn find_orphans(
     ctx: &Ctx,
     blobs: &[StoredBlob],
@@ -38,7 +40,7 @@ pub async fn find_orphans(
 
     let mut by_org: BTreeMap<&OrgId, Vec<(&StoredBlob, Maker)>> = BTreeMap::new();
     for stored in blobs.iter().filter(is_old) {
-        // A path that is none of ours says nothing about who made it.
+        // A foreign path does not tell who stored the blob.
         if let Some(maker) = Maker::of(stored.blob.path()) {
             by_org.entry(&stored.org).or_default().push((stored, maker));
         }
@@ -65,10 +67,11 @@ pub async fn find_orphans(
     Ok(orphans)
 }
 
-/// Deletes the orphans of one page of the bucket. How many there were, and where the next page begins.
+/// Deletes the orphans on one page of the bucket. Returns their number and the position of the next
+/// page.
 ///
 /// # Errors
-/// Those of the ports; it may be done again.
+/// Returns the errors of the ports. It is safe to repeat.
 pub async fn collect_orphans(
     ctx: &Ctx,
     shelf: Shelf,
@@ -81,10 +84,10 @@ pub async fn collect_orphans(
     Ok((orphans.len(), page.next))
 }
 
-/// Deletes blobs of [`find_orphans`].
+/// Deletes blobs that [`find_orphans`] returned.
 ///
 /// # Errors
-/// Those of the ports; it may be done again.
+/// Returns the errors of the ports. It is safe to repeat.
 pub async fn delete_orphans(ctx: &Ctx, orphans: &[StoredBlob]) -> Result<()> {
     for of_org in orphans.chunk_by(|a, b| a.org == b.org) {
         let blobs: Vec<BlobRef> = of_org.iter().map(|orphan| orphan.blob.clone()).collect();
@@ -95,7 +98,7 @@ pub async fn delete_orphans(ctx: &Ctx, orphans: &[StoredBlob]) -> Result<()> {
     Ok(())
 }
 
-/// Who has made a blob, by its path.
+/// The owner of a blob, as its path tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Maker {
     Document(DocumentId),
@@ -127,6 +130,7 @@ async fn documents(
         })
         .collect();
     let ids: Vec<DocumentId> = ids.into_iter().cloned().collect();
+
     let mut found = HashMap::new();
     for batch in ids.chunks(RECORDS_AT_ONCE) {
         let records = ctx
@@ -153,6 +157,7 @@ async fn segments(
             Maker::Document(_) => None,
         })
         .collect();
+
     let mut found = HashSet::new();
     for container in containers {
         let head = ctx.index.head(tenant, container).await?;
@@ -162,7 +167,7 @@ async fn segments(
     Ok(found)
 }
 
-/// Whether the record names the blob, or a worker may still come to record it.
+/// Checks whether the record names the blob, or a worker may still record it.
 fn names(document: &Document, blob: &BlobRef) -> bool {
     let served = document.indexed.iter().flat_map(Indexed::blobs);
     let made = document.extracted.iter().flat_map(Extracted::blobs);

@@ -1,5 +1,6 @@
-//! Which document a request is about. Every attempt of a write decides it anew, and the write happens only while what was
-//! decided holds ([`Beginning`]): so one customId is one document, whatever else is sent, deleted or merged meanwhile.
+//! Places: the document that a request is about. Every attempt at a write determines the place
+//! again, and the write takes effect only while it holds ([`Beginning`]). One customId is therefore
+//! one document, whatever else is sent, deleted or merged meanwhile.
 
 use sha2::{Digest, Sha256};
 
@@ -14,22 +15,23 @@ use crate::usecase::find::read_document;
 use crate::usecase::revise::{NewBody, hex};
 use crate::usecase::submit::NewDocument;
 
-/// The same content from the same key within this time is a client's retry. Contract: 2 minutes.
+/// The number of seconds within which the same content from the same key is a client's retry. Two
+/// minutes are part of the API.
 pub(crate) const REPEAT_SECONDS: i64 = 120;
-/// How long an `Idempotency-Key` is honoured. Contract: 24 hours.
+/// The number of seconds for which an `Idempotency-Key` is honoured. 24 hours are part of the API.
 const IDEMPOTENCY_SECONDS: i64 = 24 * 3600;
 
-/// Where a document lies, or will lie.
+/// The place of an existing or future document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) container: ContainerId,
     pub(crate) id: DocumentId,
-    /// What has to hold for a document to begin here.
+    /// The condition under which a document may be created here.
     pub(crate) beginning: Beginning,
 }
 
-/// The place of the document with this customId: where it is, else where a new one goes. Behind a tag that others were
-/// merged into it may be in any of their containers.
+/// Returns the place of the document with this customId, or the place for a new one. Behind a tag
+/// that others were merged into, the document may be in any of their containers.
 pub(crate) async fn place_of(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -39,7 +41,8 @@ pub(crate) async fn place_of(
     Ok(places_of(ctx, tenant, container, custom_id).await?.0)
 }
 
-/// As [`place_of`], and the documents with this customId behind the tag that a merge has superseded.
+/// Returns the place as [`place_of`] does, and the documents with this customId behind the tag that
+/// a merge has superseded.
 pub(crate) async fn places_of(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -54,6 +57,7 @@ pub(crate) async fn places_of(
             .enumerate()
             .filter(|(other, _)| *other != at)
             .map(|(_, id)| id.clone());
+
         let beginning = Beginning {
             rivals: rivals.collect(),
             request: None,
@@ -86,28 +90,31 @@ pub(crate) async fn places_of(
         return Ok((place(at), superseded));
     }
 
-    // A superseded document stays as it is. If the document that superseded it is gone, its place is free.
+    // A superseded document stays as it is. If the document that superseded it is gone, its place
+    // is free.
     let free = known.iter().position(Option::is_none);
     let free = free.ok_or_else(|| Error::internal("every place of a customId is superseded"))?;
 
     Ok((place(free), superseded))
 }
 
-/// A document that a request without a customId is about.
+/// The document that a request without a customId is about.
 pub(crate) struct Target {
     pub(crate) place: Place,
-    /// What is there.
+    /// The document that exists there.
     pub(crate) old: Option<Document>,
 }
 
-/// Which document a request without a customId is about: the one that the same request has made before, else a new one.
+/// Returns the document that a request without a customId is about: the one that the same request
+/// has created before, or a new one.
 ///
-/// Without an `Idempotency-Key` it is the same request while the document still has what is sent (`body`); once it has
-/// other content, what is sent now is nowhere and begins a document of its own.
+/// Without an `Idempotency-Key`, it is the same request while the document still has the content
+/// that is sent (`body`). Once the document has other content, the sent content exists nowhere and
+/// begins a document of its own.
 ///
 /// # Errors
-/// [`Error::Conflict`] when the `Idempotency-Key` was used for another request, or for a document that is gone by now,
-/// and those of the port.
+/// Returns [`Error::Conflict`] when the `Idempotency-Key` was used for another request or its
+/// document is gone, and the errors of the port.
 pub(crate) async fn repeated(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -123,21 +130,26 @@ pub(crate) async fn repeated(
             .remember(ctx, tenant, &fresh, stale.as_ref())
             .await?;
         let is_fresh = first.document == fresh;
-        // A tag that was deleted and is used anew has another container: there the same request makes another document.
+
+        // A tag that was deleted and is used again has another container, where the same request
+        // creates another document.
         let id = if request.is_named {
             first.document.moved_to(container.primary())
         } else {
             first.document
         };
+
         let old = if is_fresh {
             None
         } else {
             read_document(ctx, tenant, &id).await?
         };
+
         if old.is_none() && first.made.as_ref() == Some(&id) {
             let message = "the document of this Idempotency-Key was deleted or moved; send another key to add it again";
             return Err(Error::Conflict(message.into()));
         }
+
         if !request.is_named
             && let Some(other) = old.as_ref().filter(|old| !body.is_of(old))
         {
@@ -160,8 +172,8 @@ pub(crate) async fn repeated(
 }
 
 impl Target {
-    /// The document when the request was a repeated one and asks for nothing more. One that failed is tried again, with
-    /// the content that it failed with.
+    /// Returns the document if the request was repeated and asks for nothing more. A document that
+    /// failed with the same content is processed again.
     pub(crate) fn settled(&self, body: &NewBody) -> Option<&Document> {
         self.old
             .as_ref()
@@ -169,20 +181,21 @@ impl Target {
     }
 }
 
-/// What is remembered of a request to recognize it when it comes again.
+/// The record by which a repeated request is recognized.
 struct Request {
-    /// The name under which it is remembered.
+    /// The name of the record.
     name: String,
-    /// Everything that was sent.
+    /// A digest of everything that was sent.
     digest: String,
     seconds: i64,
-    /// Whether it came with an `Idempotency-Key`.
+    /// `true` if the request has an `Idempotency-Key`.
     is_named: bool,
 }
 
 impl Request {
     fn of(tenant: &Tenant, container: &Container, new: &NewDocument) -> Self {
-        // The tag belongs to it: under one idempotency key the same content for another container is another request.
+        // The tag is part of the digest: under one idempotency key, the same content for another
+        // container is another request.
         let digest = format!("{}#{}", container.tag, new.digest());
         let key = tenant.key().map_or("local", |key| key.as_str());
 
@@ -208,7 +221,8 @@ impl Request {
         }
     }
 
-    /// Remembers that this request is about `document`, unless an earlier one was, about another one than `stale`.
+    /// Records that this request is about `document`, unless an earlier one is recorded with
+    /// another document than `stale`. Returns the record.
     async fn remember(
         &self,
         ctx: &Ctx,

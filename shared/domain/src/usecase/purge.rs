@@ -1,7 +1,7 @@
-//! Removing what is left of a deleted container: nobody can see it any more, and now it goes.
+//! Removing what is stored of a deleted container, which no reader can see any more.
 //!
-//! What a step is about to remove, and what that comes to, is in the task's record before it is removed. So each thing is
-//! counted once, and whatever a crash leaves half removed is removed again.
+//! The task's record names what a step is about to remove, with its counts, before the step removes
+//! it. Each thing is therefore counted once, and what a crash leaves half removed is removed again.
 
 mod documents;
 mod index;
@@ -17,15 +17,15 @@ use crate::task::{Pending, Purge, PurgePhase, PurgeReport};
 use crate::tenant::Tenant;
 use crate::usecase::tasks::Next;
 
-/// Requests that began before the deletion may still be answered for so long: they must find what they read, and what
-/// they write must be there to be removed.
+/// The number of seconds for which requests that began before the deletion may still be answered.
+/// They must find what they read, and what they write must exist in order to be removed.
 pub(crate) const REQUEST_SECONDS: i64 = 60;
-/// No worker can be under way for longer that began before the deletion.
+/// The longest time for which a worker that began before the deletion can run, in seconds.
 const WORKER_SECONDS: i64 = 16 * 60;
-/// Objects that are removed in one step.
+/// The number of objects that one step removes.
 const OBJECTS: usize = 250;
 
-/// One step.
+/// Runs one step of the purge.
 pub(super) async fn step(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge) -> Result<Next> {
     if let Some(seconds) = left(ctx, purge, REQUEST_SECONDS) {
         return Ok(Next::Later(seconds));
@@ -52,7 +52,7 @@ pub(super) async fn step(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge) -> Resul
     Ok(Next::Again)
 }
 
-/// Removes what the record says is about to be removed, and counts it.
+/// Removes what the record names as pending, and counts it.
 async fn remove(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge) -> Result<()> {
     if purge.pending == Pending::default() {
         return Ok(());
@@ -123,14 +123,14 @@ async fn plan_objects(
     Ok(())
 }
 
-/// The first hour in which a request can have told of the content, and, in the second pass, can still have been under way
-/// at the deletion.
+/// Returns the first hour whose requests can show the content. In the second pass, returns the
+/// first hour whose requests can still have been under way at the deletion.
 fn first_hour(ctx: &Ctx, purge: &Purge) -> Hour {
     if purge.verifying {
         return Hour::of(purge.deleted_at.plus_seconds(-WORKER_SECONDS));
     }
     let kept = ctx.clock.now().plus_seconds(-RETENTION_SECONDS);
-    // The request that made the tag came before it.
+    // The request that created the tag came before it.
     Hour::of(
         purge
             .tag_created_at
@@ -139,7 +139,7 @@ fn first_hour(ctx: &Ctx, purge: &Purge) -> Hour {
     )
 }
 
-/// Begins the second pass once no worker can be under way any more, and ends the purge after it.
+/// Begins the second pass once no worker can still be under way, and ends the purge after it.
 async fn finish_pass(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge) -> Result<Next> {
     if purge.verifying {
         ctx.containers
@@ -154,7 +154,8 @@ async fn finish_pass(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge) -> Result<Ne
     Ok(Next::Again)
 }
 
-/// How many seconds are left until `seconds` after the deletion.
+/// Returns the seconds that are left until `seconds` after the deletion, or `None` if that time has
+/// passed.
 fn left(ctx: &Ctx, purge: &Purge, seconds: i64) -> Option<i64> {
     Some(
         ctx.clock
@@ -164,7 +165,8 @@ fn left(ctx: &Ctx, purge: &Purge, seconds: i64) -> Option<i64> {
     .filter(|left| *left > 0)
 }
 
-/// Those of the blobs that lie beside the records, each once. Objects are removed by their listing.
+/// Returns the blobs that are stored beside the records, each once. Objects are found and removed
+/// by listing.
 fn inline<'a>(blobs: impl IntoIterator<Item = &'a BlobRef>) -> Vec<BlobRef> {
     let mut inline: Vec<BlobRef> = blobs
         .into_iter()
@@ -176,9 +178,9 @@ fn inline<'a>(blobs: impl IntoIterator<Item = &'a BlobRef>) -> Vec<BlobRef> {
     inline
 }
 
-/// How many of the blobs are there.
+/// Counts the blobs that exist.
 async fn count_existing(ctx: &Ctx, tenant: &Tenant, blobs: &[BlobRef]) -> Result<u64> {
-    /// Blobs that are read in one go.
+    /// The number of blobs that one read fetches.
     const AT_ONCE: usize = 100;
     let mut existing = 0;
     for batch in blobs.chunks(AT_ONCE) {

@@ -1,15 +1,15 @@
-//! Rate limits: from a window that has no room to an error that says when to come back.
+//! Rate limits. A request over its limit gets an error that says when to try again.
 
 use crate::ctx::Ctx;
 use crate::error::{Error, Result};
 use crate::rate::RateLimit;
 use crate::tenant::Tenant;
 
-/// Admits the request with the id `request` under a limit of the organization. `what` says in words what is limited, as
-/// in `analytics`.
+/// Admits the request with the id `request` under a limit of the organization. `what` names the
+/// limit in words, such as `analytics`.
 ///
 /// # Errors
-/// [`Error::RateLimited`] with the seconds to wait, and those of the ports.
+/// Returns [`Error::RateLimited`] with the seconds to wait, and the errors of the ports.
 pub async fn admit(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -25,10 +25,10 @@ pub async fn admit(
         return Ok(());
     };
 
-    // Others may have been admitted since it was asked: the wait begins now.
+    // Other requests may have been admitted since the limit was checked: the wait begins now.
     let now = ctx.clock.now();
     let RateLimit { max, window_ms } = limit;
-    // A key's limit has its id in its name, which tells its user nothing.
+    // The name of a key's limit contains the id of the key, which means nothing to its user.
     let what = what.split_once('#').map_or(what, |(kind, _)| kind);
 
     Err(Error::RateLimited {

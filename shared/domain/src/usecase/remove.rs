@@ -1,4 +1,4 @@
-//! Deleting documents, in any state, at once.
+//! Deleting documents in any state, with immediate effect.
 
 use crate::container::{Change, IndexHead};
 use crate::ctx::Ctx;
@@ -9,19 +9,21 @@ use crate::job::{Envelope, Job};
 use crate::ports::{Committed, MAX_CHANGES};
 use crate::tenant::Tenant;
 
-/// How often a deletion is tried against concurrent commits of the container.
+/// The number of attempts at a deletion against concurrent commits of the container.
 const ATTEMPTS: usize = 50;
 
-/// Deletes documents: their records and their places in the index go in one transaction for each twenty of a container,
-/// so no search that starts after the answer can find them and no worker can bring them back; their bytes follow by
-/// purge records of the same transactions.
+/// Deletes documents. The records and index entries of up to twenty documents of a container are
+/// deleted in one transaction. No search that starts after the response can find them, and no
+/// worker can bring them back. Their blobs are deleted later, by purge records of the same
+/// transactions.
 ///
-/// Deleting a document that is already gone succeeds: the caller found it a moment ago. One that has changed since it was
-/// read is read again, and stays when it is no longer meant. After an error some may be deleted, and the rest is as it
-/// was. Returns how many were deleted.
+/// Deleting a document that is already gone succeeds, because the caller found it a moment ago. A
+/// document that has changed since it was read is read again, and stays if `is_meant` no longer
+/// accepts it. After an error, some documents may be deleted, and the others are unchanged. Returns
+/// how many were deleted.
 ///
 /// # Errors
-/// Those of the ports.
+/// Returns the errors of the ports.
 pub async fn remove_documents(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -35,7 +37,7 @@ pub async fn remove_documents(
     Ok(removed)
 }
 
-/// Each document once, in batches that one commit of their container can change.
+/// Groups the documents, each once, into batches that one commit of their container can change.
 pub(crate) fn batches(mut documents: Vec<Document>) -> Vec<(ContainerId, Vec<Document>)> {
     documents.sort_by(|a, b| (&a.container, &a.id).cmp(&(&b.container, &b.id)));
     documents.dedup_by(|a, b| a.id == b.id);
@@ -58,11 +60,13 @@ async fn remove_batch(
         if documents.is_empty() {
             return Ok(0);
         }
+
         let head = ctx.index.head(tenant, container).await?;
         let changes: Vec<Change> = documents
             .iter()
             .map(|document| Change::Remove(Box::new(document.clone())))
             .collect();
+
         let committed = ctx
             .index
             .commit(tenant, container, &head, &changes, ctx.clock.now())
@@ -71,10 +75,12 @@ async fn remove_batch(
             after_commit(ctx, tenant, container, &head, &changes, purges).await;
             return Ok(changes.len());
         }
+
         let ids: Vec<_> = documents
             .iter()
             .map(|document| document.id.clone())
             .collect();
+
         documents = ctx
             .documents
             .get(tenant, &ids)
@@ -87,8 +93,8 @@ async fn remove_batch(
     Err(PortError::Conflict.into())
 }
 
-/// Asks the keeper for what a commit leaves to do. A lost purge is found by the sweeper, and a compaction is asked for
-/// again after some more records.
+/// Requests the purges and the compaction that a commit leaves to maintenance. The sweep finds a
+/// lost purge, and a lost compaction is requested again after some more records.
 pub async fn after_commit(
     ctx: &Ctx,
     tenant: &Tenant,

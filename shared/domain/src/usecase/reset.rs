@@ -1,4 +1,5 @@
-//! The reset of an organization: its connections, containers and settings go, its keys stay.
+//! The reset of an organization. It deletes connections, containers and settings, and keeps API
+//! keys.
 
 use futures::{StreamExt, stream};
 use tracing::warn;
@@ -14,39 +15,43 @@ use crate::usecase::containers::delete_container;
 use crate::usecase::counts::{COUNTED_AT_ONCE, count_documents};
 use crate::usecase::settings::reset_settings;
 
-/// How many containers are deleted at a time.
+/// The number of containers that are deleted in parallel.
 const PARALLEL: usize = 8;
 
-/// What a reset has deleted.
+/// The counts of what a reset has deleted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reset {
-    /// Connections.
+    /// The number of connections.
     pub connections: u64,
-    /// Container tags.
+    /// The number of container tags.
     pub tags: u64,
-    /// Whether the default one was among them.
+    /// `true` if the default container tag was among them.
     pub default_tag: bool,
-    /// Documents, as [`count_documents`] counts; none of a container that could not be counted.
+    /// The number of documents, as [`count_documents`] counts them. A container that could not be
+    /// counted adds nothing.
     pub documents: u64,
-    /// Memories, as many as there were at the last compactions.
+    /// The number of memories, as of the last compactions.
     pub memories: u64,
 }
 
-/// Deletes every connection and container of the organization and sets its settings back. What a crash or an error leaves, the next call
-/// ends.
+/// Deletes every connection and container of the organization and resets its settings. A further
+/// call completes a reset that a crash or an error interrupted.
 ///
 /// # Errors
-/// [`Error::Conflict`] when containers are merged at the beginning: then nothing was deleted. One of a merge that began
-/// later, and those of the ports, come after everything else was deleted that could be.
+/// Returns [`Error::Conflict`] when containers are being merged at the beginning; nothing was
+/// deleted then. A conflict with a merge that began later, and the errors of the ports, are
+/// returned after everything else that could be deleted was deleted.
 pub async fn reset_organization(ctx: &Ctx, tenant: &Tenant) -> Result<Reset> {
     let containers = ctx.containers.list(tenant).await?;
     containers.iter().try_for_each(Container::check_writable)?;
     let connections = end_connections(ctx, tenant, None, ctx.clock.now()).await? as u64;
+
     let deletions = containers
         .iter()
         .map(|container| delete(ctx, tenant, container));
     let all = stream::iter(deletions.collect::<Vec<_>>()).buffer_unordered(PARALLEL);
     let done: Vec<Result<Reset>> = all.collect().await;
+
     reset_settings(ctx, tenant).await?;
     let ended = Reset {
         connections,
@@ -58,7 +63,7 @@ pub async fn reset_organization(ctx: &Ctx, tenant: &Tenant) -> Result<Reset> {
 }
 
 async fn delete(ctx: &Ctx, tenant: &Tenant, container: &Container) -> Result<Reset> {
-    // A container that cannot be counted can be deleted all the same, and counts as nothing.
+    // A container that cannot be counted is deleted all the same, and adds nothing to the counts.
     let documents = count_documents(ctx, tenant, container, COUNTED_AT_ONCE)
         .await
         .unwrap_or_else(|error| uncounted(&error));
@@ -77,7 +82,7 @@ async fn delete(ctx: &Ctx, tenant: &Tenant, container: &Container) -> Result<Res
                 memories,
             })
         }
-        // Somebody else has just deleted it.
+        // Another request has just deleted it.
         Err(Error::NotFound(_)) => Ok(Reset::default()),
         Err(error) => Err(error),
     }

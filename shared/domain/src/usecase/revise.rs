@@ -1,4 +1,5 @@
-//! Writing a new revision of a document: the common end of accepting, updating, moving and retrying one.
+//! Writing a new revision of a document: the common last part of accepting, updating, moving and
+//! retrying it.
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
@@ -21,40 +22,41 @@ use crate::usecase::describe::Description;
 use crate::usecase::find::read_document;
 use crate::usecase::place::Place;
 
-/// What the client says about a content and its document.
+/// The client's description of a content and its document.
 #[derive(Debug, Clone)]
 pub(crate) struct Said {
     pub(crate) description: Description,
     pub(crate) task_type: TaskType,
     pub(crate) dreaming: Dreaming,
-    /// Absent keeps what was said about the content before.
+    /// The date of the content. `None` keeps the previous date.
     pub(crate) document_date: Option<Timestamp>,
-    /// Whose words the content is; absent keeps what was said before.
+    /// The source of the words of the content. `None` keeps the previous provenance.
     pub(crate) provenance: Option<Provenance>,
 }
 
-/// Where a new revision has its bytes from.
+/// The source of the bytes of a new revision.
 pub(crate) enum NewBody {
-    /// The client has sent them. Made by [`NewBody::sent`].
+    /// The client has sent the bytes. Built by [`NewBody::sent`].
     Bytes {
         bytes: Bytes,
         form: BodyForm,
         hash: String,
     },
-    /// They are those of the revision before.
+    /// The bytes are those of the previous revision.
     Same(Body),
-    /// The client stores them by a pre-signed form until then.
+    /// The client uploads the bytes by a pre-signed form, until the given time.
     Awaited { form: BodyForm, until: Timestamp },
 }
 
 impl NewBody {
-    /// Bytes that the client has sent.
+    /// Returns a body of bytes that the client has sent.
     pub(crate) fn sent(bytes: Bytes, form: BodyForm) -> Self {
         let hash = Self::hash(&bytes, &form);
         Self::Bytes { bytes, form, hash }
     }
 
-    /// The hash of bytes that are read as `form` says: SHA-256 over the form and the bytes, in hex.
+    /// Returns the hash of bytes that are read as `form` says: SHA-256 over the form and the bytes,
+    /// in hex.
     pub(crate) fn hash(bytes: &[u8], form: &BodyForm) -> String {
         let mut hasher = Sha256::new();
         hasher.update(serde_json::json!(form).to_string());
@@ -63,7 +65,8 @@ impl NewBody {
         hex(&hasher.finalize())
     }
 
-    /// Whether these are the bytes that a document has. Of those that are still awaited nobody knows.
+    /// Checks whether the document has these bytes. Bytes that are still awaited are unknown, and
+    /// never match.
     pub(crate) fn is_of(&self, document: &Document) -> bool {
         match self {
             Self::Same(body) => body.hash == document.body.hash,
@@ -79,7 +82,7 @@ impl NewBody {
         }
     }
 
-    /// The address that is fetched, when that is what the bytes are.
+    /// Returns the address to fetch, if the bytes are an address.
     fn url(&self, old: Option<&Document>) -> Option<String> {
         match self {
             Self::Same(_) => old.and_then(|old| old.url.clone()),
@@ -92,7 +95,8 @@ impl NewBody {
         }
     }
 
-    /// Stores the bytes where `path` says. Files are objects of their own, so that they can be handed out as files.
+    /// Stores the bytes at `path`. Files become separate objects, so that they can be downloaded as
+    /// files.
     async fn store(self, ctx: &Ctx, tenant: &Tenant, path: &str, now: Timestamp) -> Result<Body> {
         let sent_at = Some(now);
         Ok(match self {
@@ -105,6 +109,7 @@ impl NewBody {
                         ctx.blobs.put(tenant, path, bytes).await?
                     }
                 };
+
                 Body {
                     blob,
                     form,
@@ -116,7 +121,7 @@ impl NewBody {
             }
             Self::Awaited { form, until } => {
                 let blob = BlobRef::Object(path.to_owned());
-                // Equals nothing that is ever sent.
+                // A random hash equals nothing that is ever sent.
                 let hash = Revision::random().to_string();
                 Body {
                     blob,
@@ -131,7 +136,7 @@ impl NewBody {
     }
 }
 
-/// Which document a revision is of, and where it lies.
+/// The document that a revision belongs to, and its place.
 #[derive(Debug, Clone)]
 pub(crate) struct Identity {
     pub(crate) id: DocumentId,
@@ -141,7 +146,7 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// A document at a place behind a tag.
+    /// Returns the identity of a document at a place behind a tag.
     pub(crate) fn new(tag: &Container, place: Place, custom_id: Option<CustomId>) -> Self {
         Self {
             id: place.id,
@@ -151,7 +156,7 @@ impl Identity {
         }
     }
 
-    /// A document that stays what and where it is.
+    /// Returns the identity of a document that keeps its identity and place.
     pub(crate) fn of(document: &Document) -> Self {
         Self {
             id: document.id.clone(),
@@ -162,7 +167,8 @@ impl Identity {
     }
 }
 
-/// The next revision of the document `old`, or the first one; its bytes are stored, its record is not.
+/// Builds the next revision of the document `old`, or the first one. Its bytes are stored; its
+/// record is not.
 pub(crate) async fn compose(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -178,7 +184,8 @@ pub(crate) async fn compose(
 ) -> Result<Document> {
     let revision = Revision::random();
     let (kind, url) = (DocumentType::guess(body.form()), body.url(old));
-    // Until its content tells a better one.
+
+    // A file's name is the title until the content yields a better one.
     let name = match body.form() {
         BodyForm::File { name, .. } => name.clone(),
         BodyForm::Text | BodyForm::Conversation | BodyForm::Url => None,
@@ -206,6 +213,7 @@ pub(crate) async fn compose(
             now,
         )
         .await?;
+
     let mut document = Document {
         id,
         container,
@@ -242,8 +250,8 @@ pub(crate) async fn compose(
     Ok(document)
 }
 
-/// Writes the record of a new revision in place of `old`, or a first one on condition of `beginning`; `false` when
-/// somebody was first, and the new bytes are gone.
+/// Writes the record of a new revision in place of `old`, or a first one on condition of
+/// `beginning`. Returns `false` when another writer was first; the new bytes are deleted then.
 pub(crate) async fn record(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -265,7 +273,7 @@ pub(crate) async fn record(
     match written {
         Ok(()) => Ok(true),
         Err(PortError::Conflict) => {
-            // Our write may have happened, and a later revision may have taken the bytes over.
+            // Our write may have taken effect, and a later revision may use the bytes.
             let blob = &document.body.blob;
             let now = read_document(ctx, tenant, &document.id).await?;
             let served = now.as_ref().and_then(|now| now.indexed.as_ref());
@@ -283,13 +291,14 @@ pub(crate) async fn record(
     }
 }
 
-/// Sends messages about records that are written. A message that cannot be sent costs a minute, not the document.
+/// Sends messages about records that are written. A message that cannot be sent delays its document
+/// by a minute, but does not lose it.
 pub(crate) async fn announce(ctx: &Ctx, messages: &[Envelope]) {
     if messages.is_empty() {
         return;
     }
     if let Err(error) = ctx.jobs.send(messages).await {
-        // The records are durable and overdue in a minute: the sweeper sends the messages then.
+        // The records are durable and overdue in a minute; the sweep sends the messages then.
         let count = messages.len();
         warn!(
             count,

@@ -1,4 +1,4 @@
-//! Settings of an organization.
+//! The settings of an organization.
 
 use crate::ctx::Ctx;
 use crate::error::{PortError, Result};
@@ -6,13 +6,13 @@ use crate::settings::{Settings, SettingsChange};
 use crate::tenant::Tenant;
 use tracing::warn;
 
-/// How often a change is tried against concurrent ones.
+/// The number of attempts at a change against concurrent changes.
 const ATTEMPTS: usize = 12;
 
-/// Changes the organization's settings by `change`, which runs again when somebody else was first.
+/// Changes the organization's settings by `change`, which runs again when another writer was first.
 ///
 /// # Errors
-/// Those of `change` and of the ports.
+/// Returns the errors of `change` and of the ports.
 pub async fn change_settings(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -21,7 +21,8 @@ pub async fn change_settings(
     Ok(replace(ctx, tenant, change).await?.1)
 }
 
-/// As [`change_settings`]; what the settings were before, and what they are.
+/// Changes the settings as [`change_settings`] does. Returns the settings before and after the
+/// change.
 async fn replace(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -34,6 +35,7 @@ async fn replace(
         if settings == before {
             return Ok((before, settings));
         }
+
         settings.version += 1;
         match ctx.settings.put(tenant, &settings).await {
             Ok(()) => return Ok((before, settings)),
@@ -45,12 +47,14 @@ async fn replace(
     Err(PortError::Conflict.into())
 }
 
-/// Changes the organization's settings as a caller asked. A secret is sealed under a name of its own before the settings
-/// name it, so whoever reads the settings finds the secret that was set with them, however many change them at once. One
-/// that is no longer named is deleted; a crash may leave it, sealed and out of everybody's reach.
+/// Changes the organization's settings as a caller asked. A secret is sealed under a new name
+/// before the settings name it, so every reader of the settings finds the secret that was set with
+/// them, however many writers change them at once. A secret that is no longer named is deleted. A
+/// crash may leave it behind, sealed and out of reach.
 ///
 /// # Errors
-/// [`crate::Error::Invalid`] naming the field, when nothing was changed, and those of the ports.
+/// Returns [`crate::Error::Invalid`] naming the field, in which case nothing was changed, and the
+/// errors of the ports.
 pub async fn update_settings(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -65,10 +69,10 @@ pub async fn update_settings(
     Ok(settings)
 }
 
-/// Sets every setting back to "not set", and deletes the secrets that belong to them.
+/// Resets every setting to "not set", and deletes the secrets that belong to them.
 ///
 /// # Errors
-/// Those of the ports.
+/// Returns the errors of the ports.
 pub async fn reset_settings(ctx: &Ctx, tenant: &Tenant) -> Result<()> {
     let reset = |settings: &mut Settings| {
         *settings = Settings {
@@ -82,7 +86,8 @@ pub async fn reset_settings(ctx: &Ctx, tenant: &Tenant) -> Result<()> {
     Ok(())
 }
 
-/// Deletes the secrets that a change has replaced. The change is done, so a failure is no failure of it.
+/// Deletes the secrets that a change has replaced. The change has been made, so an error here does
+/// not fail it.
 async fn forget_secrets(ctx: &Ctx, tenant: &Tenant, before: &Settings, now: &Settings) {
     let kept: Vec<&str> = now.secret_names().collect();
     for name in before.secret_names().filter(|name| !kept.contains(name)) {

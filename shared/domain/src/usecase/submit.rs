@@ -1,5 +1,6 @@
-//! Accepting a document: bytes first, then the record, then the message. A crash between any two leaves nothing wrong:
-//! bytes without a record are invisible, and a record without a message is found by the sweeper.
+//! Accepting a document: its bytes are stored first, then its record, then the message is sent. A
+//! crash in between does no harm: bytes without a record are invisible, and the sweep finds a
+//! record without a message.
 
 mod content;
 
@@ -28,74 +29,78 @@ use crate::usecase::find::read_document;
 use crate::usecase::place::{Place, REPEAT_SECONDS, place_of, repeated};
 use crate::usecase::revise::{Identity, NewBody, Said, announce, compose, hex, record};
 
-/// How often an upsert is tried against concurrent upserts of the same document.
+/// The number of attempts at an upsert against concurrent upserts of the same document.
 const UPSERT_ATTEMPTS: usize = 12;
-/// How many documents of a batch are accepted at the same time.
+/// The number of documents of a batch that are accepted in parallel.
 const PARALLEL: usize = 16;
 
-/// What a client sends.
+/// A document as a client sends it.
 #[derive(Debug, Clone)]
 pub struct NewDocument {
-    /// The container; the default one when absent.
+    /// The container tag; `None` means the default one.
     pub tag: Option<ContainerTag>,
-    /// The caller's own identifier; the same one again replaces the content.
+    /// The client's own id of the document. Sending it again replaces the content.
     pub custom_id: Option<CustomId>,
     /// The content.
     pub content: Content,
-    /// Metadata; absent keeps what the document had.
+    /// The metadata; `None` keeps the present metadata.
     pub metadata: Option<Metadata>,
-    /// The caller's path; absent keeps what the document had.
+    /// The caller's path; `None` keeps the present path.
     pub filepath: Option<String>,
-    /// What other documents must have for their memories to be considered beside this one's.
+    /// The metadata that other documents must have for their memories to be considered together
+    /// with this one's.
     pub filter_by_metadata: Option<Metadata>,
-    /// What the container is about; persists on its tag.
+    /// The description of what the container is about. It is stored with the tag.
     pub entity_context: Option<String>,
-    /// Chunks only, or memories as well.
+    /// Selects chunks only, or memories as well.
     pub task_type: TaskType,
-    /// When memories are to form.
+    /// Selects when memories are formed.
     pub dreaming: Dreaming,
-    /// When the content is from.
+    /// The date of the content.
     pub document_date: Option<Timestamp>,
-    /// Whose words the content is; absent keeps what was said before, and else leaves it to what the content is.
+    /// The source of the words of the content. `None` keeps the present provenance, or otherwise
+    /// leaves it to be determined from the content.
     pub provenance: Option<Provenance>,
     /// The request's `Idempotency-Key`.
     pub idempotency_key: Option<String>,
 }
 
-/// What there is to process.
+/// The content to process.
 #[derive(Debug, Clone)]
 pub enum Content {
-    /// Bytes that replace what the document had.
+    /// Bytes that replace the present content.
     Whole {
         /// The bytes.
         bytes: Bytes,
-        /// How to read them.
+        /// The form in which the bytes are read.
         form: BodyForm,
     },
-    /// Turns that are added to those that the conversation has.
+    /// Turns that are added to those of the conversation.
     Turns(Vec<Turn>),
 }
 
-/// The answer to an accepted document.
+/// The response to an accepted document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Accepted {
-    /// The document.
+    /// The id of the document.
     pub id: DocumentId,
-    /// Where it stands: `queued`, or the present state of an unchanged one.
+    /// The status: `queued`, or the present status of an unchanged document.
     pub status: Status,
 }
 
 /// Accepts a document for processing.
 ///
-/// Sent twice (same customId and content, same idempotency key, or the same content within two minutes) it is one
-/// document, and the second answer tells the present state. Content that is the same with other metadata or another
-/// path changes those in place. Concurrent contents of one customId are accepted in some order, each fully; the last
-/// one stays.
+/// A repetition (same customId and content, same idempotency key, or the same content within two
+/// minutes) is one document, and the second response gives its present status. The same content
+/// with other metadata or another path changes those in place. Concurrent contents of one customId
+/// are accepted in some order, each completely; the last one stays.
 ///
 /// # Errors
-/// [`Error::Invalid`] for empty content, [`Error::Forbidden`], [`Error::Conflict`] when an idempotency key comes with
-/// another content or its document is gone, or the container is being merged, [`Error::TooLarge`] for a conversation that has grown too large,
-/// [`Error::RateLimited`] when the organization has too many unfinished documents, and those of the ports.
+/// Returns [`Error::Invalid`] for empty content; [`Error::Forbidden`]; [`Error::Conflict`] when an
+/// idempotency key is sent with another content or its document is gone, or while the container is
+/// being merged; [`Error::TooLarge`] for a conversation that has grown too large;
+/// [`Error::RateLimited`] when the organization has too many unfinished documents; and the errors
+/// of the ports.
 pub async fn submit(ctx: &Ctx, tenant: &Tenant, new: NewDocument) -> Result<Accepted> {
     ctx.backlog.admit(ctx, tenant, 1).await?;
     let (accepted, message) = accept(ctx, tenant, new).await?;
@@ -103,27 +108,29 @@ pub async fn submit(ctx: &Ctx, tenant: &Tenant, new: NewDocument) -> Result<Acce
     Ok(accepted)
 }
 
-/// Documents of a batch that are accepted one after another.
+/// A group of documents of a batch that are accepted one after another.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Lane {
-    /// They have the same customId.
+    /// The documents with one customId.
     Same(Option<ContainerTag>, CustomId),
-    /// The place of a document in the batch.
+    /// A single document, by its position in the batch.
     Alone(usize),
 }
 
-/// Accepts many documents; each has its own result, in the order given, and none harms another. Those with the same
-/// customId are accepted in their order. They are sent to be processed with the oldest document date first, those
-/// without one last.
+/// Accepts many documents. Each has its own result, in the order given, and an error of one does
+/// not affect the others. Documents with the same customId are accepted in their order. Documents
+/// are queued for processing by document date, oldest first; those without a date come last.
 ///
 /// # Errors
-/// [`Error::RateLimited`] when the organization has too many unfinished documents: none is accepted then.
+/// Returns [`Error::RateLimited`] when the organization has too many unfinished documents; no
+/// document is accepted then.
 pub async fn submit_all(
     ctx: &Ctx,
     tenant: &Tenant,
     all: Vec<NewDocument>,
 ) -> Result<Vec<Result<Accepted>>> {
     ctx.backlog.admit(ctx, tenant, all.len()).await?;
+
     let mut lanes: BTreeMap<Lane, Vec<(usize, NewDocument)>> = BTreeMap::new();
     for (place, new) in all.into_iter().enumerate() {
         let lane = match &new.custom_id {
@@ -150,6 +157,7 @@ pub async fn submit_all(
         .buffer_unordered(PARALLEL)
         .collect()
         .await;
+
     let (mut results, mut messages) = (Vec::new(), Vec::new());
     for (place, date, result) in done.into_iter().flatten() {
         let result = result.map(|(accepted, message)| {
@@ -168,13 +176,13 @@ pub async fn submit_all(
             .collect::<Vec<_>>(),
     )
     .await;
-    results.sort_by_key(|(place, _)| *place);
 
+    results.sort_by_key(|(place, _)| *place);
     Ok(results.into_iter().map(|(_, result)| result).collect())
 }
 
-/// Writes the record, or finds that there is nothing to write; and what is to be sent after that. Which document it is
-/// about is decided in each attempt.
+/// Writes the record if anything has changed. Returns the message to send afterwards, if any. Each
+/// attempt determines the document again.
 async fn accept(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -199,7 +207,8 @@ async fn accept(
     Err(PortError::Conflict.into())
 }
 
-/// One attempt to make a document without a customId; `None` when somebody was first.
+/// Makes one attempt to create a document without a customId. Returns `None` when another writer
+/// was first.
 async fn add(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -212,7 +221,7 @@ async fn add(
 
     let body = NewBody::sent(bytes, new.content.form());
     let target = repeated(ctx, tenant, container, new, &body).await?;
-    // A repeated request tells the present state; what has been done to the document since stays.
+    // A repeated request returns the present status. Changes made to the document since are kept.
     if let Some(known) = target.settled(&body) {
         return Ok(Some((
             Accepted {
@@ -235,7 +244,8 @@ async fn add(
     .await
 }
 
-/// One attempt to make or replace the document with a customId; `None` when somebody was first.
+/// Makes one attempt to create or replace the document with a customId. Returns `None` when another
+/// writer was first.
 async fn upsert(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -246,12 +256,12 @@ async fn upsert(
     let place = place_of(ctx, tenant, container, custom_id).await?;
     let old = read_document(ctx, tenant, &place.id).await?;
     if old.as_ref().is_some_and(|old| old.superseded_by.is_some()) {
-        // A merge was there since the place was looked for.
+        // A merge has happened since the place was looked up.
         return Ok(None);
     }
 
     let Some(bytes) = new.content.over(ctx, tenant, old.as_ref()).await? else {
-        // Another content was first and has taken away the bytes; the next read shows it.
+        // Other content was first and has removed the bytes. The next read shows it.
         return Ok(None);
     };
 
@@ -277,7 +287,7 @@ async fn upsert(
     write(ctx, tenant, container, place, new, body, old.as_ref()).await
 }
 
-/// Writes a new revision; `None` when somebody was first.
+/// Writes a new revision. Returns `None` when another writer was first.
 async fn write(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -304,12 +314,13 @@ async fn write(
     )))
 }
 
-/// Whether there is nothing to process: the same content, and not one that failed. A page may have changed behind the
-/// same address, so an address is only the same while it may be a client's retry.
+/// Checks whether the document already has this content, processed without failure. A page may have
+/// changed behind the same address, so an address counts as the same only while the request may be
+/// a client's retry.
 fn is_unchanged(old: &Document, body: &NewBody, said: &Said, now: Timestamp) -> bool {
     let may_be_retry = old.updated_at.plus_seconds(REPEAT_SECONDS) > now || !old.status.is_final();
     let date = match old.body.form {
-        // Each turn has a date of its own.
+        // Each turn has its own date.
         BodyForm::Conversation => None,
         BodyForm::Text | BodyForm::File { .. } | BodyForm::Url => said.document_date,
     };
@@ -324,7 +335,7 @@ fn is_unchanged(old: &Document, body: &NewBody, said: &Said, now: Timestamp) -> 
             .is_none_or(|provenance| old.provenance == Some(provenance))
 }
 
-/// The container behind a tag, made if need be, with what the caller says about it.
+/// Returns the container of a tag with the caller's context. Creates it if necessary.
 pub(crate) async fn open_container(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -337,7 +348,8 @@ pub(crate) async fn open_container(
         None => create_container(ctx, tenant, &tag, ContainerId::random(), ctx.clock.now()).await?,
     };
 
-    // A request that is refused stands in the log with its content as well, and goes with the container.
+    // A refused request is also recorded in the request log with its content, which is deleted with
+    // the container.
     tenant.touch(&container.ids);
     container.check_writable()?;
     if let Some(context) =
@@ -350,7 +362,7 @@ pub(crate) async fn open_container(
 }
 
 impl NewDocument {
-    /// Content about which nothing else is said.
+    /// Returns a new document with only its content.
     pub fn new(content: Content) -> Self {
         Self {
             tag: None,
@@ -368,7 +380,7 @@ impl NewDocument {
         }
     }
 
-    /// What the client says, beside the content.
+    /// Returns the client's description, apart from the content.
     pub(crate) fn said(&self) -> Said {
         Said {
             description: Description {
@@ -383,7 +395,7 @@ impl NewDocument {
         }
     }
 
-    /// SHA-256 over everything that was sent about a new document, in hex.
+    /// Returns the SHA-256 of everything that was sent about a new document, in hex.
     pub(crate) fn digest(&self) -> String {
         let mut hasher = Sha256::new();
         let parts = serde_json::json!([
@@ -395,7 +407,7 @@ impl NewDocument {
             self.filter_by_metadata,
         ]);
         hasher.update(parts.to_string());
-        // Without a provenance the digest equals that of versions before this field.
+        // Without a provenance, the digest equals that of versions before this field.
         if let Some(provenance) = self.provenance {
             hasher.update(serde_json::json!(provenance).to_string());
         }

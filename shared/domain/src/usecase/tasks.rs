@@ -1,4 +1,4 @@
-//! Moving long work on, step by step.
+//! Running tasks, step by step.
 
 use std::pin::Pin;
 
@@ -13,31 +13,35 @@ use crate::tenant::Tenant;
 use crate::usecase::revise::announce;
 use crate::usecase::{merge, purge};
 
-/// Steps that one message moves a task on; the next message does the rest, perhaps in another process.
+/// The number of steps that one message runs. The next message continues, perhaps in another
+/// process.
 const STEPS: usize = 20;
-/// How often in a row a step may fail before a merge is given up and a person has to look at a purge.
+/// The number of times in a row that a step may fail before a merge is given up, or a person has to
+/// look at a purge.
 const MAX_ATTEMPTS: u32 = 20;
-/// The longest pause that a queue can make.
+/// The longest delay of a queue message, in seconds.
 const LONGEST_SECONDS: i64 = 900;
-/// How long a message may take before the sweeper sends another one.
+/// The number of seconds that a message may take before the sweep sends another one.
 const GRACE_SECONDS: i64 = 60;
 
-/// What comes after a step.
+/// The continuation after a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// The next step.
+    /// The next step follows at once.
     Again,
-    /// The next step, in so many seconds.
+    /// The next step follows after this many seconds.
     Later(i64),
-    /// Nothing.
+    /// The task has ended.
     Ended,
 }
 
-/// Moves a task on from `step`; nothing happens when it is further by now. A step has its effect before the record says
-/// that it is done, so whoever comes after a crash has the effect again, which changes nothing.
+/// Continues a task from `step`. Does nothing if the task is further by now. A step takes effect
+/// before the record says that it is done. After a crash the step runs again, which changes
+/// nothing.
 ///
 /// # Errors
-/// Those of the ports, when the record could not be read or written. What fails in a step is counted in the record.
+/// Returns the errors of the ports when the record could not be read or written. A failed step is
+/// counted in the record instead.
 pub async fn run_task(ctx: &Ctx, tenant: &Tenant, id: &TaskId, step: u64) -> Result<()> {
     let Some(mut task) = ctx.tasks.get(tenant, id).await? else {
         return Ok(());
@@ -66,7 +70,7 @@ pub async fn run_task(ctx: &Ctx, tenant: &Tenant, id: &TaskId, step: u64) -> Res
     Ok(())
 }
 
-/// Sends the message of a task's next step. A message that is lost is sent by the sweeper.
+/// Sends the message of a task's next step. The sweep sends a lost message again.
 pub(crate) async fn send_later(ctx: &Ctx, tenant: &Tenant, task: &Task, seconds: i64) {
     let seconds = u32::try_from(seconds.clamp(0, LONGEST_SECONDS)).unwrap_or_default();
     let message = Envelope::to_move_on(tenant.org(), task);
@@ -75,7 +79,7 @@ pub(crate) async fn send_later(ctx: &Ctx, tenant: &Tenant, task: &Task, seconds:
     }
 }
 
-/// One step, and what the record says after it.
+/// Runs one step and updates the record of the task.
 async fn move_on(ctx: &Ctx, tenant: &Tenant, task: &mut Task) -> Next {
     let mut work = task.work.clone();
     // Boxed, because a step of any kind is a large future.
@@ -105,13 +109,12 @@ async fn move_on(ctx: &Ctx, tenant: &Tenant, task: &mut Task) -> Next {
     } else {
         0
     };
-
     task.due_at = now.plus_seconds(wait + GRACE_SECONDS);
     next
 }
 
-/// Counts a failure: the step comes again after a pause. A merge that has failed too often is given up; a purge never is,
-/// because what was deleted must go.
+/// Counts a failure and returns the pause before the step is tried again. A merge that has failed
+/// too often is given up. A purge never is, because what was deleted must be removed.
 async fn failed(ctx: &Ctx, tenant: &Tenant, task: &mut Task, error: &Error) -> Next {
     warn!(task.id = %task.id, error = error as &dyn std::error::Error, "a step of the task {} failed", task.id);
     task.attempts += 1;
@@ -121,7 +124,7 @@ async fn failed(ctx: &Ctx, tenant: &Tenant, task: &mut Task, error: &Error) -> N
         return pause;
     }
 
-    // For an alarm: from here on a person has to look.
+    // An alarm watches for this message: a person has to look.
     let (id, code, attempts) = (&task.id, error.kind(), task.attempts);
     error!(task.id = %id, error.code = code, attempts, "the task {id} failed {attempts} times in a row: {code}");
     let Work::Merge(merge) = &mut task.work else {
@@ -129,7 +132,7 @@ async fn failed(ctx: &Ctx, tenant: &Tenant, task: &mut Task, error: &Error) -> N
     };
 
     if merge::give_up(ctx, tenant, &task.id, merge).await.is_err() {
-        // The tags stay closed until this has worked.
+        // The tags stay closed until giving up succeeds.
         return pause;
     }
 

@@ -1,4 +1,5 @@
-//! Changing a document that is there: its description, its content, its place; and trying a failed one again.
+//! Changing an existing document: its description, its content, its container or customId; and
+//! retrying a failed one.
 
 use bytes::Bytes;
 
@@ -22,39 +23,41 @@ use crate::usecase::remove::after_commit;
 use crate::usecase::revise::{Identity, NewBody, Said, announce, compose, record};
 use crate::usecase::submit::{Accepted, open_container};
 
-/// How often a change is tried against concurrent ones of the same document.
+/// The number of attempts at a change against concurrent changes of the same document.
 const ATTEMPTS: usize = 12;
-/// How often a move is tried against other commits of the container.
+/// The number of attempts at a move against other commits of the container.
 const COMMIT_ATTEMPTS: usize = 50;
 
-/// What is to change; what is absent stays.
+/// A change of a document. A field that is `None` stays as it is.
 #[derive(Debug, Clone, Default)]
 pub struct Update {
-    /// Another content, whole.
+    /// The new content, as a whole.
     pub content: Option<(Bytes, BodyForm)>,
-    /// Metadata and path.
+    /// The new metadata and path.
     pub description: Description,
-    /// Another customId.
+    /// The new customId.
     pub custom_id: Option<CustomId>,
-    /// Another container.
+    /// The new container tag.
     pub tag: Option<ContainerTag>,
-    /// Chunks only, or memories as well.
+    /// The new task type: chunks only, or memories as well.
     pub task_type: Option<TaskType>,
-    /// When the content is from.
+    /// The new date of the content.
     pub document_date: Option<Timestamp>,
-    /// Whose words the content is.
+    /// The new source of the words of the content.
     pub provenance: Option<Provenance>,
 }
 
 /// Changes a document.
 ///
-/// Metadata and path change in place and nothing is processed again. Other content, another task type or date is a new
-/// revision; search serves the old one until it is done. Another container or customId is another identity: the document
-/// moves to a new id, which the answer tells, and the old id is gone.
+/// Metadata and path change in place, and nothing is processed again. Other content, another task
+/// type or another date makes a new revision; search serves the old one until the new one is done.
+/// Another container or customId is another identity: the document moves to a new id, which the
+/// response names, and the old id is gone.
 ///
 /// # Errors
-/// [`Error::Invalid`] for empty content, [`Error::NotFound`] when it is deleted meanwhile, [`Error::Conflict`] when
-/// another document has the new identity, and those of the ports.
+/// Returns [`Error::Invalid`] for empty content, [`Error::NotFound`] when the document is deleted
+/// meanwhile, [`Error::Conflict`] when another document has the new identity, and the errors of the
+/// ports.
 pub async fn update_document(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -84,7 +87,8 @@ pub async fn update_document(
     Err(PortError::Conflict.into())
 }
 
-/// Changes a document that keeps its identity; `None` when it is no longer as it was read.
+/// Changes a document that keeps its identity. Returns `None` when the document has changed since
+/// it was read.
 async fn change_in_place(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -92,7 +96,7 @@ async fn change_in_place(
     update: &Update,
 ) -> Result<Option<Accepted>> {
     let body = update.body(document);
-    // The same content again heals a document whose stored data is damaged.
+    // Sending the same content again repairs a document whose stored data is damaged.
     if update.needs_processing(document, &body)
         || (update.content.is_some() && inspect(ctx, tenant, document).await?.is_some())
     {
@@ -106,10 +110,11 @@ async fn change_in_place(
     }))
 }
 
-/// Processes a document again that has failed, or whose stored data is damaged.
+/// Processes a document again that has failed or whose stored data is damaged.
 ///
 /// # Errors
-/// [`Error::Conflict`] unless it is one of these, [`Error::NotFound`] when it is deleted meanwhile, and those of the ports.
+/// Returns [`Error::Conflict`] if the document is neither, [`Error::NotFound`] when it is deleted
+/// meanwhile, and the errors of the ports.
 pub async fn retry_document(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -126,6 +131,7 @@ pub async fn retry_document(
                 "only a failed document is tried again; this one is {status}"
             )));
         }
+
         if let Some(accepted) = process_again(ctx, tenant, &document).await? {
             return Ok(accepted);
         }
@@ -135,7 +141,8 @@ pub async fn retry_document(
     Err(PortError::Conflict.into())
 }
 
-/// Makes a new revision of the same bytes; `None` when the document has changed since it was read.
+/// Writes a new revision of the same bytes. Returns `None` when the document has changed since it
+/// was read.
 pub(crate) async fn process_again(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -145,7 +152,8 @@ pub(crate) async fn process_again(
     revise(ctx, tenant, document, &same, same.body(document)).await
 }
 
-/// A document that was superseded is kept as it was, and while its container is merged nothing is written there.
+/// Checks that a document may be changed. A superseded document is kept as it was, and nothing is
+/// written to a container that is being merged.
 pub(crate) async fn check_changeable(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -163,7 +171,8 @@ pub(crate) async fn check_changeable(
     }
 }
 
-/// The document as it is now, under the tag that it has now: its own may have gone into another.
+/// Reads the document as it is now, under its present tag: its own tag may have been merged into
+/// another.
 async fn reread(ctx: &Ctx, tenant: &Tenant, id: &DocumentId) -> Result<Document> {
     let document = visible_document(ctx, tenant, id)
         .await?
@@ -172,7 +181,8 @@ async fn reread(ctx: &Ctx, tenant: &Tenant, id: &DocumentId) -> Result<Document>
     Ok(document)
 }
 
-/// Writes a new revision in place of the one that was read; `None` when somebody was first.
+/// Writes a new revision in place of the one that was read. Returns `None` when another writer was
+/// first.
 async fn revise(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -201,8 +211,9 @@ async fn revise(
     }))
 }
 
-/// Makes the document anew under its new identity and takes the old one away, in one transaction that holds only while
-/// the old one is as it was read and nothing else has the new identity; `None` when it did not hold.
+/// Creates the document under its new identity and removes the old one, in one transaction. The
+/// transaction takes effect only while the old document is as it was read and nothing else has the
+/// new identity. Returns `None` when it did not take effect.
 async fn relocate(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -222,8 +233,9 @@ async fn relocate(
     Ok(None)
 }
 
-/// The document under its new identity, and where else one of that identity could lie. Its bytes are stored, for they lie
-/// under their container.
+/// Builds the document under its new identity, and returns it with the other ids that a document of
+/// that identity could have. The bytes of the document are stored, because they are stored by
+/// container.
 async fn relocated(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -247,6 +259,7 @@ async fn relocated(
             }
         }
     };
+
     if read_document(ctx, tenant, &place.id).await?.is_some() {
         let taken = match &custom_id {
             Some(_) => "another document has this customId in this container",
@@ -254,6 +267,7 @@ async fn relocated(
         };
         return Err(Error::Conflict(taken.into()));
     }
+
     let (bytes, form) = match &update.content {
         Some(content) => content.clone(),
         None => {
@@ -276,23 +290,28 @@ async fn relocated(
             (bytes, from.body.form.clone())
         }
     };
+
     let rivals = place.beginning.rivals.clone();
     let (identity, body) = (
         Identity::new(&container, place, custom_id),
         NewBody::sent(bytes, form),
     );
+
     let mut to = compose(ctx, tenant, identity, &update.said(from), body, Some(from)).await?;
     to.indexed = None;
     let same = to.task_type == from.task_type
         && to.document_date == from.document_date
         && to.provenance == from.provenance;
+
     if update.content.is_none() && from.status == Status::Done && same {
         take_over(ctx, tenant, from, &container, &mut to).await?;
     }
+
     Ok((to, rivals))
 }
 
-/// Gives a moved document what was made of its content: a page may be gone by now, and a model costs.
+/// Copies the results of processing to a moved document: a page may be gone by now, and a model
+/// costs money.
 async fn take_over(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -308,7 +327,7 @@ async fn take_over(
         return Ok(());
     };
 
-    // It is processed like a new one when the pack is just being taken away, or cannot be read.
+    // The document is processed like a new one if the pack is just being removed or cannot be read.
     let blobs: Vec<BlobRef> = [&served.pack]
         .into_iter()
         .chain(served.statements())
@@ -326,7 +345,7 @@ async fn take_over(
 
     let learns = to.task_type == TaskType::Memory && container.learns_from(to.filepath.as_deref());
     if learns && served.learned.is_none() {
-        // It lay where nothing is learned, and no longer does.
+        // The document was in a folder that yields no memories, and now it is in one that does.
         return Ok(());
     }
 
@@ -359,7 +378,7 @@ async fn take_over(
     Ok(())
 }
 
-/// Commits the move; `false` when a document has changed since it was read.
+/// Commits the move. Returns `false` when a document has changed since it was read.
 async fn move_over(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -393,14 +412,14 @@ async fn move_over(
 }
 
 impl Update {
-    /// Whether the document gets another identity.
+    /// Checks whether the document gets another identity.
     fn moves(&self, document: &Document) -> bool {
         let other_tag = self.tag.as_ref().is_some_and(|tag| *tag != document.tag);
         let other_custom_id = self.custom_id.is_some() && self.custom_id != document.custom_id;
         other_tag || other_custom_id
     }
 
-    /// Whether the document's chunks, or what is made of them, may change.
+    /// Checks whether the document's chunks, or the statements in them, may change.
     fn needs_processing(&self, document: &Document, body: &NewBody) -> bool {
         let content = self.content.as_ref().is_some_and(|(_, form)| {
             *form == BodyForm::Url || !body.is_of(document) || document.status == Status::Failed

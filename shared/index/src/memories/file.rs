@@ -1,4 +1,4 @@
-//! What of memories lies beside a segment.
+//! The memory file that is stored beside a segment.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -8,14 +8,15 @@ use domain::{DocumentId, MemoryAction, PortError, SearchDocument, Statement};
 use memory::{Ledger, Told};
 use serde::{Deserialize, Serialize};
 
-/// What documents state and callers did between two points of the log, as one immutable blob beside a segment.
+/// The statements of documents and the edits of callers between two points of the log, as one
+/// immutable blob beside a segment.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct MemoryFile {
-    /// Version of this shape.
+    /// The version of this format.
     pub(super) v: u8,
-    /// Documents that state something.
+    /// The documents that have statements.
     pub(super) told: Vec<FiledDocument>,
-    /// Documents that no longer do.
+    /// The documents that no longer have statements.
     pub(super) gone: Vec<DocumentId>,
     pub(super) actions: Vec<MemoryAction>,
 }
@@ -28,20 +29,20 @@ pub(super) struct FiledDocument {
 
 impl MemoryFile {
     pub(super) const VERSION: u8 = 1;
-    /// The most bytes that a blob may unpack to.
+    /// The largest unpacked size of a blob, in bytes.
     const MAX_BYTES: u64 = 2 * 1024 * 1024 * 1024;
 
     pub(super) fn is_empty(&self) -> bool {
         self.told.is_empty() && self.gone.is_empty() && self.actions.is_empty()
     }
 
-    /// The blob: JSON under zstd.
+    /// Encodes the file as JSON compressed with zstd.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let json = serde_json::to_vec(self).expect("our own types have string keys");
         zstd::bulk::compress(&json, 3).expect("compressing into memory does not fail")
     }
 
-    /// What callers did, alone; none when they did nothing.
+    /// Returns a file with only the callers' edits, or `None` if there are none.
     pub(crate) fn actions_alone(&self) -> Option<Self> {
         let alone = Self {
             v: Self::VERSION,
@@ -51,10 +52,10 @@ impl MemoryFile {
         (!alone.is_empty()).then_some(alone)
     }
 
-    /// Reads a blob.
+    /// Decodes a blob.
     ///
     /// # Errors
-    /// [`PortError::Corrupt`] when it is not one that [`MemoryFile::encode`] wrote.
+    /// Returns [`PortError::Corrupt`] when [`MemoryFile::encode`] did not write the blob.
     pub(crate) fn decode(blob: &[u8]) -> PortResult<Self> {
         let corrupt =
             |error: &dyn std::fmt::Display| PortError::Corrupt(format!("memories: {error}"));
@@ -82,7 +83,8 @@ impl MemoryFile {
         self.actions.iter().for_each(|action| ledger.act(action));
     }
 
-    /// Both as one. With `oldest` nothing older exists, so what is gone need not be carried on.
+    /// Merges two files. If `oldest` is set, nothing older exists, so documents without statements
+    /// are left out.
     pub(crate) fn merge(older: Self, newer: Self, oldest: bool) -> Self {
         let mut states: BTreeMap<DocumentId, Option<FiledDocument>> = BTreeMap::new();
         for file in [&older, &newer] {

@@ -1,4 +1,4 @@
-//! The request log: the records themselves, newest first.
+//! The request log: its records, newest first.
 
 use std::collections::BTreeSet;
 use std::ops::{ControlFlow, Range};
@@ -14,19 +14,19 @@ use crate::ports::{HourCounts, PortResult};
 use crate::tenant::Tenant;
 use crate::usecase::analytics::{PARALLEL, Span, each_request, read_tallies};
 
-/// How many containers are looked up at a time.
+/// The number of containers that are looked up in one read.
 const OWNERS_AT_ONCE: usize = 100;
 
-/// Which requests.
+/// A filter of the request log. A field that is `None` admits every request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RequestFilter {
-    /// Of this type only.
+    /// Only requests of this type.
     pub kind: Option<RequestType>,
-    /// Answered with this status only.
+    /// Only requests that were answered with this status.
     pub status: Option<u16>,
-    /// Refused or failed ones only, or all others.
+    /// `true` admits only requests that were refused or failed, `false` only all others.
     pub failed: Option<bool>,
-    /// Of the key with this public part only.
+    /// Only requests of the key with this public part.
     pub key: Option<String>,
 }
 
@@ -43,20 +43,20 @@ impl RequestFilter {
     }
 }
 
-/// One page of the request log, and how many requests there are in all.
+/// A page of the request log, with the number of requests on all pages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestPage {
-    /// Newest first.
+    /// The requests of the page, newest first.
     pub requests: Vec<RequestRecord>,
-    /// Requests of all pages.
+    /// The number of requests on all pages.
     pub total: u64,
 }
 
-/// A page of the requests in `span`, newest first; `page` counts from 1. The counts of the hours tell where the page
-/// lies, so only the hours that it lies in are read.
+/// Returns a page of the requests in `span`, newest first. `page` counts from 1. Only the hours
+/// that the page covers are read: their counts tell where it begins.
 ///
 /// # Errors
-/// Those of the ports.
+/// Returns the errors of the ports.
 pub async fn list_requests(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -70,9 +70,9 @@ pub async fn list_requests(
         let cell = tally.total(|by| filter.admits(by.kind, by.status, &by.key));
         (*hour, cell.map_or(0, |cell| cell.count))
     });
-
     let hours: Vec<(Hour, u64)> = admitted.filter(|(_, count)| *count > 0).collect();
     let total = hours.iter().map(|(_, count)| count).sum();
+
     let mut skip = (page.saturating_sub(1) as u64).saturating_mul(limit as u64);
     let mut requests: Vec<RequestRecord> = Vec::new();
     for (hour, count) in hours.into_iter().rev() {
@@ -98,11 +98,12 @@ pub async fn list_requests(
     Ok(RequestPage { requests, total })
 }
 
-/// The request with this id, if it lies in `span` and the filter admits it. Nothing tells the hour of an id, so hours
-/// are read from the newest on until it is found; an unknown one costs all that lie in `span`.
+/// Returns the request with this id if it lies in `span` and the filter admits it. An id does not
+/// tell its hour, so hours are read from the newest until the request is found. An unknown id costs
+/// a read of every hour of `span`.
 ///
 /// # Errors
-/// Those of the ports.
+/// Returns the errors of the ports.
 pub async fn find_request(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -153,7 +154,8 @@ async fn find_in_hour(
     Ok(found)
 }
 
-/// Those of an hour's admitted records whose places, counted from the oldest, lie in `places`.
+/// Returns those of an hour's admitted records whose positions, counted from the oldest, lie in
+/// `places`.
 async fn read_range(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -170,6 +172,7 @@ async fn read_range(
             }
             place += 1;
         }
+
         if place >= places.end {
             ControlFlow::Break(())
         } else {
@@ -181,8 +184,8 @@ async fn read_range(
     Ok(found)
 }
 
-/// Leaves out what was sent and answered where a container that the request came to is deleted, whether the deletion
-/// has come to the request log yet or not.
+/// Removes the input and output of each request that came to a container which is deleted by now,
+/// whether or not the deletion has reached the request log yet.
 async fn hide_deleted(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -193,6 +196,7 @@ async fn hide_deleted(
         .flat_map(|record| record.containers.iter().cloned())
         .collect();
     let touched: Vec<ContainerId> = touched.into_iter().collect();
+
     let mut gone: BTreeSet<ContainerId> = BTreeSet::new();
     for ids in touched.chunks(OWNERS_AT_ONCE) {
         let owners = ctx.containers.owners(tenant, ids).await?;

@@ -1,14 +1,15 @@
-//! The stretch of time that figures are about.
+//! The span of time that analytics cover.
 
 use crate::activity::{Hour, RETENTION_DAYS, RETENTION_SECONDS};
 use crate::error::{Error, Result};
 use crate::time::Timestamp;
 
-/// How long a request may be on its way: so much older than the limit a beginning may be when it was the clock of the
-/// caller that counted the days up to now.
+/// The longest time that a request may spend on its way, in seconds. When the caller's clock
+/// counted the days up to now, `from` may be this much older than the limit.
 const ON_ITS_WAY_SECONDS: i64 = 60;
 
-/// From a moment on, up to and without another one. Never older than what is kept, and never beyond now.
+/// The time from one moment up to, but not including, another. A span never begins before the
+/// retention and never ends in the future, except a span of a whole hour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     from: Timestamp,
@@ -16,11 +17,12 @@ pub struct Span {
 }
 
 impl Span {
-    /// The span that a request asks for: `to` is now unless it is sent, and `from` is `seconds` before `to`. What is
-    /// older than the retention or lies in the future is cut off.
+    /// Returns the span that a request asks for: `to` defaults to now, and `from` to `seconds`
+    /// before `to`. The part that is older than the retention or in the future is cut off.
     ///
     /// # Errors
-    /// [`Error::Invalid`] about `from` when it is after `to`, or more than 90 days before it.
+    /// Returns [`Error::Invalid`] about `from` when it is after `to`, or more than 90 days before
+    /// it.
     pub fn asked(
         from: Option<Timestamp>,
         to: Option<Timestamp>,
@@ -48,17 +50,17 @@ impl Span {
         Ok(Self::within_retention(begin, end, now))
     }
 
-    /// The last `seconds` before now.
+    /// Returns the last `seconds` before now.
     pub fn last(seconds: i64, now: Timestamp) -> Self {
         Self::within_retention(now.plus_seconds(-seconds), now, now)
     }
 
-    /// Everything that is kept.
+    /// Returns the span for which records are kept.
     pub fn kept(now: Timestamp) -> Self {
         Self::last(RETENTION_SECONDS, now)
     }
 
-    /// The whole of an hour.
+    /// Returns the span of a whole hour.
     pub fn of(hour: Hour) -> Self {
         Self {
             from: hour.start(),
@@ -75,7 +77,7 @@ impl Span {
         }
     }
 
-    /// The same length just before this.
+    /// Returns the span of the same length that ends where this one begins.
     #[must_use]
     pub fn before(self) -> Self {
         let length = self.to.as_millis() - self.from.as_millis();
@@ -85,17 +87,17 @@ impl Span {
         }
     }
 
-    /// Whether a moment lies in it.
+    /// Checks whether a moment lies in the span.
     pub fn contains(self, at: Timestamp) -> bool {
         self.from <= at && at < self.to
     }
 
-    /// Whether the whole hour lies in it.
+    /// Checks whether the whole hour lies in the span.
     pub fn covers(self, hour: Hour) -> bool {
         self.from <= hour.start() && hour.end() <= self.to
     }
 
-    /// Its first and its last hour; none when it is empty.
+    /// Returns the first and the last hour of the span, or `None` if it is empty.
     pub fn hours(self) -> Option<(Hour, Hour)> {
         let last = Timestamp::from_millis(self.to.as_millis() - 1);
         (self.from < self.to).then(|| (Hour::of(self.from), Hour::of(last)))

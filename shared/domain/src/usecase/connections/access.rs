@@ -1,4 +1,5 @@
-//! The access token that a request to a provider needs: kept sealed, made anew by one worker at a time.
+//! The access token that a request to a provider needs. It is stored sealed and renewed by one
+//! worker at a time.
 
 use tracing::warn;
 
@@ -10,27 +11,28 @@ use crate::ports::{Access, Connector, ConnectorError, ConnectorResult, OAuth, OA
 use crate::settings::{OAuthApp, Settings};
 use crate::tenant::Tenant;
 
-/// A token that ends within so many seconds is made anew: a step may last a minute.
+/// A token that expires within this many seconds is renewed: a step may last a minute.
 const EARLY_SECONDS: i64 = 5 * 60;
-/// How long whoever makes one may take.
+/// The number of seconds that one worker has to renew a token before others may try.
 const REFRESH_SECONDS: i64 = 30;
-/// How often new tokens are stored against concurrent changes of the permission's record.
+/// The number of attempts to store new tokens against concurrent changes of the grant.
 const ATTEMPTS: usize = 12;
 
-/// When tokens are made anew.
+/// The condition on which tokens are renewed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Renew {
-    /// Near their end.
+    /// Tokens near their end are renewed.
     InTime,
-    /// Whatever they say of themselves: the provider takes them no longer.
+    /// Tokens are renewed whatever their expiry says: the provider no longer accepts them.
     Now,
 }
 
-/// What requests for a connection need to its provider.
+/// Returns the access that requests to the provider of a connection need.
 ///
 /// # Errors
-/// [`ConnectorError::Reauth`] when the permission is gone, [`ConnectorError::App`] when the app is, the provider's own,
-/// and [`ConnectorError::Unavailable`] for a port that does not answer or while somebody else makes a token.
+/// Returns [`ConnectorError::Reauth`] when the grant is gone, [`ConnectorError::App`] when the app
+/// is, the errors of the provider, and [`ConnectorError::Unavailable`] when a port does not answer
+/// or another worker is renewing the token.
 pub async fn access(
     ctx: &Ctx,
     connector: &dyn Connector,
@@ -40,10 +42,11 @@ pub async fn access(
     access_with(ctx, connector, tenant, connection, Renew::InTime).await
 }
 
-/// As [`access`], with a new token even where the old one is said to last: the provider has just refused it.
+/// Acts as [`access`], but obtains a new token even if the old one has not expired, because the
+/// provider has just refused it.
 ///
 /// # Errors
-/// As [`access`].
+/// Returns the errors of [`access`].
 pub async fn renew_access(
     ctx: &Ctx,
     connector: &dyn Connector,
@@ -104,8 +107,9 @@ async fn tokens_of(ctx: &Ctx, tenant: &Tenant, grant: &Grant) -> ConnectorResult
         .ok_or_else(|| ConnectorError::Fault("sealed tokens".into()))
 }
 
-/// New tokens. Whoever writes the mark of it first asks the provider; others use what is there while it lasts. With
-/// providers that hand out a new refresh token each time, asking twice would lose the permission.
+/// Renews the tokens. The worker that first writes `refreshing_until` asks the provider; others use
+/// the present token while it lasts. With providers that hand out a new refresh token each time,
+/// asking twice would lose the permission.
 async fn renew(
     ctx: &Ctx,
     oauth: &dyn OAuth,
@@ -143,13 +147,14 @@ async fn renew(
         Apps::Of(grant.provider, &grant.app),
     )
     .await?;
+
     let renewed = oauth.refresh(&client, &tokens, now).await;
     keep(ctx, tenant, grant, renewed.as_ref().ok()).await?;
 
     renewed
 }
 
-/// Stores what came of a refresh, and lets others at it again.
+/// Stores the result of a refresh, and allows others to refresh again.
 async fn keep(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -158,7 +163,7 @@ async fn keep(
 ) -> ConnectorResult<()> {
     let old = grant.secret.clone();
     let Some(renewed) = renewed else {
-        // Where this fails, the mark ends by itself.
+        // If this fails, `refreshing_until` ends by itself.
         name_tokens(ctx, tenant, grant, &old).await.ok();
         return Ok(());
     };
@@ -168,7 +173,7 @@ async fn keep(
         .put(tenant, &new, &renewed.to_secret())
         .await
         .map_err(port)?;
-    // Where the permission was given anew meanwhile, that one counts.
+    // If the permission was given again meanwhile, the tokens of that one are kept.
     let unused = if name_tokens(ctx, tenant, grant, &new).await? {
         old
     } else {
@@ -179,8 +184,9 @@ async fn keep(
     Ok(())
 }
 
-/// Names other tokens in a permission's record, unless it has other ones already than those that it had; whether it does.
-/// What else has changed in it meanwhile, as who uses it, stays.
+/// Names other tokens in a grant, unless the grant has meanwhile been given other tokens than it
+/// had. Returns whether it names them. Other concurrent changes of the grant, such as the
+/// connections that use it, are kept.
 async fn name_tokens(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -200,6 +206,7 @@ async fn name_tokens(
         {
             return Ok(true);
         }
+
         let present = ctx.connections.grant(tenant, &id).await.map_err(port)?;
         match present.filter(|present| present.secret == old) {
             Some(present) => grant = present,
@@ -210,7 +217,7 @@ async fn name_tokens(
     Err(port(PortError::Conflict))
 }
 
-/// Deletes tokens that nothing names any more. What fails here leaves them sealed and out of everybody's reach.
+/// Deletes tokens that nothing names any more. If this fails, they stay sealed and out of reach.
 pub(super) async fn forget_tokens(ctx: &Ctx, tenant: &Tenant, name: &str) {
     if let Err(error) = ctx.vault.delete(tenant, name).await {
         warn!(
@@ -220,19 +227,21 @@ pub(super) async fn forget_tokens(ctx: &Ctx, tenant: &Tenant, name: &str) {
     }
 }
 
-/// Which app is meant.
+/// Selects an OAuth app.
 #[derive(Debug, Clone, Copy)]
 pub enum Apps<'a> {
-    /// The one that a new permission is asked for with: the organization's own when its settings say so.
+    /// The app with which a new permission is asked for: the organization's own if its settings say
+    /// so.
     Present(Provider),
-    /// The one that a permission was given to.
+    /// The app that a permission was given to.
     Of(Provider, &'a AppRef),
 }
 
-/// The OAuth app with its secret.
+/// Returns an OAuth app with its secret.
 ///
 /// # Errors
-/// [`ConnectorError::App`] that says what to configure, and [`ConnectorError::Unavailable`].
+/// Returns [`ConnectorError::App`] that says what to configure, and
+/// [`ConnectorError::Unavailable`].
 pub async fn oauth_client(
     ctx: &Ctx,
     oauth: &dyn OAuth,
@@ -264,7 +273,7 @@ pub async fn oauth_client(
     }
 }
 
-/// An organization's own app. A permission stays with its app when that gets another secret.
+/// Returns an organization's own app. A grant stays with its app when that app gets another secret.
 async fn own_client(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -296,7 +305,7 @@ async fn own_client(
     })
 }
 
-/// The organization's own app, where it is on.
+/// Returns the organization's own app if it is enabled.
 fn own_app(settings: &Settings, provider: Provider) -> Option<AppRef> {
     let app = app_of(settings, provider).filter(|app| app.enabled == Some(true))?;
     Some(AppRef::Organization {
@@ -305,7 +314,7 @@ fn own_app(settings: &Settings, provider: Provider) -> Option<AppRef> {
     })
 }
 
-/// The organization's own app as its settings have it.
+/// Returns the organization's own app as its settings have it.
 fn app_of(settings: &Settings, provider: Provider) -> Option<&OAuthApp> {
     match provider {
         Provider::CloudDrive => settings.apps.get(&crate::settings::Provider::CloudDrive),

@@ -1,4 +1,4 @@
-//! Finding connections for those who may see them, and changing their records.
+//! Finding connections for callers who may see them, and changing their records.
 
 use tracing::warn;
 
@@ -13,13 +13,13 @@ use crate::time::Timestamp;
 use crate::usecase::find::{Scope, containers};
 use crate::usecase::revise::announce;
 
-/// How often a change is tried against concurrent ones.
+/// The number of attempts at a change against concurrent changes.
 const ATTEMPTS: usize = 12;
 
-/// The connection, for a caller who reaches its container.
+/// Returns the connection, if the caller reaches its container.
 ///
 /// # Errors
-/// [`Error::NotFound`] and those of the ports.
+/// Returns [`Error::NotFound`] and the errors of the ports.
 pub async fn find_connection(ctx: &Ctx, tenant: &Tenant, id: &str) -> Result<Connection> {
     let connection = find_any(ctx, tenant, id).await?;
     if connection.status.is_visible() {
@@ -29,7 +29,7 @@ pub async fn find_connection(ctx: &Ctx, tenant: &Tenant, id: &str) -> Result<Con
     }
 }
 
-/// As [`find_connection`], and also one that is being deleted.
+/// Acts as [`find_connection`], but also finds a connection that is being deleted.
 pub(super) async fn find_any(ctx: &Ctx, tenant: &Tenant, id: &str) -> Result<Connection> {
     let id = ConnectionId::parse(id).ok_or_else(missing)?;
     let found = ctx.connections.get(tenant, &id).await?;
@@ -40,10 +40,10 @@ pub(super) async fn find_any(ctx: &Ctx, tenant: &Tenant, id: &str) -> Result<Con
     Ok(connection)
 }
 
-/// The connections in `scope`, oldest first, of one provider or all of them.
+/// Returns the connections in `scope`, oldest first, of one provider or of all.
 ///
 /// # Errors
-/// [`Error::Forbidden`] for a named tag out of reach, and those of the ports.
+/// Returns [`Error::Forbidden`] for a named tag out of reach, and the errors of the ports.
 pub async fn find_connections(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -55,7 +55,7 @@ pub async fn find_connections(
     Ok(found)
 }
 
-/// As [`find_connections`], and also those that are being deleted.
+/// Acts as [`find_connections`], but also finds connections that are being deleted.
 pub(super) async fn find_all(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -77,7 +77,7 @@ pub(super) async fn find_all(
     Ok(found)
 }
 
-/// Notes for the request log which container a request came to.
+/// Records for the request log which container a request came to.
 pub(super) async fn note_container(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) -> Result<()> {
     containers(
         ctx,
@@ -94,11 +94,11 @@ pub(super) fn missing() -> Error {
     Error::NotFound("Connection")
 }
 
-/// Changes a connection's record by `change`, which runs again when somebody else was first, and says whether there is
-/// anything to write.
+/// Changes the record of a connection by `change`, which returns whether there is anything to
+/// write. It runs again when another writer was first.
 ///
 /// # Errors
-/// [`Error::NotFound`], those of `change` and of the ports.
+/// Returns [`Error::NotFound`], the errors of `change` and those of the ports.
 pub async fn change_connection(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -110,6 +110,7 @@ pub async fn change_connection(
         if !change(&mut connection)? {
             return Ok(connection);
         }
+
         connection.rev += 1;
         connection.updated_at = ctx.clock.now();
         if ctx.connections.save(tenant, &connection).await? {
@@ -120,7 +121,8 @@ pub async fn change_connection(
     Err(PortError::Conflict.into())
 }
 
-/// As [`change_connection`], and then a connection that may run does: at once when something has changed.
+/// Acts as [`change_connection`]. If something has changed and the connection may run, it then runs
+/// at once.
 pub(super) async fn change_and_run(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -136,6 +138,7 @@ pub(super) async fn change_and_run(
         Ok(changes)
     })
     .await?;
+
     if changed.may_run() {
         wake(ctx, tenant, &changed.id).await;
     }
@@ -143,12 +146,12 @@ pub(super) async fn change_and_run(
     Ok(changed)
 }
 
-/// Sends the message that a connection has something to do. One that is lost is sent by the sweeper.
+/// Sends the message that a connection has work to do. The sweep sends a lost message again.
 pub(super) async fn wake(ctx: &Ctx, tenant: &Tenant, id: &ConnectionId) {
     announce(ctx, &[to_sync(tenant, id)]).await;
 }
 
-/// As [`wake`], in so many seconds.
+/// Acts as [`wake`], after `seconds`, which are at most 900.
 pub(super) async fn wake_later(ctx: &Ctx, tenant: &Tenant, id: &ConnectionId, seconds: i64) {
     let seconds = u32::try_from(seconds.clamp(0, 900)).unwrap_or_default();
     if let Err(error) = ctx.jobs.send_later(&to_sync(tenant, id), seconds).await {
@@ -165,7 +168,8 @@ fn to_sync(tenant: &Tenant, id: &ConnectionId) -> Envelope {
     }
 }
 
-/// Asks for a run, unless one is asked for already that is due by then; whether there is anything to write.
+/// Requests a run, unless a run is requested already that is due by then. Returns whether there is
+/// anything to write.
 pub(super) fn request_at(connection: &mut Connection, trigger: Trigger, at: Timestamp) -> bool {
     let asked =
         connection.requested.is_some() && connection.next_run_at.is_some_and(|next| next <= at);
@@ -175,8 +179,9 @@ pub(super) fn request_at(connection: &mut Connection, trigger: Trigger, at: Time
     !asked
 }
 
-/// Begins the end of a connection, where it has not begun: from now on nobody sees it, and its next step clears up. Where
-/// it has begun, the documents that are still there can be asked to go with it, but not to stay after all.
+/// Begins the deletion of a connection if it has not begun: from now on the connection is hidden,
+/// and its next step cleans up. If deletion has begun, the remaining documents can be deleted with
+/// the connection, but no longer be kept. Returns whether there is anything to write.
 pub(super) fn begin_end(connection: &mut Connection, with_documents: bool, now: Timestamp) -> bool {
     let visible = connection.status.is_visible();
     if visible {

@@ -1,4 +1,4 @@
-//! The way of a user's browser: from a link to the provider, and back with a permission or without.
+//! The path of a user's browser: from a link to the provider, and back with or without permission.
 
 use subtle::ConstantTimeEq;
 
@@ -16,24 +16,26 @@ use crate::ports::{Connector, Connectors, Consent, ConsentError, OAuth, Permissi
 use crate::tenant::Tenant;
 use crate::vault::Secret;
 
-/// How long a user may look at the provider's question.
+/// The number of seconds that a user may take to answer the provider's question.
 const STATE_SECONDS: i64 = 10 * 60;
 
-/// What a link is about.
+/// The connection that a link asks permission for.
 #[derive(Debug)]
 pub struct Invitation {
-    /// Who asks.
+    /// The organization of the connection.
     pub tenant: Tenant,
     /// The connection.
     pub connection: Connection,
-    /// Whether the app that asks is the organization's own, whose name the provider shows.
+    /// `true` if the app that asks is the organization's own. The provider shows the name of the
+    /// app.
     pub is_own_app: bool,
 }
 
-/// What a link is about.
+/// Returns the connection that a link asks permission for.
 ///
 /// # Errors
-/// [`Error::NotFound`] for a link that has expired or never was, and those of the ports.
+/// Returns [`Error::NotFound`] for a link that has expired or never existed, and the errors of the
+/// ports.
 pub async fn open_link(ctx: &Ctx, connectors: &Connectors, ticket: &str) -> Result<Invitation> {
     let gone = Error::NotFound("Link");
     let of = look_at(ctx, TicketKind::Link, ticket).await?.ok_or(gone)?;
@@ -76,11 +78,12 @@ fn parts(connectors: &Connectors, provider: Provider) -> Result<(&dyn Connector,
     ))
 }
 
-/// The provider's address at which the user is asked. The answer is good in the browser with this secret only. What
-/// proves that the question was ours is derived from the secret and stored nowhere.
+/// Returns the provider's address at which the user is asked for permission. Only the browser that
+/// has the secret `browser` can return the answer. The nonce and the verifier, which prove that the
+/// question was ours, are derived from the secret and stored nowhere.
 ///
 /// # Errors
-/// Those of the provider and of the ports.
+/// Returns the errors of the provider and of the ports.
 pub async fn ask_for_consent(
     ctx: &Ctx,
     connectors: &Connectors,
@@ -102,18 +105,17 @@ pub async fn ask_for_consent(
         Apps::Present(connection.provider),
     )
     .await?;
+
     let browser_digest = token_digest(browser.expose());
     let asked = Asked {
         browser: browser_digest,
         app: client.app.clone(),
         redirect_uri: redirect_uri.clone(),
     };
-
     let of = TicketFor {
         asked: Some(asked),
         ..TicketFor::new(tenant, &connection.id)
     };
-
     let until = ctx.clock.now().plus_seconds(STATE_SECONDS);
     let state = issue_ticket(ctx, TicketKind::State, &of, until).await?;
 
@@ -129,13 +131,13 @@ fn consent_of(browser: &Secret, state: &str, redirect_uri: String) -> Consent {
     }
 }
 
-/// What a provider answers by way of the user's browser. There is no way to show it.
+/// The answer of a provider, as the user's browser brings it. Its debug output shows nothing.
 pub struct ConsentAnswer {
-    /// What went along with the question.
+    /// The state that was sent with the question.
     pub state: String,
-    /// What the permission is had for.
+    /// The code that is exchanged for the permission.
     pub code: Option<Secret>,
-    /// Why there is none.
+    /// The provider's error code, if permission was not given.
     pub error: Option<String>,
 }
 
@@ -145,28 +147,29 @@ impl std::fmt::Debug for ConsentAnswer {
     }
 }
 
-/// How it ended.
+/// The outcome of asking for permission.
 #[derive(Debug)]
 pub struct Consented {
-    /// Who asked.
+    /// The organization of the connection.
     pub tenant: Tenant,
     /// The connection as it is now.
     pub connection: Connection,
-    /// Why there is no permission.
+    /// The reason why there is no permission.
     pub refusal: Option<Refusal>,
 }
 
-/// Why there is no permission.
+/// The reason why there is no permission.
 #[derive(Debug)]
 pub struct Refusal {
-    /// What is wrong with the connection; none when nothing is, because the answer was for another account.
+    /// The error kind that the connection gets; `None` when nothing is wrong with it, because the
+    /// answer was for another account.
     pub kind: Option<ErrorKind>,
-    /// One sentence or two that say what to do.
+    /// One or two sentences that say what to do.
     pub message: String,
 }
 
 impl Refusal {
-    /// The name on the wire.
+    /// Returns the name on the wire.
     pub const fn code(&self) -> &'static str {
         match self.kind {
             Some(kind) => kind.as_str(),
@@ -175,11 +178,13 @@ impl Refusal {
     }
 }
 
-/// Takes a provider's answer.
+/// Accepts a provider's answer: exchanges its code and stores the permission, or notes the refusal
+/// on the connection.
 ///
 /// # Errors
-/// [`Error::Invalid`] for an answer to no question of ours, or to one that was answered or has expired;
-/// [`Error::Forbidden`] in another browser than the one that asked; and those of the ports.
+/// Returns [`Error::Invalid`] for an answer to a question that we did not ask, that was already
+/// answered, or that has expired, [`Error::Forbidden`] in another browser than the one that asked,
+/// and the errors of the ports.
 pub async fn take_consent(
     ctx: &Ctx,
     connectors: &Connectors,
@@ -222,6 +227,7 @@ pub async fn take_consent(
         &answer,
     )
     .await?;
+
     let ended = match permission {
         Ok(permission) => {
             settle(
@@ -264,7 +270,7 @@ fn is_same(browser: &Secret, digest: &str) -> bool {
         .into()
 }
 
-/// Has the permission from the provider, or says why there is none.
+/// Exchanges the provider's answer for a permission, or returns the reason why there is none.
 async fn permission(
     ctx: &Ctx,
     connectors: &Connectors,
@@ -308,7 +314,8 @@ async fn permission(
     }))
 }
 
-/// Says on the connection why there is no permission. One that syncs is not disturbed by an answer that came to nothing.
+/// Notes on the connection why there is no permission. A connection that synchronizes is left as it
+/// is.
 async fn note_refusal(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -325,7 +332,8 @@ async fn note_refusal(
         let Some(kind) = refusal.kind.filter(|_| waits) else {
             return Ok(false);
         };
-        // How often the provider was tried in vain is counted on.
+
+        // The count of failed attempts at the provider is kept.
         let attempts = connection
             .problem
             .as_ref()

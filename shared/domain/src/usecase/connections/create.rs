@@ -1,4 +1,4 @@
-//! Making connections, and links by which their users give permission.
+//! Creating connections, and links by which their users give permission.
 
 use super::access::{Apps, oauth_client};
 use super::change::{change_connection, note_container, wake};
@@ -16,40 +16,42 @@ use crate::tenant::Tenant;
 use crate::time::Timestamp;
 use crate::vault::Secret;
 
-/// A connection whose user never came is given up after so many seconds, when others are made.
+/// A connection whose user has not come for this many seconds is given up when another is created.
 const ABANDONED_SECONDS: i64 = 24 * 3600;
-/// So many of them at a time, so that no request waits for long.
+/// The number of connections that one request gives up, so that no request waits for long.
 const ABANDONED_AT_ONCE: usize = 20;
 
-/// What a caller wants to connect.
+/// A request for a new connection.
 #[derive(Debug, Clone)]
 pub struct NewConnection {
-    /// Who to.
+    /// The provider.
     pub provider: Provider,
-    /// The container that documents go to; the key's own or the default one when none was named.
+    /// The container tag of the documents; `None` means the key's own tag or the default one.
     pub tag: Option<ContainerTag>,
-    /// Where the user's browser goes in the end; checked already.
+    /// The address to which the user's browser is redirected at the end. It is already checked.
     pub redirect_url: Option<String>,
-    /// The most documents.
+    /// The largest number of documents.
     pub document_limit: Option<usize>,
-    /// What the caller says about it.
+    /// The caller's metadata.
     pub metadata: Metadata,
 }
 
-/// A connection that was made.
+/// The result of creating or reconnecting a connection.
 #[derive(Debug)]
 pub struct Created {
-    /// Its record.
+    /// The record of the connection.
     pub connection: Connection,
-    /// What the link carries by which its user gives permission; none where there is nothing to permit.
+    /// The ticket in the link by which the user gives permission; `None` for a connection that
+    /// needs no permission.
     pub link: Option<Secret>,
 }
 
-/// Makes a connection. One that needs no permission is active at once.
+/// Creates a connection. A connection that needs no permission is active at once.
 ///
 /// # Errors
-/// [`Error::Invalid`] naming the field, or what has to be configured; [`Error::Conflict`] when the organization has as
-/// many as it may, or while the container is merged; and those of the ports.
+/// Returns [`Error::Invalid`] naming the field, or what has to be configured, [`Error::Conflict`]
+/// when the organization has as many connections as it may or while the container is merged, and
+/// the errors of the ports.
 pub async fn create_connection(
     ctx: &Ctx,
     connector: &dyn Connector,
@@ -60,6 +62,7 @@ pub async fn create_connection(
     let mut connection = planned(tenant, &new, now)?;
     connector.check(&new.metadata).map_err(Error::invalid)?;
     check_container(ctx, tenant, &connection.tag).await?;
+
     if connector.oauth().is_some() {
         check_app(ctx, connector, tenant).await?;
     } else {
@@ -85,7 +88,7 @@ pub async fn create_connection(
     Ok(Created { connection, link })
 }
 
-/// The record, as far as it follows from the request alone.
+/// Builds the record, as far as it follows from the request alone.
 fn planned(tenant: &Tenant, new: &NewConnection, now: Timestamp) -> Result<Connection> {
     let mut connection = Connection::new(new.provider, tenant.writable_tag(new.tag.clone())?, now);
     connection.scope = scope_of(&new.metadata)?;
@@ -97,7 +100,7 @@ fn planned(tenant: &Tenant, new: &NewConnection, now: Timestamp) -> Result<Conne
     Ok(connection)
 }
 
-/// How much is taken, from `metadata.syncScope`.
+/// Reads the scope from `metadata.syncScope`.
 fn scope_of(metadata: &Metadata) -> Result<SyncScope> {
     match metadata.get("syncScope").map(|scope| scope.as_str()) {
         None | Some(Some("selected")) => Ok(SyncScope::Selected),
@@ -109,10 +112,10 @@ fn scope_of(metadata: &Metadata) -> Result<SyncScope> {
     }
 }
 
-/// A limit of documents.
+/// Checks a limit of documents.
 ///
 /// # Errors
-/// [`Error::Invalid`] naming the field.
+/// Returns [`Error::Invalid`] naming the field.
 pub(super) fn checked_limit(limit: usize) -> Result<u32> {
     let limit = u32::try_from(limit)
         .ok()
@@ -120,7 +123,7 @@ pub(super) fn checked_limit(limit: usize) -> Result<u32> {
     limit.ok_or_else(|| Error::invalid_field("documentLimit", format!("1 to {MAX_DOCUMENTS}")))
 }
 
-/// Nothing can be connected to a container that is being merged.
+/// Checks that the container accepts connections. A container that is being merged does not.
 async fn check_container(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) -> Result<()> {
     note_container(ctx, tenant, tag).await?;
     match ctx.containers.get(tenant, tag).await? {
@@ -129,7 +132,7 @@ async fn check_container(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) -> Resu
     }
 }
 
-/// Says what has to be configured before any user can be asked.
+/// Checks that an OAuth app is configured, before any user is asked.
 async fn check_app(ctx: &Ctx, connector: &dyn Connector, tenant: &Tenant) -> Result<()> {
     let Some(oauth) = connector.oauth() else {
         return Ok(());
@@ -148,7 +151,8 @@ async fn check_app(ctx: &Ctx, connector: &dyn Connector, tenant: &Tenant) -> Res
     Ok(())
 }
 
-/// Refuses more connections than an organization may have, and gives up those whose users never came.
+/// Refuses more connections than an organization may have, and gives up those whose users never
+/// came.
 async fn make_room(ctx: &Ctx, tenant: &Tenant, now: Timestamp) -> Result<()> {
     let all = ctx.connections.list(tenant).await?;
     let (abandoned, kept): (Vec<_>, Vec<_>) = all
@@ -162,7 +166,7 @@ async fn make_room(ctx: &Ctx, tenant: &Tenant, now: Timestamp) -> Result<()> {
     }
 
     for connection in abandoned.iter().take(ABANDONED_AT_ONCE) {
-        // One that somebody has come back to meanwhile stays.
+        // A connection that its user has come back to meanwhile stays.
         ctx.connections.delete(tenant, connection).await?;
     }
 
@@ -175,11 +179,12 @@ fn is_abandoned(connection: &Connection, now: Timestamp) -> bool {
         && connection.updated_at.plus_seconds(ABANDONED_SECONDS) < now
 }
 
-/// A link by which the user of a connection gives permission again, and where the browser goes in the end, if that is to
-/// change.
+/// Creates a link by which the user of a connection gives permission again. `redirect_url` replaces
+/// the address to which the browser is redirected at the end, if it is sent.
 ///
 /// # Errors
-/// [`Error::Invalid`] where there is nothing to permit or no app is configured, and those of the ports.
+/// Returns [`Error::Invalid`] when the connection needs no permission or no app is configured, and
+/// the errors of the ports.
 pub async fn reconnect(
     ctx: &Ctx,
     connector: &dyn Connector,
@@ -200,7 +205,8 @@ pub async fn reconnect(
         if changes {
             connection.redirect_url.clone_from(&redirect_url);
         }
-        // Written in any case while nobody came: from now on it is waited for anew.
+        // The record of a pending connection is written in any case, so that the time until it is
+        // given up starts over.
         Ok(changes || connection.status == ConnectionStatus::PendingOauth)
     })
     .await?;

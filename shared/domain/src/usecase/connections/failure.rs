@@ -1,12 +1,13 @@
-//! What a provider's refusal means for whoever asked.
+//! The meaning of a provider's errors for the caller and the user.
 
 use crate::connection::ErrorKind;
 use crate::error::Error;
 use crate::ports::{ConnectorError, ConsentError};
 
-/// After how many seconds a request is worth another try when a quota is used up: the provider says only "tomorrow".
+/// The number of seconds after which a request is worth another try when a quota is used up. The
+/// provider only says "tomorrow".
 const QUOTA_SECONDS: u64 = 3600;
-/// The same when it asks to slow down without saying for how long.
+/// The same when the provider asks to slow down without saying for how long.
 const THROTTLE_SECONDS: u64 = 30;
 
 impl From<ConnectorError> for Error {
@@ -38,7 +39,7 @@ impl From<ConnectorError> for Error {
     }
 }
 
-/// What is wrong when there is no permission, and what to do about it.
+/// Returns the error kind and a message that says what to do, when there is no permission.
 pub(super) fn of_consent(error: &ConsentError) -> (ErrorKind, String) {
     let (kind, message) = match error {
         ConsentError::ScopeDenied => (
@@ -87,7 +88,7 @@ const POLICY: &str = "An administrator at the provider does not allow this app. 
 const BUSY: &str =
     "The provider does not answer as it should. Open the link again in a few minutes.";
 
-/// What an `error` in the provider's answer means.
+/// Returns the meaning of an `error` in the provider's answer.
 pub(super) fn of_answer(error: &str) -> (ErrorKind, String) {
     let (kind, message) = match error {
         "access_denied" => (

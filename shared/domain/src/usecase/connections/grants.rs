@@ -1,4 +1,4 @@
-//! Permissions: taking one that a user has given, and giving one up.
+//! Grants: storing the permission that a user has given, and giving it up.
 
 use tracing::warn;
 
@@ -11,10 +11,10 @@ use crate::tenant::Tenant;
 use crate::usecase::connections::access::forget_tokens;
 use crate::usecase::connections::change::{change_connection, request_at, wake};
 
-/// How often a record is tried against concurrent changes.
+/// The number of attempts to write a record against concurrent changes.
 const ATTEMPTS: usize = 12;
 
-/// The permission's record that an account of `provider` gives to `app`.
+/// Returns the id of the grant with which an account of the provider permits `app`.
 pub(super) fn grant_id(connection: &Connection, app: &AppRef, permission: &Permission) -> GrantId {
     GrantId::derived(
         connection.provider.as_str(),
@@ -23,8 +23,9 @@ pub(super) fn grant_id(connection: &Connection, app: &AppRef, permission: &Permi
     )
 }
 
-/// Stores a permission for a connection. Others of the same account and app use it from now on as well. The tokens are
-/// sealed under a name of their own before the record names it; those that they replace are deleted after.
+/// Stores a permission for a connection as a grant. Other connections of the same account and app
+/// also use it from now on. The tokens are sealed under a new name before the grant names it; the
+/// tokens that they replace are deleted afterwards.
 pub(super) async fn store_grant(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -68,7 +69,8 @@ pub(super) async fn store_grant(
     Err(PortError::Conflict.into())
 }
 
-/// Takes a connection out of a permission; the last one ends it at the provider, as far as that answers.
+/// Removes a connection from a grant. The last one revokes the grant at the provider, as far as the
+/// provider answers.
 pub(super) async fn leave_grant(
     ctx: &Ctx,
     oauth: &dyn OAuth,
@@ -84,7 +86,7 @@ pub(super) async fn leave_grant(
             return Ok(());
         }
         if grant.connections.is_empty() {
-            // As it was read: nobody may have joined.
+            // The record as it was read: the deletion fails if another connection has joined.
             grant.connections.insert(connection.clone());
             if ctx.connections.delete_grant(tenant, &grant).await? {
                 let sealed = ctx.vault.get(tenant, &grant.secret).await?;
@@ -105,8 +107,10 @@ pub(super) async fn leave_grant(
     Err(PortError::Conflict.into())
 }
 
-/// Ends a permission that nothing will use, unless others may use one of the same account and app, which would end as well:
-/// with the organization's own app those of the organization, with the service's those of any. Its tokens were never stored.
+/// Revokes a permission that nothing will use, unless that would also end a permission of the same
+/// account and app that others may use: with the organization's own app that of other connections
+/// of the organization, with the service's app that of any organization. The tokens were never
+/// stored.
 pub(super) async fn discard(
     ctx: &Ctx,
     oauth: &dyn OAuth,
@@ -131,7 +135,7 @@ async fn revoke(oauth: &dyn OAuth, tokens: &Tokens) {
     }
 }
 
-/// Connections that had lost the permission that was given anew go on as well.
+/// Reactivates the other connections of a renewed grant that had expired.
 pub(super) async fn revive_others(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -161,7 +165,7 @@ pub(super) async fn revive_others(
     Ok(())
 }
 
-/// The connection has permission: it goes on where it was.
+/// Lets a connection that has permission continue where it was.
 pub(super) fn permitted(connection: &mut Connection) {
     let selects = connection.scope == SyncScope::Selected && connection.selection == 0;
     connection.status = if selects {

@@ -1,4 +1,4 @@
-//! What callers do with connections: import, limit, end.
+//! Operations of callers on connections: import, limit, delete.
 
 use super::change::{
     begin_end, change_and_run, change_connection, find_all, find_any, missing, request_at, wake,
@@ -10,29 +10,29 @@ use crate::error::Result;
 use crate::tenant::Tenant;
 use crate::usecase::find::Scope;
 
-/// What became of a wish to import.
+/// The outcome of a request to import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Import {
-    /// A run begins, or one more after the one under way.
+    /// A run begins, or another one follows the run under way.
     Requested,
-    /// Its user has not given permission yet.
+    /// The user has not given permission yet.
     NoPermission,
-    /// Nothing is selected yet.
+    /// No item is selected yet.
     NoSelection,
-    /// Its permission has ended.
+    /// The permission has ended.
     Expired,
 }
 
-/// Asks for a run of a connection.
+/// Requests a run of a connection.
 ///
 /// # Errors
-/// [`crate::Error::NotFound`] and those of the ports.
+/// Returns [`crate::Error::NotFound`] and the errors of the ports.
 pub async fn import_now(ctx: &Ctx, tenant: &Tenant, connection: &Connection) -> Result<Import> {
     let mut import = Import::Requested;
     let now = ctx.clock.now();
     let change = |connection: &mut Connection| {
         import = match connection.status {
-            // What a person has put right outside is found out by a run.
+            // Only a run finds out whether a person has corrected the cause outside.
             ConnectionStatus::Active | ConnectionStatus::Suspended => Import::Requested,
             ConnectionStatus::PendingOauth => Import::NoPermission,
             ConnectionStatus::AwaitingSelection => Import::NoSelection,
@@ -50,10 +50,11 @@ pub async fn import_now(ctx: &Ctx, tenant: &Tenant, connection: &Connection) -> 
     Ok(import)
 }
 
-/// Changes how many documents a connection may have.
+/// Changes the number of documents that a connection may have.
 ///
 /// # Errors
-/// [`crate::Error::Invalid`] naming the field, [`crate::Error::NotFound`] and those of the ports.
+/// Returns [`crate::Error::Invalid`] naming the field, [`crate::Error::NotFound`] and the errors of
+/// the ports.
 pub async fn limit_documents(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -72,11 +73,12 @@ pub async fn limit_documents(
     .await
 }
 
-/// Ends a connection: from the answer on nothing of it syncs; what it takes up goes in the background. While it goes, the
-/// same again is answered alike, and what is left of its documents can be asked to go as well.
+/// Deletes a connection. Once this returns, the connection no longer synchronizes; its data is
+/// removed in the background. Until that is done, another call returns the same, and may ask for
+/// the remaining documents to be deleted as well.
 ///
 /// # Errors
-/// [`crate::Error::NotFound`] and those of the ports.
+/// Returns [`crate::Error::NotFound`] and the errors of the ports.
 pub async fn delete_connection(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -87,10 +89,12 @@ pub async fn delete_connection(
     end(ctx, tenant, &connection, with_documents).await
 }
 
-/// Ends all connections to a provider in the containers of `scope`; where there are none, those that are going already.
+/// Deletes all connections to a provider in the containers of `scope`. If there are none, returns
+/// those that are already being deleted.
 ///
 /// # Errors
-/// [`crate::Error::NotFound`], [`crate::Error::Forbidden`] for a named tag out of reach, and those of the ports.
+/// Returns [`crate::Error::NotFound`], [`crate::Error::Forbidden`] for a named tag out of reach,
+/// and the errors of the ports.
 pub async fn delete_connections(
     ctx: &Ctx,
     tenant: &Tenant,

@@ -7,12 +7,14 @@ use crate::ctx::Ctx;
 use crate::error::Result;
 use crate::time::Timestamp;
 
-/// A provider's notifications begin a run at most once in so many seconds.
+/// The shortest time between two runs that notifications begin, in seconds.
 const EVENT_SECONDS: i64 = 30;
-/// A provider tells of a change, with the token of its channel; `false` when there is no such channel.
+
+/// Handles a provider's notification of a change, which carries the token of its channel. Returns
+/// `false` when there is no such channel.
 ///
 /// # Errors
-/// Those of the ports.
+/// Returns the errors of the ports.
 pub async fn notified(ctx: &Ctx, token: &str) -> Result<bool> {
     let Some(of) = look_at(ctx, TicketKind::Channel, token).await? else {
         return Ok(false);
@@ -23,7 +25,7 @@ pub async fn notified(ctx: &Ctx, token: &str) -> Result<bool> {
         return Ok(false);
     };
 
-    // Storms of notifications end here, without a write.
+    // Bursts of notifications end here, without a write.
     if due_after_event(&connection, now).is_none() {
         return Ok(connection.status.is_visible());
     }
@@ -41,11 +43,13 @@ pub async fn notified(ctx: &Ctx, token: &str) -> Result<bool> {
     Ok(true)
 }
 
-/// When the run is to begin that a notification asks for; none when one is due by then in any case.
+/// Returns the time at which the run that a notification asks for is to begin, or `None` when a run
+/// is due by then in any case.
 fn due_after_event(connection: &Connection, now: Timestamp) -> Option<Timestamp> {
     if !connection.may_run() {
         return None;
     }
+
     let pause = connection
         .last_run
         .as_ref()
@@ -114,7 +118,7 @@ mod tests {
             Trigger::Manual,
             NOW.plus_seconds(5)
         ));
-        // One that comes for later is brought forward.
+        // A later request is brought forward.
         connection.next_run_at = Some(NOW.plus_seconds(60));
         assert!(request_at(&mut connection, Trigger::Manual, NOW));
     }

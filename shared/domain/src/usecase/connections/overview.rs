@@ -1,4 +1,4 @@
-//! What callers see of a connection's items.
+//! The callers' view of a connection's items.
 
 use crate::connection::{Connection, Node, NodeState, Provider, Queue, SyncState};
 use crate::ctx::Ctx;
@@ -8,22 +8,23 @@ use crate::tenant::Tenant;
 use crate::usecase::find::Scope;
 use crate::usecase::list::{ListQuery, list_documents};
 
-/// Entries that are read at a time.
+/// The number of entries that are read at a time.
 const AT_ONCE: usize = 500;
-/// Items that one request looks at: they are read page by page, and few of them may be what is asked for.
+/// The number of items that one request looks at. They are read page by page, and few of them may
+/// match.
 const LOOKED_AT: usize = 5_000;
 
-/// How many items the limit leaves out, as far as they are counted.
+/// Returns the number of items that the document limit leaves out, counted up to a bound.
 ///
 /// # Errors
-/// Those of the ports.
+/// Returns the errors of the ports.
 pub async fn left_out_by_limit(
     ctx: &Ctx,
     tenant: &Tenant,
     connection: &Connection,
     state: &SyncState,
 ) -> Result<u64> {
-    // Below the limit, what waits is being fetched.
+    // Below the limit, the items that wait are about to be fetched.
     if state.documents < u64::from(connection.document_limit) {
         return Ok(0);
     }
@@ -54,16 +55,17 @@ pub async fn left_out_by_limit(
     Ok(count as u64)
 }
 
-/// In the queue of items to fetch, the keys of those without a document come after this.
+/// A key in the queue of items to fetch: the keys of items without a document come after it.
 const NEW_ITEMS: &str = "1";
-/// And before this.
+/// The end of that range: the keys of items without a document come before it.
 const NEW_ITEMS_END: &str = "2";
 
-/// A page of a connection's items of one state, by id from after `after`. There is more where the second part says from
-/// where, even when the page is short.
+/// Returns a page of a connection's items in one state, in the order of their ids, starting after
+/// `after`. The second part is the `after` of the next page, which may exist even if the page is
+/// short, or `None` after the last page.
 ///
 /// # Errors
-/// Those of the ports.
+/// Returns the errors of the ports.
 pub async fn list_items(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -97,7 +99,7 @@ pub async fn list_items(
     Ok((found, after))
 }
 
-/// What a state is called on the wire.
+/// Returns the name of a state on the wire.
 pub const fn state_name(state: &NodeState) -> &'static str {
     match state {
         NodeState::Folder => "folder",
@@ -108,13 +110,15 @@ pub const fn state_name(state: &NodeState) -> &'static str {
     }
 }
 
-/// The most documents that are listed of a provider's items; all are found with the listing of documents, page by page.
+/// The largest number of documents that are listed for a provider's items. The listing of documents
+/// finds all of them, page by page.
 const MAX_SYNCED: usize = 1_000;
 
-/// The documents of a provider's items in the containers of `scope`, newest first, and of more than 1,000 the newest.
+/// Returns the documents of a provider's items in the containers of `scope`, newest first; of more
+/// than 1,000, only the newest.
 ///
 /// # Errors
-/// [`crate::Error::Forbidden`] for a named tag out of reach, and those of the ports.
+/// Returns [`crate::Error::Forbidden`] for a named tag out of reach, and the errors of the ports.
 pub async fn list_synced(
     ctx: &Ctx,
     tenant: &Tenant,

@@ -1,4 +1,4 @@
-//! The hosted picker: a browser that may select for one connection, for half an hour.
+//! The hosted picker: a browser that may select items for one connection, for half an hour.
 
 use super::change::missing;
 use super::tickets::{TicketFor, TicketKind, issue_ticket, look_at, redeem};
@@ -9,26 +9,27 @@ use crate::tenant::Tenant;
 use crate::time::Timestamp;
 use crate::vault::Secret;
 
-/// How long the address of a picker works.
+/// The number of seconds for which the address of a picker works.
 const PICKER_SECONDS: i64 = 5 * 60;
-/// How long a browser may use it.
+/// The number of seconds for which a browser may use the picker.
 pub const SESSION_SECONDS: i64 = 30 * 60;
 
-/// A browser's session in the picker.
+/// The session of a browser in the picker.
 #[derive(Debug)]
 pub struct PickerSession {
-    /// Whom it acts for.
+    /// The tenant that it acts for.
     pub tenant: Tenant,
-    /// The one connection that it may select for.
+    /// The one connection that it may select items for.
     pub connection: Connection,
-    /// Where the browser goes in the end.
+    /// The address to which the browser is redirected at the end.
     pub return_url: Option<String>,
 }
 
-/// A ticket that opens the picker once, and when it ends.
+/// Issues a ticket that opens the picker once. Returns it with the time at which it expires.
 ///
 /// # Errors
-/// [`Error::Conflict`] before there is permission and where everything is taken, and those of the ports.
+/// Returns [`Error::Conflict`] before there is permission and when the connection takes everything,
+/// and the errors of the ports.
 pub async fn open_picker(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -57,10 +58,11 @@ pub async fn open_picker(
     ))
 }
 
-/// A session for whoever comes with the ticket first.
+/// Begins a session for the first browser that brings the ticket.
 ///
 /// # Errors
-/// [`Error::NotFound`] for a ticket that has expired or was used, and those of the ports.
+/// Returns [`Error::NotFound`] for a ticket that has expired or was used, and the errors of the
+/// ports.
 pub async fn enter_picker(ctx: &Ctx, ticket: &str) -> Result<Secret> {
     let of = redeem(ctx, TicketKind::Picker, ticket)
         .await?
@@ -68,10 +70,10 @@ pub async fn enter_picker(ctx: &Ctx, ticket: &str) -> Result<Secret> {
     begin_session(ctx, &of).await
 }
 
-/// A session for the user who has just given permission.
+/// Begins a session for the user who has just given permission.
 ///
 /// # Errors
-/// Those of the ports.
+/// Returns the errors of the ports.
 pub async fn session_after_consent(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -85,10 +87,11 @@ async fn begin_session(ctx: &Ctx, of: &TicketFor) -> Result<Secret> {
     issue_ticket(ctx, TicketKind::Session, of, until).await
 }
 
-/// The session that a cookie stands for.
+/// Returns the session that a cookie stands for.
 ///
 /// # Errors
-/// [`Error::Unauthenticated`] when it has ended, [`Error::NotFound`] when its connection has, and those of the ports.
+/// Returns [`Error::Unauthenticated`] when the session has ended, [`Error::NotFound`] when its
+/// connection has, and the errors of the ports.
 pub async fn picker_session(ctx: &Ctx, cookie: Option<&str>) -> Result<PickerSession> {
     let ended = Error::Unauthenticated("the session has ended; ask for a new link");
     let Some(cookie) = cookie else {
@@ -112,10 +115,10 @@ pub async fn picker_session(ctx: &Ctx, cookie: Option<&str>) -> Result<PickerSes
     })
 }
 
-/// Ends a session; one that has ended is fine.
+/// Ends a session. A session that has already ended is ignored.
 ///
 /// # Errors
-/// Those of the ports.
+/// Returns the errors of the ports.
 pub async fn end_picker(ctx: &Ctx, cookie: &str) -> Result<()> {
     redeem(ctx, TicketKind::Session, cookie).await?;
     Ok(())

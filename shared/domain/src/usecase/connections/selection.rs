@@ -1,4 +1,4 @@
-//! What a user may select, and saving what was selected.
+//! The items that a user may select, and saving a selection.
 
 use std::collections::HashSet;
 
@@ -14,21 +14,21 @@ use crate::error::{Error, PortError, Result};
 use crate::ports::{Connector, Item, ItemKind, Listing, View};
 use crate::tenant::Tenant;
 
-/// How often a selection is tried against concurrent ones.
+/// The number of attempts to save a selection against concurrent ones.
 const ATTEMPTS: usize = 5;
-/// How many items are looked at at the same time.
+/// The number of items that are looked up in parallel.
 const PARALLEL: usize = 8;
-/// The most bytes of an id, of ours or of a shared drive.
+/// The largest length of an id in bytes, of an item or of a shared drive.
 const MAX_ID_BYTES: usize = 256;
-/// As many characters of a name are kept: it is only shown.
+/// The number of characters of a name that are kept. The name is only shown.
 const MAX_NAME: usize = 100;
-/// The most bytes of a selection: it lies in one record.
+/// The largest size of a selection in bytes: it is stored in one record.
 const MAX_BYTES: usize = 256 * 1024;
 
-/// A page of what the user of a connection may select.
+/// Returns a page of the items that the user of a connection may select.
 ///
 /// # Errors
-/// [`Error::Invalid`] without permission, and those of the provider and of the ports.
+/// Returns [`Error::Invalid`] without permission, and the errors of the provider and of the ports.
 pub async fn browse(
     ctx: &Ctx,
     connector: &dyn Connector,
@@ -48,16 +48,16 @@ pub async fn browse(
     Ok(connector.browse(&access, view, parent, query, page).await?)
 }
 
-/// Where a user looks.
+/// The place in the picker that a user looks at.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
-    /// The view.
+    /// The view, such as the user's own files or a shared drive.
     pub view: &'a View,
     /// The folder.
     pub parent: Option<&'a str>,
-    /// What the names have in them.
+    /// A text that names of items must contain.
     pub query: Option<&'a str>,
-    /// The page.
+    /// The page of the listing.
     pub page: Option<&'a str>,
 }
 
@@ -72,12 +72,12 @@ fn check_selectable(connector: &dyn Connector, connection: &Connection) -> Resul
     )))
 }
 
-/// Looks up the items that a caller selects: an id may be another name of an item, as `root`, and a run finds it under its
-/// own only.
+/// Looks up the items that a caller selects. An id may be an alias of an item, such as `root`, but
+/// a run finds the item only under its own id.
 ///
 /// # Errors
-/// [`Error::Invalid`] that names an item that the account does not see or that cannot be selected, and those of
-/// [`save_selection`], of the provider and of the ports.
+/// Returns [`Error::Invalid`] naming an item that the account does not see or that cannot be
+/// selected, and the errors of [`save_selection`], of the provider and of the ports.
 pub async fn complete_choices(
     ctx: &Ctx,
     connector: &dyn Connector,
@@ -90,6 +90,7 @@ pub async fn complete_choices(
     check_count(choices.len())?;
     choices.iter().try_for_each(|id| check_id(id))?;
     let access = &access(ctx, connector, tenant, connection).await?;
+
     let complete = |id: String| async move {
         let item = connector
             .stat(access, &id)
@@ -137,11 +138,12 @@ fn check_count(count: usize) -> Result<()> {
     Ok(())
 }
 
-/// Saves a selection in place of the one before, and asks for a run. What is selected no longer loses its documents.
+/// Saves a selection in place of the previous one and requests a run. Items that are no longer
+/// selected lose their documents.
 ///
 /// # Errors
-/// [`Error::Invalid`] for items that cannot be, [`Error::Conflict`] before there is permission and where everything is
-/// taken, and those of the ports.
+/// Returns [`Error::Invalid`] for items that cannot be selected, [`Error::Conflict`] before there
+/// is permission and when the connection takes everything, and the errors of the ports.
 pub async fn save_selection(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -184,10 +186,11 @@ fn check_id(id: &str) -> Result<()> {
     Err(Error::invalid_field("resources", rule))
 }
 
-/// Each item once, with no more about it than fits a record.
+/// Checks the items, and returns each once with its name cut to fit a record.
 fn checked(items: Vec<Selected>) -> Result<Vec<Selected>> {
     check_count(items.len())?;
     let (mut seen, mut kept) = (HashSet::new(), Vec::with_capacity(items.len()));
+
     for mut item in items {
         check_id(&item.id)?;
         item.drive.as_deref().map_or(Ok(()), check_id)?;
@@ -201,16 +204,18 @@ fn checked(items: Vec<Selected>) -> Result<Vec<Selected>> {
             kept.push(item);
         }
     }
+
     if serde_json::to_vec(&kept).map_or(usize::MAX, |text| text.len()) > MAX_BYTES {
         return Err(Error::invalid_field(
             "resources",
             format!("at most {MAX_BYTES} bytes; select fewer"),
         ));
     }
+
     Ok(kept)
 }
 
-/// Writes the selection; the same one again is not written.
+/// Stores the selection unless it equals the stored one.
 async fn store(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -222,10 +227,12 @@ async fn store(
         if present.rev > 0 && present.items == items {
             return Ok(present);
         }
+
         let next = Selection {
             rev: present.rev + 1,
             items: items.clone(),
         };
+
         if ctx.sync.select(tenant, &connection.id, &next).await? {
             return Ok(next);
         }
@@ -272,7 +279,6 @@ mod tests {
                 .map(|n| item(&n.to_string(), "n"))
                 .collect::<Vec<_>>()
         };
-
         assert!(checked(many(MAX_SELECTED)).is_ok() && checked(many(MAX_SELECTED + 1)).is_err());
         let large =
             (0..MAX_SELECTED).map(|n| item(&format!("{n:0>256}"), &"\u{1F5C2}".repeat(MAX_NAME)));

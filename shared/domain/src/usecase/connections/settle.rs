@@ -1,4 +1,4 @@
-//! A permission that was given becomes a connection's.
+//! Attaching a permission that was given to its connection.
 
 use super::change::{change_and_run, change_connection, missing};
 use super::consent::Refusal;
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::ports::{OAuth, Permission};
 use crate::tenant::Tenant;
 
-/// Stores the permission, and lets the connection go on.
+/// Stores the permission as a grant and reactivates the connection.
 pub(super) async fn settle(
     ctx: &Ctx,
     oauth: &dyn OAuth,
@@ -31,7 +31,7 @@ pub(super) async fn settle(
     }
 
     if connection.grant.is_none() {
-        // Whoever deletes the connection from now on ends the permission with it.
+        // Once the connection names the grant, deleting the connection also revokes it.
         let named = |connection: &mut Connection| {
             connection.grant = Some(id.clone());
             Ok(connection.status.is_visible())
@@ -57,7 +57,7 @@ pub(super) async fn settle(
     Ok(Ok(changed))
 }
 
-/// Whether items of another account are there already.
+/// Checks whether items of another account have already been taken.
 fn is_other_account(connection: &Connection, permission: &Permission) -> bool {
     let is_other = connection
         .account

@@ -1,4 +1,4 @@
-//! What becomes of connections when their container's tag is deleted or merged.
+//! Connections whose container tag is deleted or merged.
 
 use crate::connection::Connection;
 use crate::ctx::Ctx;
@@ -8,11 +8,12 @@ use crate::tenant::Tenant;
 use crate::time::Timestamp;
 use crate::usecase::connections::change::{begin_end, change_connection, wake};
 
-/// Ends the connections of a container that was deleted at `deleted_at`, or of all of them; how many. Those that were made
-/// later belong to whoever uses the tag anew. Doing it again ends what is left.
+/// Ends the connections of a container that was deleted at `deleted_at`, or of all containers if
+/// `tag` is `None`. Returns how many. Connections created later belong to a new container under the
+/// tag. Calling it again ends those that are left.
 ///
 /// # Errors
-/// Those of the ports.
+/// Returns the errors of the ports.
 pub(crate) async fn end_connections(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -30,6 +31,7 @@ pub(crate) async fn end_connections(
                 Ok(is_mine)
             };
             unless_gone(change_connection(ctx, tenant, &connection.id, end).await)?;
+
             if is_mine {
                 wake(ctx, tenant, &connection.id).await;
                 ended += 1;
@@ -40,10 +42,10 @@ pub(crate) async fn end_connections(
     Ok(ended)
 }
 
-/// Has connections of tags that were merged into another one follow them.
+/// Moves the connections of tags that were merged into `target` to that tag.
 ///
 /// # Errors
-/// Those of the ports.
+/// Returns the errors of the ports.
 pub(crate) async fn move_connections(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -64,7 +66,7 @@ pub(crate) async fn move_connections(
     Ok(())
 }
 
-/// A connection may have come to its end since it was listed.
+/// Ignores that a connection has been removed since it was listed.
 fn unless_gone(changed: Result<Connection>) -> Result<()> {
     match changed {
         Ok(_) | Err(Error::NotFound(_)) => Ok(()),

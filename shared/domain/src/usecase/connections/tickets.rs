@@ -17,18 +17,18 @@ use crate::time::Timestamp;
 use crate::usecase::revise::hex;
 use crate::vault::Secret;
 
-/// What a ticket is for; none works as another kind.
+/// The purpose of a ticket. No ticket works for another purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TicketKind {
-    /// Begins giving permission, as often as wanted.
+    /// Begins giving permission. It can be used any number of times.
     Link,
-    /// Comes back from the provider, once.
+    /// Accompanies the user to the provider and back. It can be used once.
     State,
-    /// Opens the picker, once.
+    /// Opens the picker. It can be used once.
     Picker,
     /// Lets a browser use the picker.
     Session,
-    /// Comes with notifications of a provider.
+    /// Accompanies the notifications of a provider.
     Channel,
 }
 
@@ -44,34 +44,35 @@ impl TicketKind {
     }
 }
 
-/// What every ticket stands for: the connection that an authenticated request made it for.
+/// The value of a ticket: the connection for which an authenticated request issued it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TicketFor {
     /// The connection's organization.
     pub org: OrgId,
     /// The connection.
     pub connection: ConnectionId,
-    /// Where the browser goes in the end, when it is not where the connection says.
+    /// The address to which the browser is redirected at the end, if it differs from the
+    /// connection's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub return_url: Option<String>,
-    /// What the answer of a provider is held against.
+    /// The question that a provider's answer is compared with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Asked>,
 }
 
-/// What a user was asked, and in which browser.
+/// A question to a user, and the browser in which it was asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asked {
     /// The digest of the browser's secret.
     pub browser: String,
-    /// The app that asked.
+    /// The OAuth app that asked.
     pub app: AppRef,
-    /// Where the answer was to come.
+    /// The address to which the provider's answer was to come.
     pub redirect_uri: String,
 }
 
 impl TicketFor {
-    /// A ticket for a connection, and nothing else.
+    /// Returns a value that names a connection and nothing else.
     pub fn new(tenant: &Tenant, connection: &ConnectionId) -> Self {
         let (org, connection) = (tenant.org().clone(), connection.clone());
         Self {
@@ -82,24 +83,26 @@ impl TicketFor {
         }
     }
 
-    /// The tenant that the holder of the ticket acts for: what it does was begun by an authenticated request.
+    /// Returns the tenant that the holder of the ticket acts for: an authenticated request began
+    /// what the holder does.
     pub(super) fn tenant(&self) -> Tenant {
         Tenant::of_work(self.org.clone())
     }
 }
 
-/// What tokens begin with, as all credentials of this service do: the request log and scanners of secrets know it.
+/// The prefix of tokens, as of all credentials of this service. The request log and secret scanners
+/// recognize it.
 const PREFIX: &str = "rk_t_";
-/// The characters of a token.
+/// The length of a token in characters.
 const TOKEN_LEN: usize = PREFIX.len() + 43;
 
-/// 256 random bits, as text for addresses and cookies.
+/// Returns 256 random bits, as text for addresses and cookies.
 pub fn random_token() -> Secret {
     let bytes: [u8; 32] = rand::rng().random();
     Secret::new(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes)))
 }
 
-/// Whether a text can be one of [`random_token`].
+/// Checks whether a text can be a result of [`random_token`].
 pub fn is_token(text: &str) -> bool {
     text.len() == TOKEN_LEN
         && text.starts_with(PREFIX)
@@ -108,12 +111,13 @@ pub fn is_token(text: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
 }
 
-/// What is stored of a token.
+/// Returns the digest that is stored in place of a token.
 pub fn token_digest(token: &str) -> String {
     hex(&Sha256::digest(token.as_bytes()))
 }
 
-/// A value that only the holder of `secret` can make, for one purpose: in this way it has to be stored nowhere.
+/// Derives a value that only the holder of `secret` can compute, for one purpose, so it need not be
+/// stored.
 pub fn derived_token(secret: &Secret, purpose: &str, of: &str) -> Secret {
     let mut mac =
         Hmac::<Sha256>::new_from_slice(secret.expose().as_bytes()).expect("keys of any length");
@@ -123,10 +127,10 @@ pub fn derived_token(secret: &Secret, purpose: &str, of: &str) -> Secret {
     Secret::new(URL_SAFE_NO_PAD.encode(mac.finalize().into_bytes()))
 }
 
-/// Makes a ticket that works until `until`.
+/// Issues a ticket that works until `until`.
 ///
 /// # Errors
-/// Those of the ports.
+/// Returns the errors of the ports.
 pub async fn issue_ticket(
     ctx: &Ctx,
     kind: TicketKind,
@@ -141,7 +145,7 @@ pub async fn issue_ticket(
     Ok(token)
 }
 
-/// What a ticket stands for; `None` for one that has expired or never was.
+/// Returns the value of a ticket, or `None` if it has expired or never existed.
 pub(super) async fn look_at(ctx: &Ctx, kind: TicketKind, token: &str) -> Result<Option<TicketFor>> {
     let text = ctx
         .tickets
@@ -150,7 +154,7 @@ pub(super) async fn look_at(ctx: &Ctx, kind: TicketKind, token: &str) -> Result<
     text.as_deref().map(parse).transpose()
 }
 
-/// As [`look_at`], and the ticket is used up.
+/// Returns the value of a ticket as [`look_at`] does, and uses the ticket up.
 pub(super) async fn redeem(ctx: &Ctx, kind: TicketKind, token: &str) -> Result<Option<TicketFor>> {
     let text = ctx
         .tickets
@@ -176,8 +180,9 @@ mod tests {
             a.expose()
         );
         assert_ne!(a, b);
+
         let made = derived_token(&a, "verifier", "x");
-        // PKCE asks for 43 to 128 of these characters.
+        // PKCE requires 43 to 128 of these characters.
         assert!(
             made.expose().len() == 43
                 && made
@@ -186,6 +191,7 @@ mod tests {
                     .all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
         );
         assert_eq!(made, derived_token(&a, "verifier", "x"));
+
         for other in [
             derived_token(&b, "verifier", "x"),
             derived_token(&a, "nonce", "x"),

@@ -1,4 +1,4 @@
-//! The shapes that an export writes down.
+//! The shapes in which an export writes a container.
 
 use std::collections::BTreeMap;
 
@@ -19,26 +19,26 @@ use crate::provenance::{Authorship, Provenance};
 use crate::settings::Bucket;
 use crate::time::Timestamp;
 
-/// A container tag and what its caller says about it.
+/// A container tag with its description.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerCopy {
-    /// Its physical containers. The ids of memories are made of them.
+    /// The physical containers. The ids of memories are derived from their ids.
     pub container_ids: Vec<ContainerId>,
-    /// When the tag was first used.
+    /// The time at which the tag was first used.
     pub created_at: Timestamp,
-    /// When the caller last changed something here.
+    /// The time of the caller's last change of the tag.
     pub updated_at: Timestamp,
-    /// The caller's name for people.
+    /// The display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What the caller says that its content is about.
+    /// The caller's description of what the content is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entity_context: Option<String>,
-    /// Topics that its profile is sorted into.
+    /// The topics into which the profile is sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub profile_buckets: Vec<Bucket>,
-    /// The folders of which memories are made.
+    /// The folders whose documents yield memories.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_paths: Option<Vec<String>>,
 }
@@ -61,72 +61,75 @@ impl From<&Container> for ContainerCopy {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DocumentCopy {
-    /// Identity. Derived anew where there is a customId, because the organization is part of it.
+    /// The id. If the document has a customId, an import derives the id again, because the
+    /// organization is part of it.
     pub id: DocumentId,
-    /// The physical container it lives in.
+    /// The physical container of the document.
     pub container_id: ContainerId,
-    /// The caller's own identifier.
+    /// The client's own id of the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom_id: Option<CustomId>,
-    /// Where its newest content stands.
+    /// The processing status of the newest content.
     pub status: Status,
-    /// Why that failed, when it did.
+    /// The failure, if processing failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
-    /// Counts accepted contents from 1.
+    /// The number of accepted contents, from 1.
     pub revision_number: u64,
-    /// First acceptance.
+    /// The time at which the document was first accepted.
     pub created_at: Timestamp,
-    /// Last change of anything a caller can see.
+    /// The time of the last change that a caller can see.
     pub updated_at: Timestamp,
-    /// When search took it over as it shows it now, where that is known not to be `updated_at`.
+    /// The time at which search took over the document as it serves it now, if that is known to
+    /// differ from `updated_at`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub indexed_at: Option<Timestamp>,
-    /// Best knowledge of the kind.
+    /// The type of the document, as far as it is known.
     pub kind: DocumentType,
     /// The title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What else the content says about itself.
+    /// Other properties that the content states about itself.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub properties: BTreeMap<String, String>,
-    /// The address that the content is fetched from.
+    /// The address from which the content is fetched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// The caller's metadata.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
-    /// The caller's path for it.
+    /// The caller's path of the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filepath: Option<String>,
-    /// The metadata that other documents must have for their memories to be considered beside this one's.
+    /// The metadata that other documents must have for their memories to be considered together
+    /// with this one's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter_by_metadata: Option<Map<String, Value>>,
-    /// Chunks only, or memories as well.
+    /// Selects chunks only, or memories as well.
     #[serde(default)]
     pub task_type: TaskType,
-    /// When its memories are to form.
+    /// Selects when the memories are formed.
     #[serde(default)]
     pub dreaming: Dreaming,
-    /// When the content is from, if the caller said so.
+    /// The date of the content, if the caller gave one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document_date: Option<Timestamp>,
-    /// Whose words the content is, if the caller said so.
+    /// The source of the words of the content, if the caller gave one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
-    /// The newest bytes; none while a file that was announced has not arrived.
+    /// The newest bytes; `None` while an announced file has not arrived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<BodyCopy>,
-    /// What search serves of it.
+    /// The content that search serves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub served: Option<ServedCopy>,
 }
 
 impl DocumentCopy {
-    /// Refuses a copy that cannot be imported, as somebody may have changed it by hand.
+    /// Refuses a copy that cannot be imported, for instance because somebody has edited it by hand.
     ///
     /// # Errors
-    /// [`Error::Invalid`] naming the field.
+    /// Returns [`Error::Invalid`] naming the field.
     pub fn check(&self) -> Result<()> {
         if DocumentId::parse(self.id.as_str()).is_none() {
             return Err(Error::invalid_field(
@@ -142,7 +145,7 @@ impl DocumentCopy {
         Ok(())
     }
 
-    /// The metadata, and what other documents must have.
+    /// Returns the metadata, and the metadata that other documents must have.
     pub(crate) fn metadata(&self) -> Result<(Metadata, Option<Metadata>)> {
         let filter = self.filter_by_metadata.clone();
         let filter = filter
@@ -152,11 +155,11 @@ impl DocumentCopy {
     }
 }
 
-/// A document's bytes: as text where they are UTF-8, else in base64.
+/// The bytes of a document: as text if they are UTF-8, otherwise in base64.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BodyCopy {
-    /// How they are to be read.
+    /// The form in which the bytes are to be read.
     pub form: BodyForm,
     /// The bytes as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -167,7 +170,7 @@ pub struct BodyCopy {
 }
 
 impl BodyCopy {
-    /// The copy of bytes.
+    /// Creates the copy of some bytes.
     pub fn new(form: BodyForm, bytes: &[u8]) -> Self {
         match std::str::from_utf8(bytes) {
             Ok(text) => Self {
@@ -183,10 +186,10 @@ impl BodyCopy {
         }
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when they are neither text nor base64.
+    /// Returns [`Error::Invalid`] when the copy has neither text nor valid base64.
     pub fn bytes(&self) -> Result<Bytes> {
         match (&self.text, &self.base64) {
             (Some(text), _) => Ok(text.clone().into()),
@@ -202,37 +205,37 @@ impl BodyCopy {
     }
 }
 
-/// What search serves of a document.
+/// The content of a document that search serves.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ServedCopy {
-    /// Whether it was made of the newest bytes.
+    /// `true` if it was made from the newest bytes.
     pub is_current: bool,
-    /// The kind of that content.
+    /// The type of that content.
     pub kind: DocumentType,
     /// The title of that content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Canonical text, chunks and vectors.
+    /// The canonical text, chunks and vectors.
     pub pack: Pack,
-    /// What was learned from that content.
+    /// The statements found in that content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learned: Option<LearnedCopy>,
-    /// Whose words that content is.
+    /// The authorship of that content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authorship: Option<Authorship>,
 }
 
-/// What was learned from a content.
+/// The statements found in a content.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LearnedCopy {
-    /// Which extractor found the statements.
+    /// The name of the extractor that found the statements.
     pub extractor: String,
-    /// Why the built-in extractor had to do what a model was asked for.
+    /// The reason why the built-in extractor replaced a model that was asked first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback_reason: Option<String>,
-    /// What it states, in the order of the text.
+    /// The statements, in the order of the text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub statements: Vec<Statement>,
 }

@@ -1,4 +1,4 @@
-//! Records of documents, and their small bytes.
+//! Purging the records of documents, and their small blobs.
 
 use crate::blob::BlobRef;
 use crate::ctx::Ctx;
@@ -11,14 +11,16 @@ use crate::tenant::Tenant;
 use crate::usecase::purge::{count_existing, inline};
 use crate::usecase::tasks::Next;
 
-/// Documents that are removed in one step.
+/// The number of documents that one step removes.
 const PAGE: usize = 100;
-/// How long a worker's lease is waited for before it is looked at again.
+/// The number of seconds to wait for a worker's lease to end.
 const BUSY_SECONDS: i64 = 60;
-/// Long enough to remove a page of documents, so that no worker takes one meanwhile.
+/// The number of seconds that the purge leases a document for: long enough to remove a page of
+/// documents, so that no worker takes one meanwhile.
 const LEASE_SECONDS: i64 = 120;
 
-/// Says which documents go next. One that a worker has at hand is waited for: what the worker stores must be found.
+/// Plans which documents to remove next. A document that a worker has leased is waited for, because
+/// what the worker stores must be found.
 pub(super) async fn plan(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -48,7 +50,7 @@ pub(super) async fn plan(
     };
 
     if busy {
-        // The same page again: what is removed by then is not on it any more.
+        // The same page comes again, without the documents that are removed by then.
         return Ok(if doomed.is_empty() {
             Next::Later(BUSY_SECONDS)
         } else {
@@ -68,7 +70,7 @@ pub(super) async fn plan(
     Ok(Next::Again)
 }
 
-/// Takes a document away from the workers; `None` while one of them has it.
+/// Takes a document away from the workers. Returns `None` while one of them has it.
 async fn take(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -86,12 +88,12 @@ async fn take(
         .await?
     {
         Claim::Mine(mine) => Ok(Some(*mine)),
-        // Gone is what became final in this moment.
+        // A document that is gone has become final at this moment.
         Claim::Busy | Claim::Gone => Ok(None),
     }
 }
 
-/// What these documents come to.
+/// Counts what these documents contain.
 async fn weigh(ctx: &Ctx, tenant: &Tenant, doomed: &[Document]) -> Result<PurgeReport> {
     let mut report = PurgeReport {
         documents: doomed.len() as u64,
@@ -106,10 +108,12 @@ async fn weigh(ctx: &Ctx, tenant: &Tenant, doomed: &[Document]) -> Result<PurgeR
                 .into_iter()
                 .filter(|blob| !known.contains(blob)),
         );
+
         report.inline_blobs += known.len() as u64;
         let Some(served) = document.indexed.as_ref().filter(|_| document.is_served()) else {
             continue;
         };
+
         report.chunks += u64::from(served.chunks);
         report.statements += served
             .learned
@@ -121,14 +125,15 @@ async fn weigh(ctx: &Ctx, tenant: &Tenant, doomed: &[Document]) -> Result<PurgeR
     Ok(report)
 }
 
-/// The blobs that a record names. A worker may have stored more ([`Document::unserved`]).
+/// Returns the blobs that a record names. A worker may have stored more ([`Document::unserved`]).
 fn named(document: &Document) -> impl Iterator<Item = &BlobRef> {
     let served = document.indexed.iter().flat_map(Indexed::blobs);
     let made = document.extracted.iter().flat_map(Extracted::blobs);
     served.chain(made).chain([&document.body.blob])
 }
 
-/// Removes documents: first their bytes, so that a crash leaves the record that names them.
+/// Removes documents. Their blobs are removed first, so that a crash leaves the records that name
+/// them.
 pub(super) async fn remove(ctx: &Ctx, tenant: &Tenant, ids: &[DocumentId]) -> Result<()> {
     let mut blobs = Vec::new();
     for document in ctx.documents.get(tenant, ids).await?.iter().flatten() {

@@ -1,4 +1,4 @@
-//! The head, the log and the purge records of the index.
+//! Purging the head, the log and the purge records of the index.
 
 use crate::blob::BlobRef;
 use crate::ctx::Ctx;
@@ -8,12 +8,12 @@ use crate::task::{Pending, Purge, PurgePhase, PurgeReport};
 use crate::tenant::Tenant;
 use crate::usecase::purge::{count_existing, inline};
 
-/// Items that are removed in one step, and one more.
+/// The number of items that one step removes, plus one.
 const ITEMS: usize = 201;
-/// What the names of purge records begin with; their ids follow.
+/// The prefix of the names of purge records; their ids follow.
 const PURGE_RECORD: &str = "P#";
 
-/// Says which items go next.
+/// Plans which items to remove next.
 pub(super) async fn plan(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -29,11 +29,12 @@ pub(super) async fn plan(
     let mut report = PurgeReport::default();
     let blobs = purged_blobs(ctx, tenant, container, &items).await?;
     report.inline_blobs += count_existing(ctx, tenant, &inline(&blobs)).await?;
-    // The head comes last, so it is among them when there are no more.
+
+    // The head comes last, so it is among the items when there are no more.
     if items.len() < ITEMS {
         let head = ctx.index.head(tenant, container).await?;
         let memories = head.memories.unwrap_or(0);
-        // From here on a compaction that is under way fails, and takes away what it has stored.
+        // This makes a compaction that is under way fail; it then removes what it has stored.
         if head.seq > 0
             && !ctx
                 .index
@@ -42,6 +43,7 @@ pub(super) async fn plan(
         {
             return Ok(());
         }
+
         report.segments = head.segments.len() as u64;
         report.inline_blobs += segment_blobs(ctx, tenant, container).await?.len() as u64;
     }
@@ -57,7 +59,7 @@ pub(super) async fn plan(
     Ok(())
 }
 
-/// Removes items, and the small bytes that they name.
+/// Removes items, and the small blobs that they name.
 pub(super) async fn remove(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -73,7 +75,7 @@ pub(super) async fn remove(
     Ok(ctx.index.erase(tenant, container, items).await?)
 }
 
-/// What the purge records among the items name.
+/// Returns the blobs that the purge records among the items name.
 async fn purged_blobs(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -96,7 +98,7 @@ async fn purged_blobs(
     Ok(blobs)
 }
 
-/// The small segments.
+/// Returns the small segments.
 async fn segment_blobs(
     ctx: &Ctx,
     tenant: &Tenant,

@@ -1,4 +1,4 @@
-//! What the request log tells of the containers: one look through it for all of them.
+//! Purging the contents of deleted containers from the request log. One pass covers all containers.
 
 use crate::activity::Hour;
 use crate::ctx::Ctx;
@@ -7,16 +7,16 @@ use crate::ports::HourCounts;
 use crate::task::{Pending, Purge, PurgePhase, PurgeReport};
 use crate::tenant::Tenant;
 
-/// Hours that one step asks for. Those without requests cost nothing more.
+/// The number of hours that one step covers. Hours without requests cost nothing more.
 const WINDOW: i64 = 7 * 24;
-/// Pages of records that are looked at in one step.
+/// The number of pages of records that one step looks at.
 const PAGES: usize = 8;
 
-/// Says of which records, from `hour` on, the contents go next. The place stays where they are: once they are gone, nothing
-/// is found there any more.
+/// Plans which records, from `hour` on, lose their contents next. The position stays at these
+/// records: once their contents are gone, nothing is found there any more.
 pub(super) async fn plan(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge, hour: Hour) -> Result<()> {
     let last = Hour::of(ctx.clock.now());
-    // A place within an hour is one of the first hour alone.
+    // A position within an hour applies to the first hour only.
     let mut after = purge.cursor.take();
     if hour > last {
         purge.phase = PurgePhase::Waiting;
@@ -37,8 +37,10 @@ pub(super) async fn plan(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge, hour: Ho
                 .activity
                 .contents(tenant, at, &purge.containers, after.as_deref())
                 .await?;
+
             if !items.is_empty() {
                 (purge.phase, purge.cursor) = (PurgePhase::RequestLog { hour: at }, after);
+
                 let report = PurgeReport {
                     log_contents: items.len() as u64,
                     ..PurgeReport::default()
@@ -50,6 +52,7 @@ pub(super) async fn plan(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge, hour: Ho
                 };
                 return Ok(());
             }
+
             pages += 1;
             place = next.map(Some);
         }

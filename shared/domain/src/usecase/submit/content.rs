@@ -1,4 +1,4 @@
-//! What a request's content makes of a document.
+//! The content that a request yields for a document.
 
 use bytes::Bytes;
 
@@ -25,7 +25,8 @@ impl Content {
         }
     }
 
-    /// The bytes of the document once this has come to it; `None` when those it had are just being replaced.
+    /// Returns the bytes of the document after this content is applied, or `None` when its present
+    /// bytes are just being replaced.
     pub(super) async fn over(
         &self,
         ctx: &Ctx,
