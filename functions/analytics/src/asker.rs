@@ -6,28 +6,37 @@ use domain::{RateLimit, Tenant};
 use edge::{ApiError, Auth, ReadOrganization, request_id};
 use http::request::Parts;
 
-use crate::Service;
+use crate::AnalyticsState;
 
 /// The most requests of an organization in any minute, over all routes of this function. Part of
 /// the API.
-const LIMIT: RateLimit = RateLimit {
+const RATE_LIMIT: RateLimit = RateLimit {
     max: 100,
     window_ms: 60_000,
 };
 
 /// A tenant that may see the whole organization and is within the rate limit. A handler that takes
 /// this type cannot forget the limit.
-pub(crate) struct Asker(pub(crate) Tenant);
+pub(crate) struct RateLimitedTenant(pub(crate) Tenant);
 
-impl FromRequestParts<Service> for Asker {
+impl FromRequestParts<AnalyticsState> for RateLimitedTenant {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, service: &Service) -> Result<Self, ApiError> {
+    async fn from_request_parts(
+        parts: &mut Parts,
+        service: &AnalyticsState,
+    ) -> Result<Self, ApiError> {
         let Auth { tenant, .. } =
             Auth::<ReadOrganization>::from_request_parts(parts, service).await?;
-        admit(&service.app.ctx, &tenant, "analytics", LIMIT, &request_id())
-            .await
-            .map_err(ApiError)?;
+        admit(
+            &service.app.ctx,
+            &tenant,
+            "analytics",
+            RATE_LIMIT,
+            &request_id(),
+        )
+        .await
+        .map_err(ApiError)?;
         Ok(Self(tenant))
     }
 }

@@ -10,13 +10,13 @@ use domain::usecase::read_tallies;
 use edge::{ApiResult, Json, Query};
 use serde::Serialize;
 
-use crate::Service;
-use crate::asker::Asker;
-use crate::params::Params;
-use crate::usage::sum;
+use crate::AnalyticsState;
+use crate::asker::RateLimitedTenant;
+use crate::params::AnalyticsParams;
+use crate::usage::sum_tallies;
 
 /// The type of an error that has none.
-const UNKNOWN: &str = "UnknownError";
+const UNKNOWN_ERROR_TYPE: &str = "UnknownError";
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -46,18 +46,23 @@ struct ErrorHour {
 }
 
 pub(crate) async fn get_errors(
-    State(service): State<Service>,
-    Asker(tenant): Asker,
-    Query(params): Query<Params>,
+    State(service): State<AnalyticsState>,
+    RateLimitedTenant(tenant): RateLimitedTenant,
+    Query(params): Query<AnalyticsParams>,
 ) -> ApiResult<Json<ErrorsResponse>> {
     let ctx = &service.app.ctx;
-    let ((page, limit), span) = (params.place()?, params.span(ctx.clock.now())?);
+    let ((page, limit), span) = (
+        params.page_and_limit()?,
+        params.requested_span(ctx.clock.now())?,
+    );
     let tallies = read_tallies(ctx, &tenant, span).await?;
-    let whole = sum(&tallies);
+    let whole = sum_tallies(&tallies);
     let requests = whole.total(|_| true).map_or(0, |cell| cell.count);
-    let total_errors = errors(&whole).map(|(_, cell)| cell.count).sum::<u64>();
+    let total_errors = failed_cells(&whole)
+        .map(|(_, cell)| cell.count)
+        .sum::<u64>();
     let mut by_status_code = BTreeMap::new();
-    for (dimension, cell) in errors(&whole) {
+    for (dimension, cell) in failed_cells(&whole) {
         *by_status_code.entry(dimension.status).or_default() += cell.count;
     }
 
@@ -79,16 +84,16 @@ pub(crate) async fn get_errors(
     }))
 }
 
-fn errors(tally: &Tally) -> impl Iterator<Item = (&Dimension, &Cell)> {
+fn failed_cells(tally: &Tally) -> impl Iterator<Item = (&Dimension, &Cell)> {
     tally
         .cells
         .iter()
         .filter(|(dimension, _)| dimension.status >= 400)
 }
 
-fn name(dimension: &Dimension) -> &str {
+fn error_type(dimension: &Dimension) -> &str {
     if dimension.error.is_empty() {
-        UNKNOWN
+        UNKNOWN_ERROR_TYPE
     } else {
         &dimension.error
     }
@@ -97,8 +102,8 @@ fn name(dimension: &Dimension) -> &str {
 /// Returns errors by type, the most frequent first. Types with equal counts are sorted by name.
 fn top_errors(tally: &Tally) -> Vec<TopError> {
     let mut types: BTreeMap<&str, TopError> = BTreeMap::new();
-    for (dimension, cell) in errors(tally) {
-        let kind = name(dimension);
+    for (dimension, cell) in failed_cells(tally) {
+        let kind = error_type(dimension);
         let top = types.entry(kind).or_insert_with(|| TopError {
             kind: kind.to_owned(),
             count: 0,
@@ -117,9 +122,9 @@ fn top_errors(tally: &Tally) -> Vec<TopError> {
 }
 
 fn error_hour((hour, tally): &(Hour, Tally)) -> Option<ErrorHour> {
-    let count = errors(tally).map(|(_, cell)| cell.count).sum();
-    let types = errors(tally)
-        .map(|(dimension, _)| name(dimension).to_owned())
+    let count = failed_cells(tally).map(|(_, cell)| cell.count).sum();
+    let types = failed_cells(tally)
+        .map(|(dimension, _)| error_type(dimension).to_owned())
         .collect();
     (count > 0).then(|| ErrorHour {
         time: hour.start(),

@@ -22,13 +22,13 @@ const CACHE_BYTES: usize = 64 * 1024 * 1024;
 
 /// The state of these routes: the ports and the warm memories.
 #[derive(Clone)]
-struct Service {
+struct AnalyticsState {
     app: App,
     ledgers: Arc<Cache<Memories<()>>>,
 }
 
-impl FromRef<Service> for App {
-    fn from_ref(service: &Service) -> Self {
+impl FromRef<AnalyticsState> for App {
+    fn from_ref(service: &AnalyticsState) -> Self {
         service.app.clone()
     }
 }
@@ -42,5 +42,5 @@ pub fn router(app: App) -> Router {
         .route("/v3/analytics/logs", get(logs::list_logs))
         .route("/v3/analytics/requests", get(logs::list_requests))
         .route("/v3/analytics/memory", get(memory::get_memory))
-        .with_state(Service { app, ledgers })
+        .with_state(AnalyticsState { app, ledgers })
 }

@@ -9,20 +9,20 @@ use edge::{ApiResult, Json, Pagination, Query};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::Service;
-use crate::asker::Asker;
-use crate::params::Params;
+use crate::AnalyticsState;
+use crate::asker::RateLimitedTenant;
+use crate::params::AnalyticsParams;
 
 #[derive(Debug, Serialize)]
 pub(crate) struct LogsResponse {
-    logs: Vec<Log>,
+    logs: Vec<LogEntry>,
     pagination: Pagination,
 }
 
 /// A logged request.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Log {
+struct LogEntry {
     id: String,
     created_at: Timestamp,
     #[serde(rename = "type")]
@@ -36,7 +36,7 @@ struct Log {
     output: Value,
 }
 
-impl From<RequestRecord> for Log {
+impl From<RequestRecord> for LogEntry {
     fn from(record: RequestRecord) -> Self {
         Self {
             id: record.id,
@@ -46,14 +46,14 @@ impl From<RequestRecord> for Log {
             duration: record.micros.saturating_add(500) / 1000,
             key_id: record.key,
             route: record.route,
-            input: object(record.input),
-            output: object(record.output),
+            input: as_object(record.input),
+            output: as_object(record.output),
         }
     }
 }
 
 /// Returns the input or output as an object, because the API requires one.
-fn object(content: Option<Value>) -> Value {
+fn as_object(content: Option<Value>) -> Value {
     match content {
         None | Some(Value::Null) => Value::Object(Map::new()),
         Some(Value::Object(fields)) => Value::Object(fields),
@@ -62,38 +62,45 @@ fn object(content: Option<Value>) -> Value {
 }
 
 pub(crate) async fn list_logs(
-    State(service): State<Service>,
-    Asker(tenant): Asker,
-    Query(params): Query<Params>,
+    State(service): State<AnalyticsState>,
+    RateLimitedTenant(tenant): RateLimitedTenant,
+    Query(params): Query<AnalyticsParams>,
 ) -> ApiResult<Json<LogsResponse>> {
     let ctx = &service.app.ctx;
-    let ((page, limit), filter) = (params.place()?, params.log_filter()?);
-    let span = params.span(ctx.clock.now())?;
+    let ((page, limit), filter) = (params.page_and_limit()?, params.log_filter()?);
+    let span = params.requested_span(ctx.clock.now())?;
     let found = usecase::list_requests(ctx, &tenant, span, &filter, page, limit).await?;
-    Ok(answer(found.requests, page, limit, found.total))
+    Ok(answer_logs(found.requests, page, limit, found.total))
 }
 
 pub(crate) async fn list_requests(
-    State(service): State<Service>,
-    Asker(tenant): Asker,
-    Query(params): Query<Params>,
+    State(service): State<AnalyticsState>,
+    RateLimitedTenant(tenant): RateLimitedTenant,
+    Query(params): Query<AnalyticsParams>,
 ) -> ApiResult<Json<LogsResponse>> {
     let ctx = &service.app.ctx;
-    let ((page, limit), filter) = (params.place()?, params.request_filter()?);
+    let ((page, limit), filter) = (params.page_and_limit()?, params.request_filter()?);
     let now = ctx.clock.now();
     if let Some(id) = &params.id {
         let found = find_request(ctx, &tenant, params.span_of_id(now)?, &filter, id).await?;
         let total = u64::from(found.is_some());
         let shown = found.into_iter().skip(page - 1).collect();
-        return Ok(answer(shown, page, limit, total));
+        return Ok(answer_logs(shown, page, limit, total));
     }
 
-    let found =
-        usecase::list_requests(ctx, &tenant, params.span(now)?, &filter, page, limit).await?;
-    Ok(answer(found.requests, page, limit, found.total))
+    let found = usecase::list_requests(
+        ctx,
+        &tenant,
+        params.requested_span(now)?,
+        &filter,
+        page,
+        limit,
+    )
+    .await?;
+    Ok(answer_logs(found.requests, page, limit, found.total))
 }
 
-fn answer(
+fn answer_logs(
     requests: Vec<RequestRecord>,
     page: usize,
     limit: usize,
@@ -101,7 +108,7 @@ fn answer(
 ) -> Json<LogsResponse> {
     let pagination = Pagination::new(page, limit, usize::try_from(total).unwrap_or(usize::MAX));
     Json(LogsResponse {
-        logs: requests.into_iter().map(Log::from).collect(),
+        logs: requests.into_iter().map(LogEntry::from).collect(),
         pagination,
     })
 }

@@ -11,13 +11,13 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use index::count_memories;
 use serde::Serialize;
 
-use crate::Service;
-use crate::asker::Asker;
-use crate::params::Params;
-use crate::totals::PARALLEL;
+use crate::AnalyticsState;
+use crate::asker::RateLimitedTenant;
+use crate::params::AnalyticsParams;
+use crate::totals::PARALLEL_CONTAINERS;
 
 /// The most documents of a container whose growth is counted. They would be read one by one.
-const MAX_DATED: u64 = 10_000;
+const MAX_COUNTED_BY_DATE: u64 = 10_000;
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -42,13 +42,13 @@ struct Growth {
 }
 
 impl Growth {
-    fn note(&mut self, period: Option<Span>, at: Timestamp) {
+    fn count_event(&mut self, period: Option<Span>, at: Timestamp) {
         self.now += u64::from(period.is_some_and(|period| period.contains(at)));
         self.before += u64::from(period.is_some_and(|period| period.before().contains(at)));
     }
 
     /// Returns the growth in percent, or 0 if there was nothing before.
-    fn percent(self) -> f64 {
+    fn growth_percent(self) -> f64 {
         if self.before == 0 {
             return 0.0;
         }
@@ -59,13 +59,13 @@ impl Growth {
 
 /// A total, and its recent growth.
 #[derive(Debug, Clone, Copy, Default)]
-struct Figure {
+struct TotalWithGrowth {
     total: u64,
     growth: Growth,
 }
 
-impl Figure {
-    fn add(&mut self, other: Self) {
+impl TotalWithGrowth {
+    fn add_figure(&mut self, other: Self) {
         self.total += other.total;
         self.growth.now += other.growth.now;
         self.growth.before += other.growth.before;
@@ -73,32 +73,32 @@ impl Figure {
 }
 
 pub(crate) async fn get_memory(
-    State(service): State<Service>,
-    Asker(tenant): Asker,
-    Query(params): Query<Params>,
+    State(service): State<AnalyticsState>,
+    RateLimitedTenant(tenant): RateLimitedTenant,
+    Query(params): Query<AnalyticsParams>,
 ) -> ApiResult<Json<MemoryResponse>> {
     let ctx = &service.app.ctx;
     let (now, seconds) = (ctx.clock.now(), params.seconds_or_all()?);
     let period = seconds.map(|seconds| Span::last(seconds, now));
     let all = containers(ctx, &tenant, &Scope::default()).await?;
-    let mut tags = Figure {
+    let mut tags = TotalWithGrowth {
         total: all.len() as u64,
-        ..Figure::default()
+        ..TotalWithGrowth::default()
     };
 
     all.iter()
-        .for_each(|container| tags.growth.note(period, container.created_at));
+        .for_each(|container| tags.growth.count_event(period, container.created_at));
     let content = all
         .into_iter()
-        .map(|container| content(&service, &tenant, container, period));
-    let (mut documents, mut memories) = (Figure::default(), Figure::default());
-    let mut content = stream::iter(content).buffer_unordered(PARALLEL);
+        .map(|container| count_content(&service, &tenant, container, period));
+    let (mut documents, mut memories) = (TotalWithGrowth::default(), TotalWithGrowth::default());
+    let mut content = stream::iter(content).buffer_unordered(PARALLEL_CONTAINERS);
     while let Some((of_documents, of_memories)) = content.try_next().await? {
-        documents.add(of_documents);
-        memories.add(of_memories);
+        documents.add_figure(of_documents);
+        memories.add_figure(of_memories);
     }
 
-    let mut connections = Figure::default();
+    let mut connections = TotalWithGrowth::default();
     for connection in ctx
         .connections
         .list(&tenant)
@@ -107,26 +107,28 @@ pub(crate) async fn get_memory(
         .filter(|one| one.status.is_visible())
     {
         connections.total += 1;
-        connections.growth.note(period, connection.created_at);
+        connections
+            .growth
+            .count_event(period, connection.created_at);
     }
 
-    let searches = searches(ctx, &tenant, period, now).await?;
+    let searches = count_searches(ctx, &tenant, period, now).await?;
     Ok(Json(MemoryResponse {
         total_memories: documents.total,
-        memories_growth: documents.growth.percent(),
+        memories_growth: documents.growth.growth_percent(),
         total_memory_entries: memories.total,
-        memory_entries_growth: memories.growth.percent(),
+        memory_entries_growth: memories.growth.growth_percent(),
         search_queries: searches.now,
-        search_growth: searches.percent(),
+        search_growth: searches.growth_percent(),
         total_connections: connections.total,
-        connections_growth: connections.growth.percent(),
+        connections_growth: connections.growth.growth_percent(),
         total_container_tags: tags.total,
-        container_tags_growth: tags.growth.percent(),
+        container_tags_growth: tags.growth.growth_percent(),
     }))
 }
 
 /// Counts the requests of type `search`. Without a period, all that are kept are counted.
-async fn searches(
+async fn count_searches(
     ctx: &Ctx,
     tenant: &Tenant,
     period: Option<Span>,
@@ -147,23 +149,24 @@ async fn searches(
 }
 
 /// Counts the documents and the memories of a container.
-async fn content(
-    service: &Service,
+async fn count_content(
+    service: &AnalyticsState,
     tenant: &Tenant,
     container: Container,
     period: Option<Span>,
-) -> Result<(Figure, Figure)> {
+) -> Result<(TotalWithGrowth, TotalWithGrowth)> {
     let (ctx, cache) = (&service.app.ctx, &service.ledgers);
     let total = count_documents(ctx, tenant, &container, COUNTED_EXACTLY).await?;
     let (mut documents, mut memories) = (
-        Figure {
+        TotalWithGrowth {
             total,
-            ..Figure::default()
+            ..TotalWithGrowth::default()
         },
-        Figure::default(),
+        TotalWithGrowth::default(),
     );
-    if total > MAX_DATED {
-        memories.total = count_memories(ctx, tenant, cache, &container, MAX_DATED).await?;
+    if total > MAX_COUNTED_BY_DATE {
+        memories.total =
+            count_memories(ctx, tenant, cache, &container, MAX_COUNTED_BY_DATE).await?;
         return Ok((documents, memories));
     }
 
@@ -172,7 +175,7 @@ async fn content(
         if period.is_some() {
             let listed = ctx.documents.list(tenant, id).await?.into_iter();
             let present = listed.filter(|document| document.superseded_by.is_none());
-            present.for_each(|document| documents.growth.note(period, document.created_at));
+            present.for_each(|document| documents.growth.count_event(period, document.created_at));
         }
         let view = cache.open(ctx, tenant, id).await?;
         for memory in view
@@ -181,7 +184,7 @@ async fn content(
             .filter(|memory| memory.is_live(now))
         {
             memories.total += 1;
-            memories.growth.note(period, memory.created_at);
+            memories.growth.count_event(period, memory.created_at);
         }
     }
 
@@ -205,11 +208,11 @@ mod tests {
             (99_999, (2, 2)),
             (100_000, (2, 2)),
         ] {
-            growth.note(Some(period), at(ms));
+            growth.count_event(Some(period), at(ms));
             assert_eq!((growth.now, growth.before), wanted, "{ms}");
         }
 
-        let percent = |now, before| Growth { now, before }.percent();
+        let percent = |now, before| Growth { now, before }.growth_percent();
         assert_eq!(
             [percent(3, 2), percent(1, 3), percent(0, 4), percent(5, 0)],
             [50.0, -66.7, -100.0, 0.0]

@@ -28,7 +28,7 @@ const ID_PERIOD: i64 = PERIODS[2].1;
 /// The parameters of all routes of this function. Each route takes some of them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Params {
+pub(crate) struct AnalyticsParams {
     from: Option<String>,
     to: Option<String>,
     period: Option<String>,
@@ -42,19 +42,19 @@ pub(crate) struct Params {
     pub(crate) id: Option<String>,
 }
 
-impl Params {
+impl AnalyticsParams {
     /// Returns the requested period. `from` takes precedence over `period`, because it is more
     /// precise.
-    pub(crate) fn span(&self, now: Timestamp) -> Result<Span> {
+    pub(crate) fn requested_span(&self, now: Timestamp) -> Result<Span> {
         let from = self
             .from
             .as_deref()
-            .map(|text| time("from", text))
+            .map(|text| parse_time("from", text))
             .transpose()?;
         let to = self
             .to
             .as_deref()
-            .map(|text| time("to", text))
+            .map(|text| parse_time("to", text))
             .transpose()?;
         let seconds = self.seconds()?.unwrap_or(DEFAULT_PERIOD);
         Span::asked(from, to, seconds, now)
@@ -65,7 +65,7 @@ impl Params {
     pub(crate) fn span_of_id(&self, now: Timestamp) -> Result<Span> {
         let given = self.from.is_some() || self.to.is_some() || self.period.is_some();
         if given {
-            self.span(now)
+            self.requested_span(now)
         } else {
             Ok(Span::last(ID_PERIOD, now))
         }
@@ -74,7 +74,7 @@ impl Params {
     fn seconds(&self) -> Result<Option<i64>> {
         self.period
             .as_deref()
-            .map(|text| seconds(text, "1h, 24h, 7d or 30d"))
+            .map(|text| period_seconds(text, "1h, 24h, 7d or 30d"))
             .transpose()
     }
 
@@ -83,12 +83,12 @@ impl Params {
         match self.period.as_deref() {
             None => Ok(Some(DEFAULT_PERIOD)),
             Some("all") => Ok(None),
-            Some(text) => seconds(text, "1h, 24h, 7d, 30d or all").map(Some),
+            Some(text) => period_seconds(text, "1h, 24h, 7d, 30d or all").map(Some),
         }
     }
 
     /// Returns the number and the size of the page.
-    pub(crate) fn place(&self) -> Result<(usize, usize)> {
+    pub(crate) fn page_and_limit(&self) -> Result<(usize, usize)> {
         let number = |text: &Option<String>, default: usize| match text {
             Some(text) => text.trim().parse().ok(),
             None => Some(default),
@@ -115,7 +115,7 @@ impl Params {
         });
 
         Ok(RequestFilter {
-            kind: self.kind()?,
+            kind: self.requested_type()?,
             status: status.transpose()?,
             failed: None,
             key: self.key_id.clone(),
@@ -131,13 +131,13 @@ impl Params {
             Some(_) => return Err(Error::invalid_field("status", "success or error")),
         };
         Ok(RequestFilter {
-            kind: self.kind()?,
+            kind: self.requested_type()?,
             failed,
             ..RequestFilter::default()
         })
     }
 
-    fn kind(&self) -> Result<Option<RequestType>> {
+    fn requested_type(&self) -> Result<Option<RequestType>> {
         let kind = self.kind.as_deref().map(|text| {
             let names = RequestType::ALL.map(RequestType::as_str).join(", ");
             RequestType::parse(text)
@@ -147,14 +147,14 @@ impl Params {
     }
 }
 
-fn seconds(text: &str, names: &str) -> Result<i64> {
+fn period_seconds(text: &str, names: &str) -> Result<i64> {
     let known = PERIODS.iter().find(|(name, _)| *name == text);
     known
         .map(|(_, seconds)| *seconds)
         .ok_or_else(|| Error::invalid_field("period", names))
 }
 
-fn time(field: &str, text: &str) -> Result<Timestamp> {
+fn parse_time(field: &str, text: &str) -> Result<Timestamp> {
     // In a query string, the plus of an offset means a space unless the client has escaped it.
     Timestamp::parse(field, text)
         .or_else(|error| Timestamp::parse(field, &text.replace(' ', "+")).map_err(|_| error))

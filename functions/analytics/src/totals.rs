@@ -5,7 +5,7 @@ use domain::{Ctx, Result, Tenant};
 use futures::stream::{self, StreamExt, TryStreamExt};
 
 /// The number of containers that are counted at the same time.
-pub(crate) const PARALLEL: usize = 16;
+pub(crate) const PARALLEL_CONTAINERS: usize = 16;
 
 /// Counts the documents of the organization.
 pub(crate) async fn count_documents(ctx: &Ctx, tenant: &Tenant) -> Result<u64> {
@@ -13,6 +13,6 @@ pub(crate) async fn count_documents(ctx: &Ctx, tenant: &Tenant) -> Result<u64> {
     let counts = all.into_iter().map(async |container| {
         usecase::count_documents(ctx, tenant, &container, usecase::COUNTED_EXACTLY).await
     });
-    let counts = stream::iter(counts).buffer_unordered(PARALLEL);
+    let counts = stream::iter(counts).buffer_unordered(PARALLEL_CONTAINERS);
     counts.try_fold(0, async |sum, count| Ok(sum + count)).await
 }

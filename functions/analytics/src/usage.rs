@@ -10,9 +10,9 @@ use domain::usecase::read_tallies;
 use edge::{ApiResult, Json, Pagination, Query};
 use serde::Serialize;
 
-use crate::Service;
-use crate::asker::Asker;
-use crate::params::Params;
+use crate::AnalyticsState;
+use crate::asker::RateLimitedTenant;
+use crate::params::AnalyticsParams;
 use crate::totals::count_documents;
 
 #[derive(Debug, Serialize)]
@@ -54,15 +54,18 @@ struct KeyUsage {
 }
 
 pub(crate) async fn get_usage(
-    State(service): State<Service>,
-    Asker(tenant): Asker,
-    Query(params): Query<Params>,
+    State(service): State<AnalyticsState>,
+    RateLimitedTenant(tenant): RateLimitedTenant,
+    Query(params): Query<AnalyticsParams>,
 ) -> ApiResult<Json<UsageResponse>> {
     let ctx = &service.app.ctx;
-    let ((page, limit), span) = (params.place()?, params.span(ctx.clock.now())?);
+    let ((page, limit), span) = (
+        params.page_and_limit()?,
+        params.requested_span(ctx.clock.now())?,
+    );
     let tallies = read_tallies(ctx, &tenant, span).await?;
-    let whole = sum(&tallies);
-    let keys = by_key(&whole);
+    let whole = sum_tallies(&tallies);
+    let keys = usage_by_key(&whole);
     let pagination = Pagination::new(page, limit, keys.len());
     let by_key = keys
         .into_iter()
@@ -71,8 +74,8 @@ pub(crate) async fn get_usage(
         .collect();
 
     Ok(Json(UsageResponse {
-        usage: by_type(&whole),
-        hourly: tallies.iter().filter_map(hourly).collect(),
+        usage: usage_by_type(&whole),
+        hourly: tallies.iter().filter_map(hour_usage).collect(),
         by_key,
         total_memories: count_documents(ctx, &tenant).await?,
         pagination,
@@ -80,7 +83,7 @@ pub(crate) async fn get_usage(
 }
 
 /// Adds up the tallies of all hours.
-pub(crate) fn sum(tallies: &[(Hour, Tally)]) -> Tally {
+pub(crate) fn sum_tallies(tallies: &[(Hour, Tally)]) -> Tally {
     tallies
         .iter()
         .fold(Tally::default(), |mut whole, (_, tally)| {
@@ -90,7 +93,7 @@ pub(crate) fn sum(tallies: &[(Hour, Tally)]) -> Tally {
 }
 
 /// Groups the counts by one part of their dimensions, the largest first.
-fn grouped<K: Ord>(tally: &Tally, part: impl Fn(&Dimension) -> K) -> Vec<(K, Cell)> {
+fn group_cells<K: Ord>(tally: &Tally, part: impl Fn(&Dimension) -> K) -> Vec<(K, Cell)> {
     let mut groups: BTreeMap<K, Cell> = BTreeMap::new();
     for (dimension, cell) in &tally.cells {
         groups
@@ -104,20 +107,20 @@ fn grouped<K: Ord>(tally: &Tally, part: impl Fn(&Dimension) -> K) -> Vec<(K, Cel
     groups
 }
 
-fn by_type(tally: &Tally) -> Vec<TypeUsage> {
+fn usage_by_type(tally: &Tally) -> Vec<TypeUsage> {
     let usage = |(kind, cell): (RequestType, Cell)| TypeUsage {
         kind,
         count: cell.count,
         avg_duration: cell.mean_ms(),
         last_used: cell.last,
     };
-    grouped(tally, |dimension| dimension.kind)
+    group_cells(tally, |dimension| dimension.kind)
         .into_iter()
         .map(usage)
         .collect()
 }
 
-fn by_key(tally: &Tally) -> Vec<KeyUsage> {
+fn usage_by_key(tally: &Tally) -> Vec<KeyUsage> {
     let usage = |(key, cell): (String, Cell)| KeyUsage {
         key_name: tally.key_names.get(&key).cloned().unwrap_or_default(),
         key_id: key,
@@ -125,13 +128,13 @@ fn by_key(tally: &Tally) -> Vec<KeyUsage> {
         avg_duration: cell.mean_ms(),
         last_used: cell.last,
     };
-    grouped(tally, |dimension| dimension.key.clone())
+    group_cells(tally, |dimension| dimension.key.clone())
         .into_iter()
         .map(usage)
         .collect()
 }
 
-fn hourly((hour, tally): &(Hour, Tally)) -> Option<HourUsage> {
+fn hour_usage((hour, tally): &(Hour, Tally)) -> Option<HourUsage> {
     let cell = tally.total(|_| true)?;
     Some(HourUsage {
         hour: hour.start(),

@@ -8,26 +8,29 @@ use http::header::HOST;
 use http::request::Parts;
 use url::{Host, Url};
 
-use crate::Connecting;
+use crate::ConnectionsState;
 
 /// The most characters of an address that a browser is sent to. Part of the API.
-const MAX_URL: usize = 2048;
+const MAX_URL_CHARS: usize = 2048;
 
 /// The address of this service as browsers see it, without a trailing slash.
 #[derive(Debug, Clone)]
-pub(crate) struct Base(String);
+pub(crate) struct BaseUrl(String);
 
-impl FromRequestParts<Connecting> for Base {
+impl FromRequestParts<ConnectionsState> for BaseUrl {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &Connecting) -> Result<Self, ApiError> {
+    async fn from_request_parts(
+        parts: &mut Parts,
+        state: &ConnectionsState,
+    ) -> Result<Self, ApiError> {
         if let Some(url) = &state.public_url {
             return Ok(Self(url.clone()));
         }
 
         let named = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
         let host = named.or_else(|| parts.uri.authority().map(http::uri::Authority::as_str));
-        let base = host.and_then(base_of);
+        let base = host.and_then(base_url_of_host);
 
         Ok(Self(base.ok_or_else(|| {
             Error::invalid("the request names no host")
@@ -36,7 +39,7 @@ impl FromRequestParts<Connecting> for Base {
 }
 
 /// Returns the base address for a host. Only this machine is addressed without encryption.
-fn base_of(host: &str) -> Option<String> {
+fn base_url_of_host(host: &str) -> Option<String> {
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-.:[]".contains(&b);
     if host.is_empty() || !host.bytes().all(is_plain) {
         return None;
@@ -56,9 +59,9 @@ fn is_loopback(url: &Url) -> bool {
     }
 }
 
-impl Base {
+impl BaseUrl {
     /// Returns the address of a path of this service.
-    pub(crate) fn path(&self, path: &str) -> String {
+    pub(crate) fn url_of_path(&self, path: &str) -> String {
         format!("{}{path}", self.0)
     }
 
@@ -68,7 +71,7 @@ impl Base {
     }
 
     /// Checks whether `origin` is that of this service's pages.
-    pub(crate) fn is_own(&self, origin: &str) -> bool {
+    pub(crate) fn is_own_origin(&self, origin: &str) -> bool {
         Url::parse(&self.0).is_ok_and(|url| url.origin().ascii_serialization() == origin)
     }
 }
@@ -77,11 +80,11 @@ impl Base {
 ///
 /// # Errors
 /// [`Error::Invalid`] about `field`.
-fn checked_redirect(field: &str, text: Option<String>) -> Result<Option<String>> {
+fn check_redirect(field: &str, text: Option<String>) -> Result<Option<String>> {
     let Some(text) = text else { return Ok(None) };
     let rule = "an absolute https address of at most 2048 characters, without user and fragment; http for this machine only";
     let wrong = || Error::invalid_field(field, rule);
-    if text.len() > MAX_URL
+    if text.len() > MAX_URL_CHARS
         || text
             .chars()
             .any(|c| c.is_control() || c.is_whitespace() || c == '\\')
@@ -108,13 +111,13 @@ fn checked_redirect(field: &str, text: Option<String>) -> Result<Option<String>>
 ///
 /// # Errors
 /// [`Error::Invalid`] about `field`, and those of the port.
-pub(crate) async fn permitted_redirect(
+pub(crate) async fn check_permitted_redirect(
     ctx: &Ctx,
     tenant: &Tenant,
     field: &str,
     text: Option<String>,
 ) -> Result<Option<String>> {
-    let Some(address) = checked_redirect(field, text)? else {
+    let Some(address) = check_redirect(field, text)? else {
         return Ok(None);
     };
 
@@ -130,7 +133,7 @@ pub(crate) async fn permitted_redirect(
 }
 
 /// Returns an address with these parameters appended to those that it has.
-pub(crate) fn with_parameters(address: &str, parameters: &[(&str, &str)]) -> Option<String> {
+pub(crate) fn append_parameters(address: &str, parameters: &[(&str, &str)]) -> Option<String> {
     let mut url = Url::parse(address).ok()?;
     url.query_pairs_mut().extend_pairs(parameters);
     Some(url.into())
@@ -156,17 +159,20 @@ mod tests {
             ("a@b.example", None),
             ("", None),
         ] {
-            assert_eq!(base_of(host).as_deref(), base, "{host}");
+            assert_eq!(base_url_of_host(host).as_deref(), base, "{host}");
         }
 
-        let base = Base("https://api.example.com/stage".into());
-        assert!(base.is_own("https://api.example.com"));
-        assert!(!base.is_own("https://api.example.com.evil.example") && !base.is_own("null"));
+        let base = BaseUrl("https://api.example.com/stage".into());
+        assert!(base.is_own_origin("https://api.example.com"));
+        assert!(
+            !base.is_own_origin("https://api.example.com.evil.example")
+                && !base.is_own_origin("null")
+        );
     }
 
     #[test]
     fn browsers_are_sent_to_safe_addresses_only() {
-        let check = |text: &str| checked_redirect("redirectUrl", Some(text.to_owned())).is_ok();
+        let check = |text: &str| check_redirect("redirectUrl", Some(text.to_owned())).is_ok();
         for good in [
             "https://app.example.com/done?x=1",
             "https://app.example.com:8443",
@@ -192,7 +198,7 @@ mod tests {
             "https://app.example.com/\r\nset-cookie: a=b",
             "https:\\\\app.example.com",
             " https://app.example.com",
-            &format!("https://app.example.com/{}", "x".repeat(MAX_URL)),
+            &format!("https://app.example.com/{}", "x".repeat(MAX_URL_CHARS)),
         ] {
             assert!(!check(bad), "{bad}");
         }
@@ -201,7 +207,7 @@ mod tests {
     #[test]
     fn parameters_come_behind_those_that_are_there() {
         let address =
-            with_parameters("https://a.example/done?x=1", &[("status", "a b&c=d")]).unwrap();
+            append_parameters("https://a.example/done?x=1", &[("status", "a b&c=d")]).unwrap();
         assert_eq!(address, "https://a.example/done?x=1&status=a+b%26c%3Dd");
     }
 }

@@ -14,16 +14,18 @@ use http::header::SET_COOKIE;
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 
-use crate::Connecting;
-use crate::address::{Base, with_parameters};
-use crate::cookie::{self, CONSENT, CONSENT_SECONDS, PICKER};
-use crate::overview::shown;
-use crate::page::{escaped, guarded, refusal, see_other, sheet, wants_json};
-use crate::wire::{provider, waits_for_selection};
+use crate::ConnectionsState;
+use crate::address::{BaseUrl, append_parameters};
+use crate::cookie::{self, CONSENT_COOKIE, CONSENT_SECONDS, PICKER_COOKIE};
+use crate::overview::show_connection;
+use crate::page::{
+    add_page_headers, escape_html, redirect_to, refusal_page, text_page, wants_json,
+};
+use crate::wire::{parse_provider, waits_for_selection};
 
 /// The purpose of the proof that a user has seen the page that names the organization. The proof is
 /// derived from the browser's secret, so nobody can send users past that page.
-const SEEN: &str = "seen";
+const SEEN_PAGE_PURPOSE: &str = "seen";
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -40,22 +42,22 @@ impl std::fmt::Debug for StartQuery {
 
 /// Redirects the browser to the provider. If the OAuth app is that of the service, a page first
 /// shows which organization asks.
-pub(crate) async fn start(
-    State(state): State<Connecting>,
-    base: Base,
+pub(crate) async fn start_consent(
+    State(state): State<ConnectionsState>,
+    base: BaseUrl,
     headers: HeaderMap,
     Path(ticket): Path<String>,
     Query(query): Query<StartQuery>,
 ) -> Response {
-    match begin(&state, &base, &headers, &ticket, query.seen.as_deref()).await {
+    match begin_consent(&state, &base, &headers, &ticket, query.seen.as_deref()).await {
         Ok(response) => response,
-        Err(error) => refusal(&base, &headers, error),
+        Err(error) => refusal_page(&base, &headers, error),
     }
 }
 
-async fn begin(
-    state: &Connecting,
-    base: &Base,
+async fn begin_consent(
+    state: &ConnectionsState,
+    base: &BaseUrl,
     headers: &HeaderMap,
     ticket: &str,
     seen: Option<&str>,
@@ -64,18 +66,20 @@ async fn begin(
     let invitation = open_link(ctx, &state.connectors, ticket).await?;
 
     // A browser may have several open requests for consent. They share its secret.
-    let browser = cookie::read(headers, base, CONSENT).unwrap_or_else(random_token);
-    let proof = derived_token(&browser, SEEN, ticket);
+    let browser = cookie::read_token(headers, base, CONSENT_COOKIE).unwrap_or_else(random_token);
+    let proof = derived_token(&browser, SEEN_PAGE_PURPOSE, ticket);
 
     let mut response = if invitation.is_own_app || seen == Some(proof.expose()) {
         let name = invitation.connection.provider.as_str();
-        let callback = base.path(&format!("/v3/connections/auth/callback/{name}"));
-        see_other(&ask_for_consent(ctx, &state.connectors, &invitation, &browser, callback).await?)
+        let callback = base.url_of_path(&format!("/v3/connections/auth/callback/{name}"));
+        redirect_to(
+            &ask_for_consent(ctx, &state.connectors, &invitation, &browser, callback).await?,
+        )
     } else {
-        interstitial(base, &invitation, ticket, &proof, seen.is_some())
+        consent_page(base, &invitation, ticket, &proof, seen.is_some())
     };
 
-    let kept = cookie::keep(base, CONSENT, &browser, CONSENT_SECONDS);
+    let kept = cookie::set_cookie(base, CONSENT_COOKIE, &browser, CONSENT_SECONDS);
     response
         .headers_mut()
         .extend(kept.map(|kept| (SET_COOKIE, kept)));
@@ -85,15 +89,15 @@ async fn begin(
 
 /// Shows which organization asks for access before the provider does. The provider names only the
 /// operator of the service.
-fn interstitial(
-    base: &Base,
+fn consent_page(
+    base: &BaseUrl,
     of: &Invitation,
     ticket: &str,
     proof: &Secret,
     was_seen: bool,
 ) -> Response {
     let connection = &of.connection;
-    let next = base.path(&format!(
+    let next = base.url_of_path(&format!(
         "/v3/connections/auth/start/{ticket}?seen={}",
         proof.expose()
     ));
@@ -115,12 +119,12 @@ fn interstitial(
          {what}\n<p>If you do not know this organization, or did not expect this, close the page.</p>\n\
          <p><a class=\"button primary\" href=\"{next}\">Continue to the provider</a></p>",
         lost = if was_seen { lost } else { "" },
-        org = escaped(of.tenant.org().as_str()),
-        tag = escaped(connection.tag.as_str()),
-        next = escaped(&next),
+        org = escape_html(of.tenant.org().as_str()),
+        tag = escape_html(connection.tag.as_str()),
+        next = escape_html(&next),
     );
 
-    sheet(base, StatusCode::OK, "Connect your cloud drive", &body)
+    text_page(base, StatusCode::OK, "Connect your cloud drive", &body)
 }
 
 #[derive(Default, Deserialize)]
@@ -139,9 +143,9 @@ impl std::fmt::Debug for CallbackQuery {
 }
 
 /// Handles the provider's answer. Only the parameters in [`CallbackQuery`] are read.
-pub(crate) async fn callback(
-    State(state): State<Connecting>,
-    base: Base,
+pub(crate) async fn handle_callback(
+    State(state): State<ConnectionsState>,
+    base: BaseUrl,
     headers: HeaderMap,
     Path(name): Path<String>,
     Query(query): Query<CallbackQuery>,
@@ -153,8 +157,8 @@ pub(crate) async fn callback(
             error: query.error,
         };
 
-        let browser = cookie::read(&headers, &base, CONSENT);
-        let of = provider(&name)?;
+        let browser = cookie::read_token(&headers, &base, CONSENT_COOKIE);
+        let of = parse_provider(&name)?;
         let consented = take_consent(
             &state.app.ctx,
             &state.connectors,
@@ -163,19 +167,19 @@ pub(crate) async fn callback(
             answer,
         )
         .await?;
-        go_on(&state, &base, &headers, consented).await
+        finish_consent(&state, &base, &headers, consented).await
     };
 
     match ended.await {
         Ok(response) => response,
-        Err(error) => refusal(&base, &headers, error),
+        Err(error) => refusal_page(&base, &headers, error),
     }
 }
 
 /// Sends the browser to its next page: the picker, the caller's address, or a page of this service.
-async fn go_on(
-    state: &Connecting,
-    base: &Base,
+async fn finish_consent(
+    state: &ConnectionsState,
+    base: &BaseUrl,
     headers: &HeaderMap,
     consented: Consented,
 ) -> ApiResult<Response> {
@@ -186,29 +190,29 @@ async fn go_on(
     } = consented;
 
     if let Some(refusal) = refusal {
-        return Ok(refused(base, headers, &connection, &refusal));
+        return Ok(refusal_response(base, headers, &connection, &refusal));
     }
 
     if waits_for_selection(&connection) {
         let session = session_after_consent(&state.app.ctx, &tenant, &connection).await?;
-        let mut response = see_other(&base.path("/picker"));
-        let kept = cookie::keep(base, PICKER, &session, SESSION_SECONDS);
+        let mut response = redirect_to(&base.url_of_path("/picker"));
+        let kept = cookie::set_cookie(base, PICKER_COOKIE, &session, SESSION_SECONDS);
         response
             .headers_mut()
             .extend(kept.map(|kept| (SET_COOKIE, kept)));
         return Ok(response);
     }
 
-    if let Some(address) = ended(connection.redirect_url.as_deref(), &connection, None) {
-        return Ok(see_other(&address));
+    if let Some(address) = outcome_url(connection.redirect_url.as_deref(), &connection, None) {
+        return Ok(redirect_to(&address));
     }
 
-    connected(state, base, headers, &tenant, connection).await
+    connected_response(state, base, headers, &tenant, connection).await
 }
 
 /// Returns the caller's address with the outcome in its parameters, or `None` if the caller gave
 /// none. Only an address that an authenticated request has stored is ever used.
-pub(crate) fn ended(
+pub(crate) fn outcome_url(
     address: Option<&str>,
     connection: &Connection,
     error: Option<&str>,
@@ -220,21 +224,21 @@ pub(crate) fn ended(
         ("status", status),
     ];
     parameters.extend(error.map(|error| ("error", error)));
-    with_parameters(address?, &parameters)
+    append_parameters(address?, &parameters)
 }
 
-fn refused(
-    base: &Base,
+fn refusal_response(
+    base: &BaseUrl,
     headers: &HeaderMap,
     connection: &Connection,
     refusal: &Refusal,
 ) -> Response {
-    if let Some(address) = ended(
+    if let Some(address) = outcome_url(
         connection.redirect_url.as_deref(),
         connection,
         Some(refusal.code()),
     ) {
-        return see_other(&address);
+        return redirect_to(&address);
     }
 
     let status = match refusal.kind {
@@ -253,7 +257,7 @@ fn refused(
             "error": refusal.message, "type": "ConnectionError", "errorKind": refusal.code(),
             "id": connection.id, "provider": connection.provider,
         });
-        return guarded((status, Json(body)).into_response());
+        return add_page_headers((status, Json(body)).into_response());
     }
 
     let title = match refusal.kind {
@@ -262,25 +266,25 @@ fn refused(
         Some(_) => "Your drive could not be connected",
     };
 
-    sheet(
+    text_page(
         base,
         status,
         title,
-        &format!("<p>{}</p>", escaped(&refusal.message)),
+        &format!("<p>{}</p>", escape_html(&refusal.message)),
     )
 }
 
 /// Shows the new connection, for callers without a page of their own.
-async fn connected(
-    state: &Connecting,
-    base: &Base,
+async fn connected_response(
+    state: &ConnectionsState,
+    base: &BaseUrl,
     headers: &HeaderMap,
     tenant: &Tenant,
     connection: Connection,
 ) -> ApiResult<Response> {
     if wants_json(headers) {
-        let details = shown(&state.app.ctx, tenant, connection).await?;
-        return Ok(guarded(Json(details).into_response()));
+        let details = show_connection(&state.app.ctx, tenant, connection).await?;
+        return Ok(add_page_headers(Json(details).into_response()));
     }
 
     let email = connection
@@ -290,13 +294,13 @@ async fn connected(
     let body = format!(
         "<p>Your drive is being synced now. You can close this page.</p>\n<dl><dt>Account</dt><dd>{}</dd>\
          <dt>Organization</dt><dd>{}</dd><dt>Space</dt><dd>{}</dd><dt>Connection</dt><dd>{}</dd></dl>",
-        escaped(email.unwrap_or("not told")),
-        escaped(tenant.org().as_str()),
-        escaped(connection.tag.as_str()),
-        escaped(connection.id.as_str()),
+        escape_html(email.unwrap_or("not told")),
+        escape_html(tenant.org().as_str()),
+        escape_html(connection.tag.as_str()),
+        escape_html(connection.id.as_str()),
     );
 
-    Ok(sheet(
+    Ok(text_page(
         base,
         StatusCode::OK,
         "Your drive is connected",

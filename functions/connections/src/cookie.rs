@@ -6,18 +6,18 @@ use domain::usecase::is_token;
 use http::header::COOKIE;
 use http::{HeaderMap, HeaderValue};
 
-use crate::address::Base;
+use crate::address::BaseUrl;
 
 /// The cookie that ties a provider's answer to the browser that was sent there.
-pub(crate) const CONSENT: &str = "recollect-consent";
+pub(crate) const CONSENT_COOKIE: &str = "recollect-consent";
 /// The cookie of a picker session.
-pub(crate) const PICKER: &str = "recollect-picker";
+pub(crate) const PICKER_COOKIE: &str = "recollect-picker";
 /// The lifetime in seconds of the consent cookie. The request for consent itself expires earlier.
 pub(crate) const CONSENT_SECONDS: i64 = 3600;
 
 /// Returns the full name of a cookie. On an encrypted connection, the prefix of the name makes
 /// browsers restrict the cookie to this host.
-fn full_name(base: &Base, name: &str) -> String {
+fn cookie_name(base: &BaseUrl, name: &str) -> String {
     if base.is_secure() {
         format!("__Host-{name}")
     } else {
@@ -26,8 +26,8 @@ fn full_name(base: &Base, name: &str) -> String {
 }
 
 /// Returns the token in a cookie if it has the right form.
-pub(crate) fn read(headers: &HeaderMap, base: &Base, name: &str) -> Option<Secret> {
-    let name = full_name(base, name);
+pub(crate) fn read_token(headers: &HeaderMap, base: &BaseUrl, name: &str) -> Option<Secret> {
+    let name = cookie_name(base, name);
     let all = headers
         .get_all(COOKIE)
         .iter()
@@ -41,9 +41,14 @@ pub(crate) fn read(headers: &HeaderMap, base: &Base, name: &str) -> Option<Secre
 }
 
 /// Returns the header that makes a browser keep a token for `seconds` seconds.
-pub(crate) fn keep(base: &Base, name: &str, token: &Secret, seconds: i64) -> Option<HeaderValue> {
+pub(crate) fn set_cookie(
+    base: &BaseUrl,
+    name: &str,
+    token: &Secret,
+    seconds: i64,
+) -> Option<HeaderValue> {
     let secure = if base.is_secure() { " Secure;" } else { "" };
-    let name = full_name(base, name);
+    let name = cookie_name(base, name);
     let text = format!(
         "{name}={}; Path=/; Max-Age={seconds};{secure} HttpOnly; SameSite=Lax",
         token.expose()
@@ -55,6 +60,6 @@ pub(crate) fn keep(base: &Base, name: &str, token: &Secret, seconds: i64) -> Opt
 }
 
 /// Returns the header that makes a browser delete the cookie.
-pub(crate) fn forget(base: &Base, name: &str) -> Option<HeaderValue> {
-    keep(base, name, &Secret::new(""), 0)
+pub(crate) fn delete_cookie(base: &BaseUrl, name: &str) -> Option<HeaderValue> {
+    set_cookie(base, name, &Secret::new(""), 0)
 }

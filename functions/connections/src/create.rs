@@ -7,12 +7,12 @@ use edge::{ApiResult, Auth, Json, Path, Write, count, scope};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::Connecting;
-use crate::address::{Base, permitted_redirect};
-use crate::wire::provider;
+use crate::ConnectionsState;
+use crate::address::{BaseUrl, check_permitted_redirect};
+use crate::wire::parse_provider;
 
 /// The lifetime of the link, in the words of the API.
-const LINK_LIFE: &str = "1 hour";
+const LINK_LIFETIME: &str = "1 hour";
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -45,28 +45,28 @@ pub(crate) struct CreateResponse {
 }
 
 impl CreateResponse {
-    fn new(base: &Base, created: Created) -> Self {
-        let link = created
-            .link
-            .map(|ticket| base.path(&format!("/v3/connections/auth/start/{}", ticket.expose())));
+    fn new(base: &BaseUrl, created: Created) -> Self {
+        let link = created.link.map(|ticket| {
+            base.url_of_path(&format!("/v3/connections/auth/start/{}", ticket.expose()))
+        });
         Self {
             id: created.connection.id,
-            expires_in: link.is_some().then_some(LINK_LIFE),
+            expires_in: link.is_some().then_some(LINK_LIFETIME),
             redirects_to: created.connection.redirect_url.filter(|_| link.is_some()),
             auth_link: link,
         }
     }
 }
 
-pub(crate) async fn create(
-    State(state): State<Connecting>,
+pub(crate) async fn create_connection(
+    State(state): State<ConnectionsState>,
     Auth { tenant, .. }: Auth<Write>,
     Path(name): Path<String>,
-    base: Base,
+    base: BaseUrl,
     Json(sent): Json<CreateRequest>,
 ) -> ApiResult<Json<CreateResponse>> {
-    let provider = provider(&name)?;
-    let connector = state.connector(provider)?;
+    let provider = parse_provider(&name)?;
+    let connector = state.connector_of(provider)?;
     let mut tags = scope(
         sent.container_tag.as_deref(),
         sent.container_tags.as_deref(),
@@ -83,8 +83,13 @@ pub(crate) async fn create(
     let new = NewConnection {
         provider,
         tag: tags.pop(),
-        redirect_url: permitted_redirect(&state.app.ctx, &tenant, "redirectUrl", sent.redirect_url)
-            .await?,
+        redirect_url: check_permitted_redirect(
+            &state.app.ctx,
+            &tenant,
+            "redirectUrl",
+            sent.redirect_url,
+        )
+        .await?,
         document_limit: sent.document_limit,
         metadata: Metadata::parse(sent.metadata.unwrap_or_default())?,
     };
@@ -93,17 +98,17 @@ pub(crate) async fn create(
     Ok(Json(CreateResponse::new(&base, created)))
 }
 
-pub(crate) async fn reconnect(
-    State(state): State<Connecting>,
+pub(crate) async fn reconnect_connection(
+    State(state): State<ConnectionsState>,
     Auth { tenant, .. }: Auth<Write>,
     Path(id): Path<String>,
-    base: Base,
+    base: BaseUrl,
     Json(sent): Json<ReconnectRequest>,
 ) -> ApiResult<Json<CreateResponse>> {
     let redirect =
-        permitted_redirect(&state.app.ctx, &tenant, "redirectUrl", sent.redirect_url).await?;
+        check_permitted_redirect(&state.app.ctx, &tenant, "redirectUrl", sent.redirect_url).await?;
     let connection = find_connection(&state.app.ctx, &tenant, &id).await?;
-    let connector = state.connector(connection.provider)?;
+    let connector = state.connector_of(connection.provider)?;
     let created =
         usecase::reconnect(&state.app.ctx, connector, &tenant, &connection, redirect).await?;
 

@@ -25,7 +25,7 @@ use edge::App;
 
 /// The state of these routes.
 #[derive(Clone)]
-struct Connecting {
+struct ConnectionsState {
     app: App,
     connectors: Connectors,
     /// The address at which browsers reach this service, without a trailing slash. If it is `None`,
@@ -33,15 +33,15 @@ struct Connecting {
     public_url: Option<String>,
 }
 
-impl FromRef<Connecting> for App {
-    fn from_ref(state: &Connecting) -> Self {
+impl FromRef<ConnectionsState> for App {
+    fn from_ref(state: &ConnectionsState) -> Self {
         state.app.clone()
     }
 }
 
-impl Connecting {
+impl ConnectionsState {
     /// Returns the connector of a provider.
-    fn connector(&self, provider: Provider) -> Result<&dyn Connector> {
+    fn connector_of(&self, provider: Provider) -> Result<&dyn Connector> {
         let name = provider.as_str();
         let absent =
             || Error::Unsupported(format!("{name} cannot be reached from this installation"));
@@ -60,13 +60,16 @@ pub fn router(app: App, connectors: Connectors, public_url: Option<String>) -> R
         .filter(|url| !url.is_empty());
 
     let one = get(overview::get_connection)
-        .patch(manage::change)
-        .delete(manage::delete);
+        .patch(manage::change_connection)
+        .delete(manage::delete_connections_of);
 
     Router::new()
         .route("/v3/connections/list", post(overview::list_connections))
-        .route("/v3/connections/{id}", one.post(create::create))
-        .route("/v3/connections/{id}/reconnect", post(create::reconnect))
+        .route("/v3/connections/{id}", one.post(create::create_connection))
+        .route(
+            "/v3/connections/{id}/reconnect",
+            post(create::reconnect_connection),
+        )
         .route(
             "/v3/connections/{id}/connection",
             post(overview::find_by_tag),
@@ -75,35 +78,53 @@ pub fn router(app: App, connectors: Connectors, public_url: Option<String>) -> R
             "/v3/connections/{id}/documents",
             post(overview::list_documents),
         )
-        .route("/v3/connections/{id}/import", post(manage::import))
-        .route("/v3/connections/{id}/resources", get(resources::list))
-        .route("/v3/connections/{id}/configure", post(resources::configure))
+        .route("/v3/connections/{id}/import", post(manage::request_import))
+        .route(
+            "/v3/connections/{id}/resources",
+            get(resources::list_resources),
+        )
+        .route(
+            "/v3/connections/{id}/configure",
+            post(resources::configure_selection),
+        )
         .route("/v3/connections/{id}/sync-runs", get(overview::list_runs))
         .route("/v3/connections/{id}/items", get(overview::list_items))
         .route(
             "/v3/connections/{id}/cloud-drive/hosted-picker",
-            post(resources::hosted_picker),
+            post(resources::open_hosted_picker),
         )
         .route(
             "/v3/connections/{id}/google-drive/hosted-picker",
-            post(resources::hosted_picker),
+            post(resources::open_hosted_picker),
         )
-        .route("/v3/connections/{id}/notifications", post(manage::notified))
-        .route("/v3/connections/auth/start/{ticket}", get(consent::start))
-        .route("/v3/connections/auth/callback/{id}", get(consent::callback))
-        .route("/v3/connections/{id}/callback", get(consent::callback))
-        .route("/picker/s/{ticket}", get(picker::enter))
-        .route("/picker", get(picker::page))
-        .route("/picker/app.js", get(picker::script))
-        .route("/picker/app.css", get(picker::style))
-        .route("/picker/icon.svg", get(picker::icon))
-        .route("/picker/api/items", get(picker::items))
+        .route(
+            "/v3/connections/{id}/notifications",
+            post(manage::receive_notification),
+        )
+        .route(
+            "/v3/connections/auth/start/{ticket}",
+            get(consent::start_consent),
+        )
+        .route(
+            "/v3/connections/auth/callback/{id}",
+            get(consent::handle_callback),
+        )
+        .route(
+            "/v3/connections/{id}/callback",
+            get(consent::handle_callback),
+        )
+        .route("/picker/s/{ticket}", get(picker::show_entry))
+        .route("/picker", get(picker::show_page))
+        .route("/picker/app.js", get(picker::serve_script))
+        .route("/picker/app.css", get(picker::serve_style))
+        .route("/picker/icon.svg", get(picker::serve_icon))
+        .route("/picker/api/items", get(picker::list_items))
         .route(
             "/picker/api/selection",
-            get(picker::selection).put(picker::select),
+            get(picker::get_selection).put(picker::put_selection),
         )
-        .route("/picker/api/complete", post(picker::complete))
-        .with_state(Connecting {
+        .route("/picker/api/complete", post(picker::complete_picking))
+        .with_state(ConnectionsState {
             app,
             connectors,
             public_url,

@@ -14,12 +14,12 @@ use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 
 use crate::create::named_scope;
-use crate::overview::shown;
+use crate::overview::show_connection;
 use crate::page::wants_text;
-use crate::wire::{WireConnection, provider};
+use crate::wire::{ConnectionShape, parse_provider};
 
 /// The number of connections that are asked to run at the same time.
-const PARALLEL: usize = 8;
+const PARALLEL_IMPORTS: usize = 8;
 /// The header with the token of a notification channel.
 const CHANNEL_TOKEN: &str = "x-goog-channel-token";
 
@@ -30,18 +30,18 @@ pub(crate) struct ChangeRequest {
     document_limit: Option<usize>,
 }
 
-pub(crate) async fn change(
+pub(crate) async fn change_connection(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<Write>,
     Path(id): Path<String>,
     Json(sent): Json<ChangeRequest>,
-) -> ApiResult<Json<WireConnection>> {
+) -> ApiResult<Json<ConnectionShape>> {
     let connection = find_connection(&app.ctx, &tenant, &id).await?;
     let limit = sent
         .document_limit
         .ok_or_else(|| Error::invalid_field("documentLimit", "a number"))?;
     let connection = limit_documents(&app.ctx, &tenant, &connection, limit).await?;
-    Ok(Json(shown(&app.ctx, &tenant, connection).await?))
+    Ok(Json(show_connection(&app.ctx, &tenant, connection).await?))
 }
 
 /// The options of a deletion, in the query string or in the body.
@@ -70,7 +70,7 @@ pub(crate) struct DeleteResponse {
 }
 
 /// Deletes one connection by its id, or those to a provider in some containers.
-pub(crate) async fn delete(
+pub(crate) async fn delete_connections_of(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<Write>,
     Path(id): Path<String>,
@@ -88,7 +88,7 @@ pub(crate) async fn delete(
         }));
     }
 
-    let of = provider(&id)?;
+    let of = parse_provider(&id)?;
     let scope = named_scope(&tenant, sent.container_tags.as_deref())?;
     let ended = delete_connections(&app.ctx, &tenant, of, &scope, with_documents).await?;
     let ids: Vec<ConnectionId> = ended.into_iter().map(|connection| connection.id).collect();
@@ -114,7 +114,7 @@ struct ImportResponse {
     provider: &'static str,
 }
 
-pub(crate) async fn import(
+pub(crate) async fn request_import(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<Write>,
     Path(id): Path<String>,
@@ -129,7 +129,7 @@ pub(crate) async fn import(
             sent.container_tag.as_deref(),
             sent.container_tags.as_deref(),
         )?;
-        find_connections(ctx, &tenant, Some(provider(&id)?), &scope).await?
+        find_connections(ctx, &tenant, Some(parse_provider(&id)?), &scope).await?
     };
 
     // A request that matches no connection must not look successful.
@@ -139,10 +139,10 @@ pub(crate) async fn import(
         .provider;
     let tenant = &tenant;
     let ask = |connection: Connection| async move { import_now(ctx, tenant, &connection).await };
-    let asked = stream::iter(connections.into_iter().map(ask)).buffer_unordered(PARALLEL);
+    let asked = stream::iter(connections.into_iter().map(ask)).buffer_unordered(PARALLEL_IMPORTS);
     let asked: Vec<Import> = asked.try_collect().await?;
 
-    let message = told(of, &asked);
+    let message = describe_imports(of, &asked);
     let answer = if wants_text(&headers) {
         (StatusCode::ACCEPTED, message).into_response()
     } else {
@@ -160,7 +160,7 @@ pub(crate) async fn import(
 }
 
 /// Describes the outcome of a request to import in one or more sentences.
-fn told(of: Provider, asked: &[Import]) -> String {
+fn describe_imports(of: Provider, asked: &[Import]) -> String {
     let count = |of: Import| asked.iter().filter(|import| **import == of).count();
     let connections = |count: usize| match count {
         1 => "1 connection".to_owned(),
@@ -194,7 +194,10 @@ fn told(of: Provider, asked: &[Import]) -> String {
 
 /// Handles a provider's notification of a change. Its token identifies the connection. The rest of
 /// the request is not read.
-pub(crate) async fn notified(State(app): State<App>, headers: HeaderMap) -> ApiResult<StatusCode> {
+pub(crate) async fn receive_notification(
+    State(app): State<App>,
+    headers: HeaderMap,
+) -> ApiResult<StatusCode> {
     let token = headers
         .get(CHANNEL_TOKEN)
         .and_then(|token| token.to_str().ok());
@@ -216,7 +219,7 @@ mod tests {
     #[test]
     fn an_import_says_what_it_did_and_what_not() {
         use Import::{Expired, NoPermission, NoSelection, Requested};
-        let told = |asked: &[Import]| told(Provider::CloudDrive, asked);
+        let told = |asked: &[Import]| describe_imports(Provider::CloudDrive, asked);
         assert_eq!(
             told(&[Requested]),
             "Importing cloud-drive: 1 connection asked to sync."

@@ -9,10 +9,10 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};
 
 use crate::create::named_scope;
-use crate::wire::{SyncedDocument, WireConnection, WireItem, WireRun, provider};
+use crate::wire::{ConnectionShape, ItemShape, RunShape, SyncedDocument, parse_provider};
 
 /// The number of states that are read at the same time.
-const PARALLEL: usize = 16;
+const PARALLEL_STATES: usize = 16;
 /// The number of runs and items of an answer if the request does not set a limit.
 const DEFAULT_RUNS: usize = 20;
 const DEFAULT_ITEMS: usize = 50;
@@ -31,8 +31,8 @@ pub(crate) async fn list_connections(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<Read>,
     Json(sent): Json<ListRequest>,
-) -> ApiResult<Json<Vec<WireConnection>>> {
-    let of = sent.provider.as_deref().map(provider).transpose()?;
+) -> ApiResult<Json<Vec<ConnectionShape>>> {
+    let of = sent.provider.as_deref().map(parse_provider).transpose()?;
     let scope = scope(
         sent.container_tag.as_deref(),
         sent.container_tags.as_deref(),
@@ -41,12 +41,12 @@ pub(crate) async fn list_connections(
     let (ctx, tenant) = (&app.ctx, &tenant);
     let show = |connection: Connection| async move {
         let state = ctx.sync.state(tenant, &connection.id).await?;
-        Ok::<_, Error>(WireConnection::new(connection, &state, None))
+        Ok::<_, Error>(ConnectionShape::new(connection, &state, None))
     };
 
     Ok(Json(
         stream::iter(found.into_iter().map(show))
-            .buffered(PARALLEL)
+            .buffered(PARALLEL_STATES)
             .try_collect()
             .await?,
     ))
@@ -56,20 +56,20 @@ pub(crate) async fn get_connection(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<Read>,
     Path(id): Path<String>,
-) -> ApiResult<Json<WireConnection>> {
+) -> ApiResult<Json<ConnectionShape>> {
     let connection = find_connection(&app.ctx, &tenant, &id).await?;
-    Ok(Json(shown(&app.ctx, &tenant, connection).await?))
+    Ok(Json(show_connection(&app.ctx, &tenant, connection).await?))
 }
 
 /// Returns a connection for an answer of its own.
-pub(crate) async fn shown(
+pub(crate) async fn show_connection(
     ctx: &Ctx,
     tenant: &Tenant,
     connection: Connection,
-) -> Result<WireConnection> {
+) -> Result<ConnectionShape> {
     let state = ctx.sync.state(tenant, &connection.id).await?;
     let left_out = left_out_by_limit(ctx, tenant, &connection, &state).await?;
-    Ok(WireConnection::new(connection, &state, Some(left_out)))
+    Ok(ConnectionShape::new(connection, &state, Some(left_out)))
 }
 
 /// Finds the newest connection to a provider in some containers.
@@ -78,18 +78,18 @@ pub(crate) async fn find_by_tag(
     Auth { tenant, .. }: Auth<Read>,
     Path(name): Path<String>,
     Json(sent): Json<ListRequest>,
-) -> ApiResult<Json<WireConnection>> {
-    let of = provider(&name)?;
-    let scope = named_scope(&tenant, sent.tags().as_deref())?;
+) -> ApiResult<Json<ConnectionShape>> {
+    let of = parse_provider(&name)?;
+    let scope = named_scope(&tenant, sent.container_tags().as_deref())?;
     let newest = find_connections(&app.ctx, &tenant, Some(of), &scope)
         .await?
         .pop();
     let connection = newest.ok_or(Error::NotFound("Connection"))?;
-    Ok(Json(shown(&app.ctx, &tenant, connection).await?))
+    Ok(Json(show_connection(&app.ctx, &tenant, connection).await?))
 }
 
 impl ListRequest {
-    fn tags(&self) -> Option<Vec<String>> {
+    fn container_tags(&self) -> Option<Vec<String>> {
         let all = self
             .container_tag
             .iter()
@@ -104,8 +104,8 @@ pub(crate) async fn list_documents(
     Path(name): Path<String>,
     Json(sent): Json<ListRequest>,
 ) -> ApiResult<Json<Vec<SyncedDocument>>> {
-    let of = provider(&name)?;
-    let scope = scope(None, sent.tags().as_deref())?;
+    let of = parse_provider(&name)?;
+    let scope = scope(None, sent.container_tags().as_deref())?;
     let documents = usecase::list_synced(&app.ctx, &tenant, of, scope).await?;
     Ok(Json(
         documents.into_iter().map(SyncedDocument::from).collect(),
@@ -124,8 +124,8 @@ pub(crate) async fn list_runs(
     Auth { tenant, .. }: Auth<Read>,
     Path(id): Path<String>,
     Query(query): Query<RunsQuery>,
-) -> ApiResult<Json<Vec<WireRun>>> {
-    let limit = listed(query.limit, DEFAULT_RUNS)?;
+) -> ApiResult<Json<Vec<RunShape>>> {
+    let limit = check_list_limit(query.limit, DEFAULT_RUNS)?;
     let connection = find_connection(&app.ctx, &tenant, &id).await?;
     let mut runs = app.ctx.sync.runs(&tenant, &connection.id, limit).await?;
     let state = app.ctx.sync.state(&tenant, &connection.id).await?;
@@ -137,13 +137,13 @@ pub(crate) async fn list_runs(
 
     Ok(Json(
         runs.into_iter()
-            .map(|run| WireRun::new(&connection.id, run))
+            .map(|run| RunShape::new(&connection.id, run))
             .collect(),
     ))
 }
 
 /// Checks the number of runs or items that a request asks for.
-fn listed(sent: Option<usize>, default: usize) -> Result<usize> {
+fn check_list_limit(sent: Option<usize>, default: usize) -> Result<usize> {
     let limit = sent.unwrap_or(default);
     if !(1..=MAX_LISTED).contains(&limit) {
         return Err(Error::invalid_field("limit", format!("1 to {MAX_LISTED}")));
@@ -162,13 +162,13 @@ pub(crate) struct ItemsQuery {
 
 #[derive(Debug, Serialize)]
 pub(crate) struct ItemsResponse {
-    items: Vec<WireItem>,
+    items: Vec<ItemShape>,
     /// The value to send as `after` for the next page.
     next: Option<String>,
 }
 
 /// The states that a request may ask for.
-const STATES: [&str; 5] = ["pending", "filed", "skipped", "failed", "folder"];
+const ITEM_STATES: [&str; 5] = ["pending", "filed", "skipped", "failed", "folder"];
 
 pub(crate) async fn list_items(
     State(app): State<App>,
@@ -176,13 +176,15 @@ pub(crate) async fn list_items(
     Path(id): Path<String>,
     Query(query): Query<ItemsQuery>,
 ) -> ApiResult<Json<ItemsResponse>> {
-    let limit = listed(query.limit, DEFAULT_ITEMS)?;
+    let limit = check_list_limit(query.limit, DEFAULT_ITEMS)?;
     if query
         .state
         .as_deref()
-        .is_some_and(|state| !STATES.contains(&state))
+        .is_some_and(|state| !ITEM_STATES.contains(&state))
     {
-        return Err(Error::invalid_field("state", format!("one of {}", STATES.join(", "))).into());
+        return Err(
+            Error::invalid_field("state", format!("one of {}", ITEM_STATES.join(", "))).into(),
+        );
     }
 
     let connection = find_connection(&app.ctx, &tenant, &id).await?;
@@ -197,7 +199,7 @@ pub(crate) async fn list_items(
     .await?;
 
     Ok(Json(ItemsResponse {
-        items: nodes.into_iter().map(WireItem::from).collect(),
+        items: nodes.into_iter().map(ItemShape::from).collect(),
         next,
     }))
 }

@@ -6,15 +6,15 @@ use edge::ApiError;
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
-use crate::address::Base;
+use crate::address::BaseUrl;
 
 /// The content security policy of the pages: only files of this service.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                       form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
 /// The headers of everything that a browser displays.
-const HEADERS: [(&str, &str); 6] = [
-    ("content-security-policy", POLICY),
+const PAGE_HEADERS: [(&str, &str); 6] = [
+    ("content-security-policy", CONTENT_SECURITY_POLICY),
     ("referrer-policy", "no-referrer"),
     ("x-content-type-options", "nosniff"),
     ("x-frame-options", "DENY"),
@@ -26,7 +26,7 @@ const HEADERS: [(&str, &str); 6] = [
 ];
 
 /// Escapes text for use in a page.
-pub(crate) fn escaped(text: &str) -> String {
+pub(crate) fn escape_html(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -42,8 +42,8 @@ pub(crate) fn escaped(text: &str) -> String {
 }
 
 /// Adds the headers of everything that a browser displays.
-pub(crate) fn guarded(mut response: Response) -> Response {
-    for (name, value) in HEADERS {
+pub(crate) fn add_page_headers(mut response: Response) -> Response {
+    for (name, value) in PAGE_HEADERS {
         let name = HeaderName::from_static(name);
         response
             .headers_mut()
@@ -57,7 +57,7 @@ pub(crate) fn guarded(mut response: Response) -> Response {
 }
 
 /// Returns a plain page of text. `body` is HTML in which foreign text has been escaped.
-pub(crate) fn sheet(base: &Base, status: StatusCode, title: &str, body: &str) -> Response {
+pub(crate) fn text_page(base: &BaseUrl, status: StatusCode, title: &str, body: &str) -> Response {
     let html = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -65,16 +65,16 @@ pub(crate) fn sheet(base: &Base, status: StatusCode, title: &str, body: &str) ->
          <title>{title}</title>\n<link rel=\"stylesheet\" href=\"{style}\">\n\
          <link rel=\"icon\" href=\"{icon}\">\n</head>\n\
          <body class=\"sheet\">\n<main>\n<h1>{title}</h1>\n{body}\n</main>\n</body>\n</html>\n",
-        title = escaped(title),
-        style = escaped(&base.path("/picker/app.css")),
-        icon = escaped(&base.path("/picker/icon.svg")),
+        title = escape_html(title),
+        style = escape_html(&base.url_of_path("/picker/app.css")),
+        icon = escape_html(&base.url_of_path("/picker/icon.svg")),
     );
-    guarded((status, [(CONTENT_TYPE, "text/html; charset=utf-8")], html).into_response())
+    add_page_headers((status, [(CONTENT_TYPE, "text/html; charset=utf-8")], html).into_response())
 }
 
 /// Redirects the browser to another address, by GET.
-pub(crate) fn see_other(location: &str) -> Response {
-    let mut response = guarded(StatusCode::SEE_OTHER.into_response());
+pub(crate) fn redirect_to(location: &str) -> Response {
+    let mut response = add_page_headers(StatusCode::SEE_OTHER.into_response());
     if let Ok(location) = HeaderValue::try_from(location) {
         response.headers_mut().insert(LOCATION, location);
     }
@@ -104,7 +104,7 @@ fn accepts(headers: &HeaderMap, kind: &str) -> bool {
 }
 
 /// Returns a refusal as a page or, for programs, in the usual shape.
-pub(crate) fn refusal(base: &Base, headers: &HeaderMap, error: ApiError) -> Response {
+pub(crate) fn refusal_page(base: &BaseUrl, headers: &HeaderMap, error: ApiError) -> Response {
     let (title, words) = match &error.0 {
         Error::NotFound("Link" | "Ticket") => (
             "This link no longer works",
@@ -125,24 +125,24 @@ pub(crate) fn refusal(base: &Base, headers: &HeaderMap, error: ApiError) -> Resp
             "Something that is needed does not answer right now. Nothing was changed.".to_owned(),
         ),
         Error::Internal(_) => ("Something went wrong", "The fault is ours. Please try again later.".to_owned()),
-        error => ("This did not work", sentence(&error.to_string())),
+        error => ("This did not work", as_sentence(&error.to_string())),
     };
 
     let response = error.into_response();
     if wants_json(headers) {
-        return guarded(response);
+        return add_page_headers(response);
     }
 
-    sheet(
+    text_page(
         base,
         response.status(),
         title,
-        &format!("<p>{}</p>", escaped(&words)),
+        &format!("<p>{}</p>", escape_html(&words)),
     )
 }
 
 /// Turns an error message into a sentence.
-fn sentence(message: &str) -> String {
+fn as_sentence(message: &str) -> String {
     let mut chars = message.chars();
     let first = chars
         .next()
@@ -175,9 +175,9 @@ mod tests {
     #[test]
     fn what_is_not_ours_stays_text() {
         assert_eq!(
-            escaped("<a href='x'>&\"</a>"),
+            escape_html("<a href='x'>&\"</a>"),
             "&lt;a href=&#39;x&#39;&gt;&amp;&quot;&lt;/a&gt;"
         );
-        assert_eq!(sentence("an answer; try again"), "An answer; try again.");
+        assert_eq!(as_sentence("an answer; try again"), "An answer; try again.");
     }
 }

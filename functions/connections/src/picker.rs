@@ -17,101 +17,104 @@ use http::{HeaderMap, Method};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::Connecting;
-use crate::address::Base;
-use crate::consent::ended;
-use crate::cookie::{self, PICKER};
-use crate::page::{escaped, guarded, refusal, see_other};
-use crate::resources::view;
-use crate::wire::WireChoice;
+use crate::ConnectionsState;
+use crate::address::BaseUrl;
+use crate::consent::outcome_url;
+use crate::cookie::{self, PICKER_COOKIE};
+use crate::page::{add_page_headers, escape_html, redirect_to, refusal_page};
+use crate::resources::parse_view;
+use crate::wire::ChoiceShape;
 
 const PAGE: &str = include_str!("picker/page.html");
 const SCRIPT: &str = include_str!("picker/app.js");
 const STYLE: &str = include_str!("picker/app.css");
 const ICON: &str = include_str!("picker/icon.svg");
 /// The header that a page of another site cannot send.
-const CSRF: &str = "x-csrf-token";
+const CSRF_HEADER: &str = "x-csrf-token";
 /// The most characters of a search.
-const MAX_QUERY: usize = 200;
+const MAX_QUERY_CHARS: usize = 200;
 
-pub(crate) async fn script() -> Response {
-    file("text/javascript; charset=utf-8", SCRIPT)
+pub(crate) async fn serve_script() -> Response {
+    serve_file("text/javascript; charset=utf-8", SCRIPT)
 }
 
-pub(crate) async fn style() -> Response {
-    file("text/css; charset=utf-8", STYLE)
+pub(crate) async fn serve_style() -> Response {
+    serve_file("text/css; charset=utf-8", STYLE)
 }
 
-pub(crate) async fn icon() -> Response {
-    file("image/svg+xml", ICON)
+pub(crate) async fn serve_icon() -> Response {
+    serve_file("image/svg+xml", ICON)
 }
 
-fn file(kind: &'static str, text: &'static str) -> Response {
+fn serve_file(kind: &'static str, text: &'static str) -> Response {
     // Browsers have to revalidate the files, because the page and its files must come from one
     // version of the service.
-    guarded(([(CONTENT_TYPE, kind), (CACHE_CONTROL, "no-cache")], text).into_response())
+    add_page_headers(([(CONTENT_TYPE, kind), (CACHE_CONTROL, "no-cache")], text).into_response())
 }
 
 /// Opens a session for the first browser that presents the ticket.
-pub(crate) async fn enter(
-    State(state): State<Connecting>,
-    base: Base,
+pub(crate) async fn show_entry(
+    State(state): State<ConnectionsState>,
+    base: BaseUrl,
     headers: HeaderMap,
     Path(ticket): Path<String>,
 ) -> Response {
     match enter_picker(&state.app.ctx, &ticket).await {
         Ok(session) => {
-            let mut response = see_other(&base.path("/picker"));
-            let kept = cookie::keep(&base, PICKER, &session, SESSION_SECONDS);
+            let mut response = redirect_to(&base.url_of_path("/picker"));
+            let kept = cookie::set_cookie(&base, PICKER_COOKIE, &session, SESSION_SECONDS);
             response
                 .headers_mut()
                 .extend(kept.map(|kept| (SET_COOKIE, kept)));
             response
         }
-        Err(error) => refusal(&base, &headers, error.into()),
+        Err(error) => refusal_page(&base, &headers, error.into()),
     }
 }
 
 /// Returns the token that the page's script has to send with each request.
-fn csrf_of(session: &Secret) -> Secret {
+fn csrf_token(session: &Secret) -> Secret {
     derived_token(session, "csrf", "picker")
 }
 
-pub(crate) async fn page(
-    State(state): State<Connecting>,
-    base: Base,
+pub(crate) async fn show_page(
+    State(state): State<ConnectionsState>,
+    base: BaseUrl,
     headers: HeaderMap,
 ) -> Response {
-    let cookie = cookie::read(&headers, &base, PICKER);
+    let cookie = cookie::read_token(&headers, &base, PICKER_COOKIE);
     match picker_session(&state.app.ctx, cookie.as_ref().map(Secret::expose)).await {
         Ok(_) => {
             let csrf = cookie
                 .as_ref()
-                .map(csrf_of)
+                .map(csrf_token)
                 .unwrap_or_else(|| Secret::new(""));
             let html = PAGE
-                .replace("{{base}}", &escaped(&base.path("/picker")))
-                .replace("{{csrf}}", &escaped(csrf.expose()));
-            guarded(([(CONTENT_TYPE, "text/html; charset=utf-8")], html).into_response())
+                .replace("{{base}}", &escape_html(&base.url_of_path("/picker")))
+                .replace("{{csrf}}", &escape_html(csrf.expose()));
+            add_page_headers(([(CONTENT_TYPE, "text/html; charset=utf-8")], html).into_response())
         }
-        Err(error) => refusal(&base, &headers, error.into()),
+        Err(error) => refusal_page(&base, &headers, error.into()),
     }
 }
 
 /// A request from the picker's own page: it carries the cookie and the page's token, and comes from
 /// no other site.
-pub(crate) struct Picking {
+pub(crate) struct PickerRequest {
     session: PickerSession,
     cookie: Secret,
-    base: Base,
+    base: BaseUrl,
 }
 
-impl FromRequestParts<Connecting> for Picking {
+impl FromRequestParts<ConnectionsState> for PickerRequest {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &Connecting) -> Result<Self, ApiError> {
-        let base = Base::from_request_parts(parts, state).await?;
-        let cookie = cookie::read(&parts.headers, &base, PICKER);
+    async fn from_request_parts(
+        parts: &mut Parts,
+        state: &ConnectionsState,
+    ) -> Result<Self, ApiError> {
+        let base = BaseUrl::from_request_parts(parts, state).await?;
+        let cookie = cookie::read_token(&parts.headers, &base, PICKER_COOKIE);
         let session = picker_session(&state.app.ctx, cookie.as_ref().map(Secret::expose)).await?;
         let cookie = cookie.ok_or(Error::Unauthenticated("no session"))?;
         if !is_own_page(&parts.headers, &parts.method, &base, &cookie) {
@@ -129,15 +132,15 @@ impl FromRequestParts<Connecting> for Picking {
     }
 }
 
-fn is_own_page(headers: &HeaderMap, method: &Method, base: &Base, cookie: &Secret) -> bool {
+fn is_own_page(headers: &HeaderMap, method: &Method, base: &BaseUrl, cookie: &Secret) -> bool {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let origin = header(ORIGIN.as_str());
     let site = header("sec-fetch-site");
-    let same_origin = origin.is_none_or(|origin| base.is_own(origin));
+    let same_origin = origin.is_none_or(|origin| base.is_own_origin(origin));
     let same_site = site.is_none_or(|site| site == "same-origin");
     // Browsers send the origin with every request that changes something.
     let is_told = *method == Method::GET || origin.is_some() || site.is_some();
-    same_origin && same_site && is_told && header(CSRF) == Some(csrf_of(cookie).expose())
+    same_origin && same_site && is_told && header(CSRF_HEADER) == Some(csrf_token(cookie).expose())
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -152,29 +155,31 @@ pub(crate) struct ItemsQuery {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ItemsResponse {
-    items: Vec<WireChoice>,
+    items: Vec<ChoiceShape>,
     next_page_token: Option<String>,
     /// Set if the provider reports that items are missing.
     incomplete: bool,
 }
 
-pub(crate) async fn items(
-    State(state): State<Connecting>,
-    picking: Picking,
+pub(crate) async fn list_items(
+    State(state): State<ConnectionsState>,
+    picking: PickerRequest,
     Query(query): Query<ItemsQuery>,
 ) -> ApiResult<Response> {
     let PickerSession {
         tenant, connection, ..
     } = &picking.session;
 
-    let view = view(query.view.as_deref())?;
+    let view = parse_view(query.view.as_deref())?;
     let words = query
         .q
         .as_deref()
         .map(str::trim)
         .filter(|words| !words.is_empty());
-    if words.is_some_and(|words| words.chars().count() > MAX_QUERY) {
-        return Err(Error::invalid_field("q", format!("at most {MAX_QUERY} characters")).into());
+    if words.is_some_and(|words| words.chars().count() > MAX_QUERY_CHARS) {
+        return Err(
+            Error::invalid_field("q", format!("at most {MAX_QUERY_CHARS} characters")).into(),
+        );
     }
 
     let filled = |text: &'_ Option<String>| text.clone().filter(|text| !text.is_empty());
@@ -186,20 +191,20 @@ pub(crate) async fn items(
         page: page.as_deref(),
     };
 
-    let connector = state.connector(connection.provider)?;
+    let connector = state.connector_of(connection.provider)?;
     let listing = browse(&state.app.ctx, connector, tenant, connection, place).await?;
-    let items = listing.items.into_iter().map(WireChoice::from).collect();
+    let items = listing.items.into_iter().map(ChoiceShape::from).collect();
     let answer = ItemsResponse {
         items,
         next_page_token: listing.next,
         incomplete: listing.incomplete,
     };
 
-    Ok(guarded(Json(answer).into_response()))
+    Ok(add_page_headers(Json(answer).into_response()))
 }
 
 /// Returns what the page needs to know of the connection.
-fn outline(picking: &Picking) -> Value {
+fn outline_connection(picking: &PickerRequest) -> Value {
     let PickerSession {
         tenant, connection, ..
     } = &picking.session;
@@ -214,18 +219,18 @@ fn outline(picking: &Picking) -> Value {
     })
 }
 
-pub(crate) async fn selection(
-    State(state): State<Connecting>,
-    picking: Picking,
+pub(crate) async fn get_selection(
+    State(state): State<ConnectionsState>,
+    picking: PickerRequest,
 ) -> ApiResult<Response> {
     let PickerSession {
         tenant, connection, ..
     } = &picking.session;
     let selection = state.app.ctx.sync.selection(tenant, &connection.id).await?;
     let answer = json!({
-        "connection": outline(&picking), "items": selection.items, "limit": MAX_SELECTED,
+        "connection": outline_connection(&picking), "items": selection.items, "limit": MAX_SELECTED,
     });
-    Ok(guarded(Json(answer).into_response()))
+    Ok(add_page_headers(Json(answer).into_response()))
 }
 
 #[derive(Debug, Deserialize)]
@@ -233,9 +238,9 @@ pub(crate) struct SelectRequest {
     items: Vec<Selected>,
 }
 
-pub(crate) async fn select(
-    State(state): State<Connecting>,
-    picking: Picking,
+pub(crate) async fn put_selection(
+    State(state): State<ConnectionsState>,
+    picking: PickerRequest,
     Json(sent): Json<SelectRequest>,
 ) -> ApiResult<Response> {
     let PickerSession {
@@ -244,7 +249,7 @@ pub(crate) async fn select(
     save_selection(&state.app.ctx, tenant, connection, sent.items).await?;
     let saved = state.app.ctx.sync.selection(tenant, &connection.id).await?;
     let answer = json!({"count": saved.items.len(), "items": saved.items});
-    Ok(guarded(Json(answer).into_response()))
+    Ok(add_page_headers(Json(answer).into_response()))
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -254,9 +259,9 @@ pub(crate) struct CompleteRequest {
 }
 
 /// Ends the session, and returns the address for the browser.
-pub(crate) async fn complete(
-    State(state): State<Connecting>,
-    picking: Picking,
+pub(crate) async fn complete_picking(
+    State(state): State<ConnectionsState>,
+    picking: PickerRequest,
     Json(sent): Json<CompleteRequest>,
 ) -> ApiResult<Response> {
     let PickerSession {
@@ -271,10 +276,10 @@ pub(crate) async fn complete(
 
     end_picker(&state.app.ctx, picking.cookie.expose()).await?;
     let error = sent.cancelled.then_some("selection_cancelled");
-    let address = ended(return_url.as_deref(), connection, error);
-    let answer = json!({"redirectTo": address, "connection": outline(&picking)});
-    let mut response = guarded(Json(answer).into_response());
-    let forgotten = cookie::forget(&picking.base, PICKER);
+    let address = outcome_url(return_url.as_deref(), connection, error);
+    let answer = json!({"redirectTo": address, "connection": outline_connection(&picking)});
+    let mut response = add_page_headers(Json(answer).into_response());
+    let forgotten = cookie::delete_cookie(&picking.base, PICKER_COOKIE);
     response
         .headers_mut()
         .extend(forgotten.map(|forgotten| (SET_COOKIE, forgotten)));

@@ -13,9 +13,9 @@ use domain::{Error, Result, Tenant, Timestamp};
 use edge::{Admin, ApiResult, Auth, Json, Path, Query, Write, count};
 use serde::{Deserialize, Serialize};
 
-use crate::Connecting;
-use crate::address::{Base, permitted_redirect};
-use crate::wire::WireChoice;
+use crate::ConnectionsState;
+use crate::address::{BaseUrl, check_permitted_redirect};
+use crate::wire::ChoiceShape;
 
 /// The number of resources on a page if the request does not set it. Part of the API.
 const DEFAULT_PER_PAGE: usize = 30;
@@ -25,7 +25,7 @@ const MAX_PER_PAGE: usize = 100;
 /// those of the provider are not.
 const MAX_PAGES: usize = 20;
 /// The lifetime of the picker's address, in words.
-const PICKER_LIFE: &str = "5 minutes";
+const PICKER_LIFETIME: &str = "5 minutes";
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -43,7 +43,7 @@ pub(crate) struct ResourcesQuery {
 #[derive(Debug, Serialize)]
 struct Resource {
     #[serde(flatten)]
-    item: WireChoice,
+    item: ChoiceShape,
     selected: bool,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct ResourcesResponse {
 ///
 /// # Errors
 /// [`Error::Invalid`] naming the field.
-pub(crate) fn view(name: Option<&str>) -> Result<View> {
+pub(crate) fn parse_view(name: Option<&str>) -> Result<View> {
     match name {
         None | Some("my") => Ok(View::My),
         Some("shared") => Ok(View::Shared),
@@ -69,8 +69,8 @@ pub(crate) fn view(name: Option<&str>) -> Result<View> {
     }
 }
 
-pub(crate) async fn list(
-    State(state): State<Connecting>,
+pub(crate) async fn list_resources(
+    State(state): State<ConnectionsState>,
     Auth { tenant, .. }: Auth<Write>,
     Path(id): Path<String>,
     Query(query): Query<ResourcesQuery>,
@@ -88,11 +88,12 @@ pub(crate) async fn list(
         return Err(Error::invalid_field("per_page", format!("1 to {MAX_PER_PAGE}")).into());
     }
 
-    let view = view(query.view.as_deref())?;
+    let view = parse_view(query.view.as_deref())?;
     let connection = find_connection(ctx, &tenant, &id).await?;
-    let connector = state.connector(connection.provider)?;
+    let connector = state.connector_of(connection.provider)?;
     let last = page.saturating_mul(per_page);
-    let (items, ended) = read(&state, connector, &tenant, &connection, &view, &query, last).await?;
+    let (items, ended) =
+        read_resources(&state, connector, &tenant, &connection, &view, &query, last).await?;
     let selection = ctx.sync.selection(&tenant, &connection.id).await?;
     let selected: HashSet<&str> = selection
         .items
@@ -102,7 +103,7 @@ pub(crate) async fn list(
     let total = items.len();
     let first = last - per_page;
     let shown = items.into_iter().skip(first).take(per_page);
-    let resource = |item: WireChoice| Resource {
+    let resource = |item: ChoiceShape| Resource {
         selected: selected.contains(item.id.as_str()),
         item,
     };
@@ -115,15 +116,15 @@ pub(crate) async fn list(
 }
 
 /// Returns the first resources, at least `wanted` of them or all, and whether these are all.
-async fn read(
-    state: &Connecting,
+async fn read_resources(
+    state: &ConnectionsState,
     connector: &dyn Connector,
     tenant: &Tenant,
     connection: &Connection,
     view: &View,
     query: &ResourcesQuery,
     wanted: usize,
-) -> Result<(Vec<WireChoice>, bool)> {
+) -> Result<(Vec<ChoiceShape>, bool)> {
     let (mut items, mut next) = (Vec::new(), None::<String>);
     for _ in 0..MAX_PAGES {
         let (parent, words) = (query.parent_id.as_deref(), query.q.as_deref());
@@ -134,7 +135,7 @@ async fn read(
             page: next.as_deref(),
         };
         let listing = browse(&state.app.ctx, connector, tenant, connection, place).await?;
-        items.extend(listing.items.into_iter().map(WireChoice::from));
+        items.extend(listing.items.into_iter().map(ChoiceShape::from));
         next = listing.next;
         if next.is_none() || items.len() >= wanted {
             return Ok((items, next.is_none()));
@@ -167,8 +168,8 @@ pub(crate) struct ConfigureResponse {
     webhooks_registered: usize,
 }
 
-pub(crate) async fn configure(
-    State(state): State<Connecting>,
+pub(crate) async fn configure_selection(
+    State(state): State<ConnectionsState>,
     Auth { tenant, .. }: Auth<Write>,
     Path(id): Path<String>,
     Json(sent): Json<ConfigureRequest>,
@@ -180,7 +181,7 @@ pub(crate) async fn configure(
     }
 
     let connection = find_connection(ctx, &tenant, &id).await?;
-    let connector = state.connector(connection.provider)?;
+    let connector = state.connector_of(connection.provider)?;
     let choices = sent
         .resources
         .into_iter()
@@ -217,17 +218,17 @@ pub(crate) struct PickerResponse {
     expires_at: Timestamp,
 }
 
-pub(crate) async fn hosted_picker(
-    State(state): State<Connecting>,
+pub(crate) async fn open_hosted_picker(
+    State(state): State<ConnectionsState>,
     Auth { tenant, .. }: Auth<Admin>,
     Path(id): Path<String>,
-    base: Base,
+    base: BaseUrl,
     Json(sent): Json<PickerRequest>,
 ) -> ApiResult<Json<PickerResponse>> {
     let ctx = &state.app.ctx;
-    let return_url = permitted_redirect(ctx, &tenant, "returnUrl", sent.return_url).await?;
+    let return_url = check_permitted_redirect(ctx, &tenant, "returnUrl", sent.return_url).await?;
     let connection = find_connection(ctx, &tenant, &id).await?;
-    if state.connector(connection.provider)?.oauth().is_none() {
+    if state.connector_of(connection.provider)?.oauth().is_none() {
         let name = connection.provider.as_str();
         return Err(Error::Unsupported(format!(
             "there is nothing to pick for a connection to {name}"
@@ -236,11 +237,11 @@ pub(crate) async fn hosted_picker(
     }
 
     let (ticket, expires_at) = open_picker(ctx, &tenant, &connection, return_url).await?;
-    let url = base.path(&format!("/picker/s/{}", ticket.expose()));
+    let url = base.url_of_path(&format!("/picker/s/{}", ticket.expose()));
 
     Ok(Json(PickerResponse {
         url,
-        expires_in: PICKER_LIFE,
+        expires_in: PICKER_LIFETIME,
         expires_at,
     }))
 }

@@ -14,7 +14,7 @@ use serde::Serialize;
 ///
 /// # Errors
 /// [`Error::Unsupported`] that names the available providers.
-pub(crate) fn provider(name: &str) -> Result<Provider> {
+pub(crate) fn parse_provider(name: &str) -> Result<Provider> {
     let names = Provider::ALL.map(Provider::as_str).join(" and ");
     Provider::parse(name).ok_or_else(|| {
         let shown: String = name.chars().filter(|c| !c.is_control()).take(40).collect();
@@ -27,7 +27,7 @@ pub(crate) fn provider(name: &str) -> Result<Provider> {
 /// A connection.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct WireConnection {
+pub(crate) struct ConnectionShape {
     id: ConnectionId,
     provider: &'static str,
     status: &'static str,
@@ -56,7 +56,7 @@ pub(crate) struct WireConnection {
     error: Option<String>,
 }
 
-impl WireConnection {
+impl ConnectionShape {
     pub(crate) fn new(
         connection: Connection,
         state: &SyncState,
@@ -127,7 +127,7 @@ const fn run_status(state: RunState) -> &'static str {
 /// A run of a connection.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct WireRun {
+pub(crate) struct RunShape {
     id: String,
     connection_id: ConnectionId,
     status: &'static str,
@@ -142,7 +142,7 @@ pub(crate) struct WireRun {
     error: Option<String>,
 }
 
-impl WireRun {
+impl RunShape {
     pub(crate) fn new(of: &ConnectionId, run: Run) -> Self {
         let (kind, error) = run.error.unzip();
         Self {
@@ -165,7 +165,7 @@ impl WireRun {
 /// An item of a connection, and its state.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct WireItem {
+pub(crate) struct ItemShape {
     id: String,
     name: String,
     path: String,
@@ -178,7 +178,7 @@ pub(crate) struct WireItem {
     url: Option<String>,
 }
 
-impl From<Node> for WireItem {
+impl From<Node> for ItemShape {
     fn from(node: Node) -> Self {
         let reason = match &node.state {
             NodeState::Skipped { reason } => Some(reason.as_str().to_owned()),
@@ -195,21 +195,21 @@ impl From<Node> for WireItem {
             path: node.path,
             mime_type: node.media_type,
             size: node.size,
-            modified_at: known(node.modified_at),
+            modified_at: reported_time(node.modified_at),
             url: node.url,
         }
     }
 }
 
 /// Returns a time if the provider has reported it.
-fn known(at: Timestamp) -> Option<Timestamp> {
+fn reported_time(at: Timestamp) -> Option<Timestamp> {
     (at.as_millis() > 0).then_some(at)
 }
 
 /// An item that may be selected, in the terms of the picker.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct WireChoice {
+pub(crate) struct ChoiceShape {
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) r#type: &'static str,
@@ -225,7 +225,7 @@ pub(crate) struct WireChoice {
     pub(crate) reason: Option<&'static str>,
 }
 
-impl From<Item> for WireChoice {
+impl From<Item> for ChoiceShape {
     fn from(item: Item) -> Self {
         let (kind, reason) = match &item.kind {
             ItemKind::Folder => ("folder", None),
@@ -241,7 +241,7 @@ impl From<Item> for WireChoice {
             parent_id: item.parent,
             drive_id: item.drive,
             size: item.size,
-            modified_at: known(item.modified_at),
+            modified_at: reported_time(item.modified_at),
             url: item.url,
             owner: item.owner,
             selectable: reason.is_none(),

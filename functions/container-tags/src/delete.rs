@@ -10,7 +10,7 @@ use edge::{Admin, ApiResult, App, Auth, Json, Path, Query, flexible_bool};
 use index::count_memories;
 use serde::{Deserialize, Serialize};
 
-use crate::Tags;
+use crate::TagsState;
 
 /// The options of a deletion, in the query string or in the body. A misspelled `dryRun` is refused,
 /// because it must not delete.
@@ -36,7 +36,7 @@ pub(crate) struct DeleteResponse {
 /// Deletes a container. Nothing of it is visible after the answer, and its storage is freed in the
 /// background.
 pub(crate) async fn delete_container_tag(
-    State(tags): State<Tags>,
+    State(tags): State<TagsState>,
     Auth { tenant, .. }: Auth<Admin>,
     Path(tag): Path<String>,
     Query(query): Query<DeleteRequest>,

@@ -18,13 +18,13 @@ const CACHE_BYTES: usize = 64 * 1024 * 1024;
 
 /// The state of these routes: the ports and the warm memories.
 #[derive(Clone)]
-struct Tags {
+struct TagsState {
     app: App,
     ledgers: Arc<Cache<Memories<()>>>,
 }
 
-impl FromRef<Tags> for App {
-    fn from_ref(tags: &Tags) -> Self {
+impl FromRef<TagsState> for App {
+    fn from_ref(tags: &TagsState) -> Self {
         tags.app.clone()
     }
 }
@@ -47,7 +47,7 @@ pub fn router(app: App) -> Router {
             "/v3/container-tags/{tag}",
             one.delete(delete::delete_container_tag),
         )
-        .with_state(Tags {
+        .with_state(TagsState {
             app,
             ledgers: Arc::new(Cache::new(CACHE_BYTES)),
         })

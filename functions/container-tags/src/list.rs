@@ -8,12 +8,12 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use index::count_memories;
 use serde::Serialize;
 
-use crate::Tags;
+use crate::TagsState;
 
 /// The number of containers that are measured at the same time.
-const PARALLEL: usize = 16;
+const PARALLEL_CONTAINERS: usize = 16;
 /// The prefix of the tags of the clients' projects. Part of the API.
-const PROJECT: &str = "sm_project_";
+const PROJECT_PREFIX: &str = "sm_project_";
 
 /// A container in the list.
 #[derive(Debug, Serialize)]
@@ -43,7 +43,7 @@ pub(crate) struct ListedTag {
 
 /// Returns the containers that the key reaches, by tag.
 pub(crate) async fn list_container_tags(
-    State(tags): State<Tags>,
+    State(tags): State<TagsState>,
     Auth { tenant, .. }: Auth<Read>,
 ) -> ApiResult<Json<Vec<ListedTag>>> {
     let mut known = tags
@@ -58,13 +58,19 @@ pub(crate) async fn list_container_tags(
     let listed = stream::iter(
         known
             .into_iter()
-            .map(|container| show(&tags, &tenant, container)),
+            .map(|container| describe_tag(&tags, &tenant, container)),
     );
 
-    Ok(Json(listed.buffered(PARALLEL).try_collect().await?))
+    Ok(Json(
+        listed.buffered(PARALLEL_CONTAINERS).try_collect().await?,
+    ))
 }
 
-async fn show(tags: &Tags, tenant: &Tenant, container: Container) -> Result<ListedTag> {
+async fn describe_tag(
+    tags: &TagsState,
+    tenant: &Tenant,
+    container: Container,
+) -> Result<ListedTag> {
     let ctx = &tags.app.ctx;
     let size = measure_container(ctx, tenant, &container).await?;
     let memories = count_memories(
@@ -90,7 +96,7 @@ async fn show(tags: &Tags, tenant: &Tenant, container: Container) -> Result<List
         updated_at: container.updated_at,
         is_experimental: false,
         visibility: "private",
-        is_nova: container.tag.as_str().starts_with(PROJECT),
+        is_nova: container.tag.as_str().starts_with(PROJECT_PREFIX),
         document_count: size.documents,
         memory_count: memories,
         last_activity_at: Some(size.last_activity),

@@ -38,13 +38,13 @@ struct PreviewResponse {
     dry_run: bool,
     target_tag: String,
     source_tags: Vec<String>,
-    sources: Vec<Preview>,
+    sources: Vec<SourcePreview>,
 }
 
 /// The expected effects of a merge on one source.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Preview {
+struct SourcePreview {
     container_tag: String,
     /// The number of its documents.
     documents: u64,
@@ -56,7 +56,7 @@ struct Preview {
     kept: u64,
 }
 
-impl From<Overlap> for Preview {
+impl From<Overlap> for SourcePreview {
     fn from(overlap: Overlap) -> Self {
         Self {
             container_tag: overlap.tag.to_string(),
@@ -74,7 +74,7 @@ pub(crate) async fn merge_container_tags(
     Json(request): Json<MergeRequest>,
 ) -> ApiResult<Response> {
     bounded("containerTags", &request.container_tags, MAX_ENTRIES)?;
-    let (tags, target) = request.tags()?;
+    let (tags, target) = request.parse_tags()?;
     if request.dry_run {
         let MergePlan { target, sources } = plan_merge(&app.ctx, &tenant, &tags, &target).await?;
         let found = preview_merge(&app.ctx, &tenant, &target, &sources).await?;
@@ -86,7 +86,7 @@ pub(crate) async fn merge_container_tags(
                 .iter()
                 .map(|source| source.tag.to_string())
                 .collect(),
-            sources: found.into_iter().map(Preview::from).collect(),
+            sources: found.into_iter().map(SourcePreview::from).collect(),
         };
         return Ok(Json(preview).into_response());
     }
@@ -109,7 +109,7 @@ pub(crate) async fn merge_container_tags(
 
 impl MergeRequest {
     /// Returns the source tags and the target.
-    fn tags(&self) -> Result<(Vec<ContainerTag>, ContainerTag)> {
+    fn parse_tags(&self) -> Result<(Vec<ContainerTag>, ContainerTag)> {
         if self.target_container_tag.is_empty() {
             return Err(Error::invalid_field(
                 "targetContainerTag",
@@ -144,7 +144,7 @@ pub(crate) struct MergeStatus {
     source_tags: Vec<String>,
     target_tag: String,
     /// Absent once the merge has ended.
-    progress: Option<Progress>,
+    progress: Option<MergeProgress>,
     last_error: Option<String>,
     created_at: Timestamp,
     updated_at: Timestamp,
@@ -154,7 +154,7 @@ pub(crate) struct MergeStatus {
 /// counts the documents that it has examined as rows.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Progress {
+struct MergeProgress {
     phase: MergePhase,
     current_source_tag: Option<String>,
     current_kind: Option<&'static str>,
@@ -164,7 +164,7 @@ struct Progress {
     attempt: u32,
 }
 
-impl Progress {
+impl MergeProgress {
     fn new(merge: &Merge, attempts: u32) -> Self {
         let looks = merge.phase == MergePhase::CopyingVectors;
         let done = match merge.phase {
@@ -207,7 +207,7 @@ pub(crate) async fn get_merge(
         return Err(Error::NotFound("Merge").into());
     };
 
-    let progress = (state == TaskState::Running).then(|| Progress::new(&merge, attempts));
+    let progress = (state == TaskState::Running).then(|| MergeProgress::new(&merge, attempts));
     Ok(Json(MergeStatus {
         id,
         status: merge.phase,

@@ -15,14 +15,14 @@ use serde_json::{Map, Value};
 /// The most bytes of text: 1 MB. Part of the API.
 pub(crate) const MAX_TEXT_BYTES: usize = 1024 * 1024;
 /// The most characters of a path.
-const MAX_FILEPATH: usize = 1024;
+const MAX_FILEPATH_CHARS: usize = 1024;
 /// The most characters of the guidance about a container. Part of the API.
 const MAX_ENTITY_CONTEXT: usize = 1500;
 
 /// The fields that every way of adding content shares.
 #[derive(Debug, Default, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Common {
+pub(crate) struct CommonFields {
     pub(crate) container_tag: Option<String>,
     pub(crate) container_tags: Option<Vec<String>>,
     pub(crate) custom_id: Option<String>,
@@ -61,15 +61,18 @@ pub(crate) async fn add_document(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<WriteContent>,
     headers: HeaderMap,
-    JsonParts(request, common): JsonParts<AddRequest, Common>,
+    JsonParts(request, common): JsonParts<AddRequest, CommonFields>,
 ) -> ApiResult<Json<AddResponse>> {
-    let (bytes, form) = text_body(request.content)?;
-    let new = common.into_document(Content::Whole { bytes, form }, idempotency_key(&headers)?)?;
+    let (bytes, form) = body_of_text(request.content)?;
+    let new = common.into_document(
+        Content::Whole { bytes, form },
+        read_idempotency_key(&headers)?,
+    )?;
     Ok(Json(submit(&app.ctx, &tenant, new).await?.into()))
 }
 
 /// Returns the bytes of a text, and whether it is text or the address of a page.
-pub(crate) fn text_body(text: String) -> Result<(bytes::Bytes, BodyForm)> {
+pub(crate) fn body_of_text(text: String) -> Result<(bytes::Bytes, BodyForm)> {
     if text.len() > MAX_TEXT_BYTES {
         let size = text.len();
         let message = format!(
@@ -88,12 +91,12 @@ pub(crate) fn text_body(text: String) -> Result<(bytes::Bytes, BodyForm)> {
 }
 
 /// Checks the path of a document.
-pub(crate) fn filepath(path: String) -> Result<String> {
-    within("filepath", &path, MAX_FILEPATH)?;
+pub(crate) fn check_filepath(path: String) -> Result<String> {
+    check_length("filepath", &path, MAX_FILEPATH_CHARS)?;
     Ok(path)
 }
 
-fn within(field: &str, text: &str, max: usize) -> Result<()> {
+fn check_length(field: &str, text: &str, max: usize) -> Result<()> {
     if text.chars().count() > max {
         return Err(Error::invalid_field(
             field,
@@ -103,7 +106,7 @@ fn within(field: &str, text: &str, max: usize) -> Result<()> {
     Ok(())
 }
 
-impl Common {
+impl CommonFields {
     /// Checks every field and returns the new document.
     pub(crate) fn into_document(
         self,
@@ -111,7 +114,7 @@ impl Common {
         idempotency_key: Option<String>,
     ) -> Result<NewDocument> {
         if let Some(context) = &self.entity_context {
-            within("entityContext", context, MAX_ENTITY_CONTEXT)?;
+            check_length("entityContext", context, MAX_ENTITY_CONTEXT)?;
         }
 
         let date = self.document_date.as_deref();
@@ -128,7 +131,7 @@ impl Common {
             filepath: self
                 .filepath
                 .filter(|path| !path.is_empty())
-                .map(filepath)
+                .map(check_filepath)
                 .transpose()?,
             filter_by_metadata: self
                 .filter_by_metadata
@@ -147,7 +150,7 @@ impl Common {
 
     /// Returns these fields, with those of `defaults` in place of absent ones. A container tag in
     /// either field replaces both default tags.
-    pub(crate) fn or(self, defaults: &Self) -> Self {
+    pub(crate) fn or_defaults(self, defaults: &Self) -> Self {
         let names_tag = self.container_tag.is_some() || self.container_tags.is_some();
         let tags = if names_tag { &self } else { defaults };
 
@@ -174,7 +177,7 @@ impl Common {
 }
 
 /// Returns the header that identifies a request when it is repeated because its answer was lost.
-pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>> {
+pub(crate) fn read_idempotency_key(headers: &HeaderMap) -> Result<Option<String>> {
     let Some(value) = headers.get("idempotency-key") else {
         return Ok(None);
     };

@@ -9,7 +9,7 @@ use remote::parse_page_url;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::add::{Common, idempotency_key, text_body};
+use crate::add::{CommonFields, body_of_text, read_idempotency_key};
 
 /// The most documents of a batch. Part of the API.
 const MAX_DOCUMENTS: usize = 600;
@@ -24,7 +24,7 @@ pub(crate) struct BatchRequest {
 
 /// The content of one document. The other fields are in [`Common`].
 #[derive(Debug, Deserialize)]
-struct Item {
+struct BatchItem {
     content: Option<String>,
 }
 
@@ -52,7 +52,7 @@ pub(crate) async fn add_batch(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<WriteContent>,
     headers: HeaderMap,
-    JsonParts(request, defaults): JsonParts<BatchRequest, Common>,
+    JsonParts(request, defaults): JsonParts<BatchRequest, CommonFields>,
 ) -> ApiResult<Json<BatchResponse>> {
     let count = request.documents.len();
     if !(1..=MAX_DOCUMENTS).contains(&count) {
@@ -63,8 +63,8 @@ pub(crate) async fn add_batch(
         .into());
     }
 
-    let key = idempotency_key(&headers)?;
-    let urls: Vec<Option<String>> = request.documents.iter().map(url_of).collect();
+    let key = read_idempotency_key(&headers)?;
+    let urls: Vec<Option<String>> = request.documents.iter().map(item_url).collect();
     let (mut documents, mut places) = (Vec::new(), Vec::new());
     let mut refused: Vec<(usize, Error)> = Vec::new();
     for (place, item) in request.documents.into_iter().enumerate() {
@@ -85,7 +85,9 @@ pub(crate) async fn add_batch(
         .zip(submit_all(&app.ctx, &tenant, documents).await?)
     {
         match result {
-            Ok(accepted) => results.push(BatchResult::accepted(&accepted, urls[place].clone())),
+            Ok(accepted) => {
+                results.push(BatchResult::accepted_result(&accepted, urls[place].clone()))
+            }
             Err(error) => refused.push((place, error)),
         }
     }
@@ -95,7 +97,7 @@ pub(crate) async fn add_batch(
     results.extend(
         refused
             .iter()
-            .map(|(place, error)| BatchResult::refused(*place, error, urls[*place].clone())),
+            .map(|(place, error)| BatchResult::refused_result(*place, error, urls[*place].clone())),
     );
 
     Ok(Json(BatchResponse {
@@ -106,15 +108,18 @@ pub(crate) async fn add_batch(
 }
 
 /// Returns the address if the content of a document in a batch is one.
-fn url_of(item: &Value) -> Option<String> {
+fn item_url(item: &Value) -> Option<String> {
     let content = item.as_str().or(item["content"].as_str())?;
     parse_page_url(content).map(|_| content.trim().to_owned())
 }
 
-fn read_item(item: Value, defaults: &Common, key: Option<String>) -> Result<NewDocument> {
+fn read_item(item: Value, defaults: &CommonFields, key: Option<String>) -> Result<NewDocument> {
     let (content, common) = match item {
-        Value::String(text) => (Some(text), Common::default()),
-        Value::Object(_) => (parse_fields::<Item>(&item)?.content, parse_fields(&item)?),
+        Value::String(text) => (Some(text), CommonFields::default()),
+        Value::Object(_) => (
+            parse_fields::<BatchItem>(&item)?.content,
+            parse_fields(&item)?,
+        ),
         _ => {
             return Err(Error::invalid(
                 "a document is an object with `content`, or a text",
@@ -124,15 +129,15 @@ fn read_item(item: Value, defaults: &Common, key: Option<String>) -> Result<NewD
 
     let content =
         content.ok_or_else(|| Error::invalid_field("content", "there is nothing in it"))?;
-    let (bytes, form) = text_body(content)?;
+    let (bytes, form) = body_of_text(content)?;
 
     common
-        .or(defaults)
+        .or_defaults(defaults)
         .into_document(Content::Whole { bytes, form }, key)
 }
 
 impl BatchResult {
-    fn accepted(accepted: &Accepted, url: Option<String>) -> Self {
+    fn accepted_result(accepted: &Accepted, url: Option<String>) -> Self {
         let (id, status) = (accepted.id.to_string(), accepted.status.as_str());
         Self {
             id,
@@ -143,7 +148,7 @@ impl BatchResult {
         }
     }
 
-    fn refused(place: usize, error: &Error, url: Option<String>) -> Self {
+    fn refused_result(place: usize, error: &Error, url: Option<String>) -> Self {
         let details = Some(format!("{} in documents[{place}]", error.kind()));
         // compat: the clients' types demand an id, and the API defines it as empty here.
         Self {

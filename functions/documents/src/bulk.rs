@@ -56,7 +56,7 @@ pub(crate) async fn delete_bulk(
                 Error::invalid_field("filepath", "goes with containerTags, not with ids").into(),
             );
         }
-        Some(ids) => by_ids(&app, &tenant, ids, &scope).await?,
+        Some(ids) => find_by_ids(&app, &tenant, ids, &scope).await?,
         // With a key that is limited to tags, a path is enough. Without either, nothing says that
         // all documents are meant.
         None if scope.tags.is_empty()
@@ -68,7 +68,7 @@ pub(crate) async fn delete_bulk(
             .into());
         }
         None => (
-            by_tags(&app, &tenant, scope, request.filepath.clone()).await?,
+            find_by_tags(&app, &tenant, scope, request.filepath.clone()).await?,
             Vec::new(),
         ),
     };
@@ -90,7 +90,7 @@ pub(crate) async fn delete_bulk(
     }))
 }
 
-async fn by_ids(
+async fn find_by_ids(
     app: &App,
     tenant: &Tenant,
     ids: &[String],
@@ -126,7 +126,7 @@ async fn by_ids(
 /// Returns the documents of some containers, below a path. Documents that a merge has superseded
 /// are included. The listing may be slightly outdated, and a document that was just moved out of
 /// the path must stay, so with a path the records themselves are read.
-async fn by_tags(
+async fn find_by_tags(
     app: &App,
     tenant: &Tenant,
     scope: Scope,

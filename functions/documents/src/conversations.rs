@@ -9,10 +9,10 @@ use http::HeaderMap;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::add::{Common, MAX_TEXT_BYTES, idempotency_key};
+use crate::add::{CommonFields, MAX_TEXT_BYTES, read_idempotency_key};
 
 /// The most characters of a speaker's name, because it is repeated on every chunk.
-const MAX_NAME: usize = 255;
+const MAX_NAME_CHARS: usize = 255;
 /// The most messages of a request: more than a megabyte of text holds at a hundred characters each.
 const MAX_MESSAGES: usize = 10_000;
 /// The most parts of a message, and the most tool calls in it.
@@ -49,7 +49,7 @@ enum Role {
 #[derive(Debug, Default)]
 enum MessageContent {
     Text(String),
-    Parts(Vec<Part>),
+    Parts(Vec<MessagePart>),
     /// compat: assistants that only call tools send `null`.
     #[default]
     Nothing,
@@ -78,7 +78,7 @@ impl<'de> Deserialize<'de> for MessageContent {
 
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Part {
+enum MessagePart {
     Text {
         text: String,
     },
@@ -107,12 +107,13 @@ pub(crate) async fn add_conversation(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<Write>,
     headers: HeaderMap,
-    JsonParts(request, common): JsonParts<ConversationRequest, Common>,
+    JsonParts(request, common): JsonParts<ConversationRequest, CommonFields>,
 ) -> ApiResult<Json<ConversationResponse>> {
     let custom_id = CustomId::parse_conversation(&request.conversation_id)?;
-    let mut new = common.into_document(Content::Turns(Vec::new()), idempotency_key(&headers)?)?;
+    let mut new =
+        common.into_document(Content::Turns(Vec::new()), read_idempotency_key(&headers)?)?;
     let at = new.document_date.unwrap_or_else(|| app.ctx.clock.now());
-    new.content = Content::Turns(turns(request.messages, at)?);
+    new.content = Content::Turns(turns_of_messages(request.messages, at)?);
     new.custom_id = Some(custom_id);
     let accepted = submit(&app.ctx, &tenant, new).await?;
 
@@ -125,7 +126,7 @@ pub(crate) async fn add_conversation(
 
 /// Returns the turns of messages that were sent together. A message without text (an empty answer)
 /// is not a turn.
-fn turns(messages: Vec<Message>, at: Timestamp) -> Result<Vec<Turn>> {
+fn turns_of_messages(messages: Vec<Message>, at: Timestamp) -> Result<Vec<Turn>> {
     if messages.is_empty() {
         return Err(Error::invalid_field("messages", "at least one message"));
     }
@@ -138,11 +139,11 @@ fn turns(messages: Vec<Message>, at: Timestamp) -> Result<Vec<Turn>> {
     if messages
         .iter()
         .filter_map(|message| message.name.as_ref())
-        .any(|name| name.chars().count() > MAX_NAME)
+        .any(|name| name.chars().count() > MAX_NAME_CHARS)
     {
         return Err(Error::invalid_field(
             "messages",
-            format!("a name has at most {MAX_NAME} characters"),
+            format!("a name has at most {MAX_NAME_CHARS} characters"),
         ));
     }
 
@@ -202,16 +203,21 @@ impl Message {
     fn text(&self) -> String {
         let mut lines: Vec<String> = match &self.content {
             MessageContent::Text(text) => vec![text.clone()],
-            MessageContent::Parts(parts) => parts.iter().map(Part::text).collect(),
+            MessageContent::Parts(parts) => parts.iter().map(MessagePart::text).collect(),
             MessageContent::Nothing => Vec::new(),
         };
-        lines.extend(self.tool_calls.iter().flatten().filter_map(called));
+        lines.extend(
+            self.tool_calls
+                .iter()
+                .flatten()
+                .filter_map(describe_tool_call),
+        );
         lines.join("\n")
     }
 }
 
 /// Returns an assistant's call of a tool in words that can be found.
-fn called(call: &Value) -> Option<String> {
+fn describe_tool_call(call: &Value) -> Option<String> {
     /// The most characters of the arguments. Longer ones are a document of their own.
     const MAX_ARGUMENTS: usize = 500;
     let name = call["function"]["name"].as_str()?;
@@ -224,7 +230,7 @@ fn called(call: &Value) -> Option<String> {
     Some(format!("[called {name} {arguments}]").replace(" ]", "]"))
 }
 
-impl Part {
+impl MessagePart {
     fn text(&self) -> String {
         match self {
             Self::Text { text } => text.clone(),

@@ -10,9 +10,9 @@ use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::add::{Common, idempotency_key};
-use crate::one::Which;
-use crate::upload::{MAX_FILE_BYTES, checked_name};
+use crate::add::{CommonFields, read_idempotency_key};
+use crate::one::DocumentScopeQuery;
+use crate::upload::{MAX_FILE_BYTES, check_file_text};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -48,20 +48,20 @@ pub(crate) struct FileUrlResponse {
     url: String,
 }
 
-pub(crate) async fn begin(
+pub(crate) async fn begin_file_upload(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<WriteContent>,
     headers: HeaderMap,
-    JsonParts(request, common): JsonParts<UploadRequest, Common>,
+    JsonParts(request, common): JsonParts<UploadRequest, CommonFields>,
 ) -> ApiResult<Json<UploadResponse>> {
-    let name = checked_name("fileName", request.file_name)?;
-    let declared = checked_name("mimeType", request.mime_type.or(request.file_type))?;
+    let name = check_file_text("fileName", request.file_name)?;
+    let declared = check_file_text("mimeType", request.mime_type.or(request.file_type))?;
     let content = Content::Whole {
         bytes: Bytes::new(),
         form: BodyForm::File { name, declared },
     };
 
-    let new = common.into_document(content, idempotency_key(&headers)?)?;
+    let new = common.into_document(content, read_idempotency_key(&headers)?)?;
     let upload = begin_upload(&app.ctx, &tenant, new, MAX_FILE_BYTES as u64).await?;
     let fields = upload
         .form
@@ -83,11 +83,11 @@ pub(crate) async fn begin(
     }))
 }
 
-pub(crate) async fn url(
+pub(crate) async fn get_file_url(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<ReadContent>,
     Path(id): Path<String>,
-    Query(which): Query<Which>,
+    Query(which): Query<DocumentScopeQuery>,
 ) -> ApiResult<Json<FileUrlResponse>> {
     let document = find_document(&app.ctx, &tenant, &id, &which.scope()?).await?;
     Ok(Json(FileUrlResponse {

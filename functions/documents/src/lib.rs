@@ -32,13 +32,13 @@ const LEDGER_BYTES: usize = 192 * 1024 * 1024;
 
 /// The state of these routes: the ports, and the warm memories for answers that include them.
 #[derive(Clone)]
-struct Service {
+struct DocumentsState {
     app: App,
     ledgers: Arc<Cache<Memories<()>>>,
 }
 
-impl FromRef<Service> for App {
-    fn from_ref(service: &Service) -> Self {
+impl FromRef<DocumentsState> for App {
+    fn from_ref(service: &DocumentsState) -> Self {
         service.app.clone()
     }
 }
@@ -48,7 +48,7 @@ impl FromRef<Service> for App {
 pub fn router(app: App, direct_file_bytes: usize) -> Router {
     let one = || {
         get(one::get_document)
-            .patch(update::update)
+            .patch(update::patch_document)
             .delete(one::delete_document)
     };
 
@@ -61,19 +61,22 @@ pub fn router(app: App, direct_file_bytes: usize) -> Router {
         .route("/v3/documents", post(add::add_document))
         .route("/v3/documents/batch", batch())
         .route("/v3/documents/bulk", delete(bulk::delete_bulk))
-        .route("/v3/documents/documents", post(with_memories::list))
+        .route(
+            "/v3/documents/documents",
+            post(with_memories::list_with_memories),
+        )
         .route(
             "/v3/documents/documents/by-ids",
-            post(with_memories::by_ids),
+            post(with_memories::get_by_ids),
         )
         .route("/v3/documents/file", file())
-        .route("/v3/documents/file/uploads", post(files::begin))
+        .route("/v3/documents/file/uploads", post(files::begin_file_upload))
         .route("/v3/documents/list", post(list::list_documents))
         .route("/v3/documents/processing", get(processing::list_processing))
         .route("/v3/documents/{id}", one())
         .route("/v3/documents/{id}/chunks", get(one::list_chunks))
-        .route("/v3/documents/{id}/file-url", get(files::url))
-        .route("/v3/documents/{id}/retry", post(update::retry))
+        .route("/v3/documents/{id}/file-url", get(files::get_file_url))
+        .route("/v3/documents/{id}/retry", post(update::post_retry))
         // compat: older TypeScript clients use `memories` in these paths where the others use
         // `documents`.
         .route("/v3/memories", post(add::add_document))
@@ -84,7 +87,7 @@ pub fn router(app: App, direct_file_bytes: usize) -> Router {
         .route("/v3/memories/{id}", one())
         .route("/v4/conversations", post(conversations::add_conversation))
         .layer(Extension(DirectFileBytes(direct_file_bytes)))
-        .with_state(Service {
+        .with_state(DocumentsState {
             app,
             ledgers: Arc::new(Cache::new(LEDGER_BYTES)),
         })

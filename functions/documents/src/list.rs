@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::wire::ListedDocument;
 
 /// The number of texts that are read at the same time.
-const PARALLEL: usize = 16;
+const PARALLEL_READS: usize = 16;
 /// The number of documents on a page if the request does not set a limit.
 pub(crate) const DEFAULT_LIMIT: usize = 10;
 /// The most documents on a page. Part of the API.
@@ -38,12 +38,14 @@ pub(crate) struct ListRequest {
     filepath: Option<String>,
     /// The provider from which the documents came.
     source: Option<String>,
-    #[serde(deserialize_with = "statuses")]
+    #[serde(deserialize_with = "deserialize_statuses")]
     status: Vec<Status>,
 }
 
 /// Deserializes one status or several.
-fn statuses<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Status>, D::Error> {
+fn deserialize_statuses<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<Status>, D::Error> {
     let read = |value: &Value| {
         let status = value.as_str().and_then(Status::parse);
         let names = "queued, extracting, chunking, embedding, indexing, done or failed";
@@ -83,8 +85,11 @@ pub(crate) async fn list_documents(
             .documents
             .iter()
             .cloned()
-            .map(|document| async move { text_of(ctx, tenant, &document).await });
-        stream::iter(read).buffered(PARALLEL).try_collect().await?
+            .map(|document| async move { read_listed_text(ctx, tenant, &document).await });
+        stream::iter(read)
+            .buffered(PARALLEL_READS)
+            .try_collect()
+            .await?
     } else {
         vec![None; page.documents.len()]
     };
@@ -103,7 +108,11 @@ pub(crate) async fn list_documents(
 }
 
 /// Returns the text of a listed document, or `None` while it is being replaced.
-async fn text_of(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<Option<String>> {
+async fn read_listed_text(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &Document,
+) -> Result<Option<String>> {
     match read_text(ctx, tenant, document).await {
         Err(Error::Unavailable(_)) => Ok(None),
         text => text,
@@ -111,7 +120,7 @@ async fn text_of(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<Opti
 }
 
 /// Checks the number and the size of a page.
-pub(crate) fn place(
+pub(crate) fn page_and_limit(
     page: Option<usize>,
     limit: Option<usize>,
     default_limit: usize,
@@ -127,7 +136,7 @@ pub(crate) fn place(
 }
 
 /// Returns the names that are those of providers. No document comes from any other.
-pub(crate) fn providers(names: &[String]) -> Vec<Provider> {
+pub(crate) fn parse_providers(names: &[String]) -> Vec<Provider> {
     names
         .iter()
         .filter_map(|name| Provider::parse(name))
@@ -136,7 +145,7 @@ pub(crate) fn providers(names: &[String]) -> Vec<Provider> {
 
 impl ListRequest {
     fn into_query(self) -> Result<ListQuery> {
-        let (page, limit) = place(self.page, self.limit, DEFAULT_LIMIT)?;
+        let (page, limit) = page_and_limit(self.page, self.limit, DEFAULT_LIMIT)?;
         Ok(ListQuery {
             scope: scope(
                 self.container_tag.as_deref(),
@@ -150,7 +159,7 @@ impl ListRequest {
             filepath: self.filepath,
             statuses: self.status,
             sort: self.sort.unwrap_or_default().into(),
-            sources: self.source.map(|source| providers(&[source])),
+            sources: self.source.map(|source| parse_providers(&[source])),
             ascending: self.order == Some(Order::Asc),
             page,
             limit,

@@ -12,39 +12,39 @@ use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::Service;
+use crate::DocumentsState;
 use crate::wire::FullDocument;
 
 /// The container tag that distinguishes equal customIds of several containers.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Which {
+pub(crate) struct DocumentScopeQuery {
     container_tag: Option<String>,
 }
 
-impl Which {
+impl DocumentScopeQuery {
     pub(crate) fn scope(&self) -> domain::Result<Scope> {
         scope(self.container_tag.as_deref(), None)
     }
 }
 
 pub(crate) async fn get_document(
-    State(service): State<Service>,
+    State(service): State<DocumentsState>,
     Auth { tenant, .. }: Auth<ReadContent>,
     Path(id): Path<String>,
-    Query(which): Query<Which>,
+    Query(which): Query<DocumentScopeQuery>,
 ) -> ApiResult<Json<FullDocument>> {
     let ctx = &service.app.ctx;
     let document = find_document(ctx, &tenant, &id, &which.scope()?).await?;
     let text = read_text(ctx, &tenant, &document).await?;
-    let memories = memories(&service, &tenant, &document).await?;
+    let memories = load_memories(&service, &tenant, &document).await?;
     Ok(Json(FullDocument::new(&document, text, memories)))
 }
 
 /// Returns the present memories from a document. The memories of its container are not opened if
 /// the document has none to show.
-async fn memories(
-    service: &Service,
+async fn load_memories(
+    service: &DocumentsState,
     tenant: &Tenant,
     document: &Document,
 ) -> Result<Vec<MemoryVersion>> {
@@ -80,7 +80,7 @@ pub(crate) async fn delete_document(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<WriteContent>,
     Path(id): Path<String>,
-    Query(which): Query<Which>,
+    Query(which): Query<DocumentScopeQuery>,
 ) -> ApiResult<StatusCode> {
     let document = find_document(&app.ctx, &tenant, &id, &which.scope()?).await?;
     let documents = with_same_custom_ids(&app.ctx, &tenant, vec![document]).await?;
@@ -111,12 +111,12 @@ pub(crate) async fn list_chunks(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<ReadContent>,
     Path(id): Path<String>,
-    Query(which): Query<Which>,
+    Query(which): Query<DocumentScopeQuery>,
 ) -> ApiResult<Json<ChunksResponse>> {
     let document = find_document(&app.ctx, &tenant, &id, &which.scope()?).await?;
     let pack = read_chunks(&app.ctx, &tenant, &document).await?;
     let chunks = pack.map_or_else(Vec::new, |pack| {
-        wire_chunks(&pack, document.id.as_str(), document.updated_at)
+        chunk_shapes(&pack, document.id.as_str(), document.updated_at)
     });
 
     Ok(Json(ChunksResponse {
@@ -126,7 +126,7 @@ pub(crate) async fn list_chunks(
     }))
 }
 
-fn wire_chunks(pack: &Pack, document: &str, created_at: Timestamp) -> Vec<WireChunk> {
+fn chunk_shapes(pack: &Pack, document: &str, created_at: Timestamp) -> Vec<WireChunk> {
     let texts = pack.chunk_texts();
     let wire = |(position, (chunk, text)): (usize, (&domain::PackedChunk, &str))| WireChunk {
         id: format!("{document}-{position}"),

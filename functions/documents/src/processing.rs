@@ -6,7 +6,7 @@ use domain::{Document, Status, Timestamp};
 use edge::{ApiResult, App, Auth, Json, Pagination, Query, ReadContent, count, scope};
 use serde::{Deserialize, Serialize};
 
-use crate::list::place;
+use crate::list::page_and_limit;
 use crate::wire::ListedDocument;
 
 /// The time in seconds without a change after which a document counts as stuck: 4 hours. Part of
@@ -21,7 +21,7 @@ pub(crate) struct ProcessingQuery {
     /// Container tags, separated by commas.
     container_tags: Option<String>,
     #[serde(default)]
-    view: View,
+    view: ProcessingView,
     #[serde(default, deserialize_with = "count")]
     page: Option<usize>,
     #[serde(default, deserialize_with = "count")]
@@ -30,7 +30,7 @@ pub(crate) struct ProcessingQuery {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum View {
+enum ProcessingView {
     /// Unfinished, and changed within four hours.
     #[default]
     Active,
@@ -62,7 +62,7 @@ pub(crate) async fn list_processing(
     Auth { tenant, .. }: Auth<ReadContent>,
     Query(query): Query<ProcessingQuery>,
 ) -> ApiResult<Json<ProcessingResponse>> {
-    let (page, limit) = place(query.page, query.limit, DEFAULT_LIMIT)?;
+    let (page, limit) = page_and_limit(query.page, query.limit, DEFAULT_LIMIT)?;
     let tags: Option<Vec<String>> = query
         .container_tags
         .as_deref()
@@ -74,7 +74,7 @@ pub(crate) async fn list_processing(
         Status::Embedding,
         Status::Indexing,
     ];
-    if query.view == View::All {
+    if query.view == ProcessingView::All {
         statuses.push(Status::Failed);
     }
 
@@ -87,7 +87,7 @@ pub(crate) async fn list_processing(
         .await?
         .documents;
     let stuck_before = app.ctx.clock.now().plus_seconds(-STUCK_SECONDS);
-    if query.view == View::Active {
+    if query.view == ProcessingView::Active {
         found.retain(|document| !is_stuck(document, stuck_before));
     }
 
@@ -104,7 +104,8 @@ pub(crate) async fn list_processing(
             }
         });
 
-    let pagination = (query.view == View::All).then(|| Pagination::new(page, limit, total));
+    let pagination =
+        (query.view == ProcessingView::All).then(|| Pagination::new(page, limit, total));
     Ok(Json(ProcessingResponse {
         documents: documents.collect(),
         total_count: total,

@@ -7,8 +7,8 @@ use edge::{ApiResult, App, Auth, Json, Path, Query, WriteContent, tag_of};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::add::{AddResponse, filepath, text_body};
-use crate::one::Which;
+use crate::add::{AddResponse, body_of_text, check_filepath};
+use crate::one::DocumentScopeQuery;
 
 /// The fields to change. Absent fields keep their values, and `null` clears metadata, path and
 /// filter.
@@ -27,11 +27,11 @@ pub(crate) struct UpdateRequest {
     provenance: Option<Provenance>,
 }
 
-pub(crate) async fn update(
+pub(crate) async fn patch_document(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<WriteContent>,
     Path(id): Path<String>,
-    Query(which): Query<Which>,
+    Query(which): Query<DocumentScopeQuery>,
     Json(request): Json<UpdateRequest>,
 ) -> ApiResult<Json<AddResponse>> {
     let update = request.into_update()?;
@@ -46,11 +46,11 @@ pub(crate) async fn update(
     ))
 }
 
-pub(crate) async fn retry(
+pub(crate) async fn post_retry(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<WriteContent>,
     Path(id): Path<String>,
-    Query(which): Query<Which>,
+    Query(which): Query<DocumentScopeQuery>,
 ) -> ApiResult<Json<AddResponse>> {
     let document = find_document(&app.ctx, &tenant, &id, &which.scope()?).await?;
     Ok(Json(
@@ -63,7 +63,7 @@ impl UpdateRequest {
         let object = |field: &'static str| move |object| Metadata::parse_field(field, object);
         let path = match self.filepath {
             Patch::Set(path) if path.is_empty() => Patch::Clear,
-            path => path.try_map(filepath)?,
+            path => path.try_map(check_filepath)?,
         };
 
         let description = Description {
@@ -76,7 +76,7 @@ impl UpdateRequest {
 
         let date = self.document_date.as_deref();
         Ok(Update {
-            content: self.content.map(text_body).transpose()?,
+            content: self.content.map(body_of_text).transpose()?,
             description,
             custom_id: self.custom_id.as_deref().map(CustomId::parse).transpose()?,
             tag: tag_of(

@@ -11,7 +11,7 @@ use http::{HeaderMap, StatusCode};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::add::{AddResponse, Common, idempotency_key};
+use crate::add::{AddResponse, CommonFields, read_idempotency_key};
 
 /// The most bytes of a file: 50 MB. Part of the API.
 pub const MAX_FILE_BYTES: usize = 50 * 1024 * 1024;
@@ -27,13 +27,13 @@ const MAX_NAME_CHARS: usize = 255;
 
 /// The parts of the form as they were sent.
 #[derive(Default)]
-struct Form {
+struct UploadForm {
     file: Option<Bytes>,
     name: Option<String>,
     part_type: Option<String>,
     file_type: Option<String>,
     mime_type: Option<String>,
-    common: Common,
+    common: CommonFields,
 }
 
 pub(crate) async fn add_file(
@@ -50,7 +50,7 @@ pub(crate) async fn add_file(
     })?;
 
     let form = read_form(multipart, most).await?;
-    note_body(&form.outline());
+    note_body(&form.logged_fields());
     let file = form
         .file
         .ok_or_else(|| Error::invalid_field("file", "missing: add a part named `file`"))?;
@@ -59,7 +59,7 @@ pub(crate) async fn add_file(
     }
 
     if file.len() > most.0 {
-        return Err(most.exceeded().into());
+        return Err(most.too_large_error().into());
     }
 
     // compat: the TypeScript client declares every file as `application/octet-stream`, which says
@@ -67,8 +67,8 @@ pub(crate) async fn add_file(
     let part_type = form
         .part_type
         .filter(|kind| kind != "application/octet-stream");
-    let name = checked_name("file", form.name)?;
-    let declared = checked_name("mimeType", form.mime_type.or(part_type).or(form.file_type))?;
+    let name = check_file_text("file", form.name)?;
+    let declared = check_file_text("mimeType", form.mime_type.or(part_type).or(form.file_type))?;
     let content = Content::Whole {
         bytes: file,
         form: BodyForm::File { name, declared },
@@ -76,13 +76,13 @@ pub(crate) async fn add_file(
 
     let new = form
         .common
-        .into_document(content, idempotency_key(&headers)?)?;
+        .into_document(content, read_idempotency_key(&headers)?)?;
     Ok(Json(submit(&app.ctx, &tenant, new).await?.into()))
 }
 
-impl Form {
+impl UploadForm {
     /// Returns the parts of the form that the request log may contain.
-    fn outline(&self) -> Value {
+    fn logged_fields(&self) -> Value {
         let common = &self.common;
         json!({
             "file": {"name": self.name, "bytes": self.file.as_ref().map(Bytes::len), "mimeType": self.part_type},
@@ -99,7 +99,7 @@ impl Form {
 }
 
 /// Checks the length of a file's name or declared type.
-pub(crate) fn checked_name(field: &str, text: Option<String>) -> Result<Option<String>> {
+pub(crate) fn check_file_text(field: &str, text: Option<String>) -> Result<Option<String>> {
     match text {
         Some(text) if text.chars().count() > MAX_NAME_CHARS => Err(Error::invalid_field(
             field,
@@ -110,7 +110,7 @@ pub(crate) fn checked_name(field: &str, text: Option<String>) -> Result<Option<S
 }
 
 impl DirectFileBytes {
-    fn exceeded(self) -> Error {
+    fn too_large_error(self) -> Error {
         let most = self.0;
         if most == MAX_FILE_BYTES {
             return Error::TooLarge(format!("a file has at most {most} bytes"));
@@ -122,20 +122,20 @@ impl DirectFileBytes {
     }
 }
 
-fn broken(error: &MultipartError, most: DirectFileBytes) -> Error {
+fn form_error(error: &MultipartError, most: DirectFileBytes) -> Error {
     if error.status() == StatusCode::PAYLOAD_TOO_LARGE {
-        most.exceeded()
+        most.too_large_error()
     } else {
         Error::invalid("the form is broken, ended early or came too slowly")
     }
 }
 
-async fn read_form(mut multipart: Multipart, most: DirectFileBytes) -> Result<Form> {
-    let mut form = Form::default();
+async fn read_form(mut multipart: Multipart, most: DirectFileBytes) -> Result<UploadForm> {
+    let mut form = UploadForm::default();
     while let Some(field) = multipart
         .next_field()
         .await
-        .map_err(|error| broken(&error, most))?
+        .map_err(|error| form_error(&error, most))?
     {
         let Some(name) = field.name().map(str::to_owned) else {
             continue;
@@ -143,7 +143,12 @@ async fn read_form(mut multipart: Multipart, most: DirectFileBytes) -> Result<Fo
         if name == "file" {
             form.name = field.file_name().map(str::to_owned);
             form.part_type = field.content_type().map(str::to_owned);
-            form.file = Some(field.bytes().await.map_err(|error| broken(&error, most))?);
+            form.file = Some(
+                field
+                    .bytes()
+                    .await
+                    .map_err(|error| form_error(&error, most))?,
+            );
             continue;
         }
         read_field(&mut form, &name, field, most).await?;
@@ -153,12 +158,15 @@ async fn read_form(mut multipart: Multipart, most: DirectFileBytes) -> Result<Fo
 }
 
 async fn read_field(
-    form: &mut Form,
+    form: &mut UploadForm,
     name: &str,
     field: Field<'_>,
     most: DirectFileBytes,
 ) -> Result<()> {
-    let bytes = field.bytes().await.map_err(|error| broken(&error, most))?;
+    let bytes = field
+        .bytes()
+        .await
+        .map_err(|error| form_error(&error, most))?;
     let text = std::str::from_utf8(&bytes).map_err(|_| Error::invalid_field(name, "UTF-8 text"))?;
     if text.is_empty() {
         return Ok(());
@@ -168,16 +176,16 @@ async fn read_field(
     let common = &mut form.common;
     match name {
         "containerTag" => common.container_tag = owned,
-        "containerTags" => common.container_tags = Some(tags(text)),
+        "containerTags" => common.container_tags = Some(parse_tags(text)),
         "customId" => common.custom_id = owned,
         "metadata" => common.metadata = Some(object_text(name, text)?),
         "filterByMetadata" => common.filter_by_metadata = Some(object_text(name, text)?),
         "filepath" => common.filepath = owned,
         "entityContext" => common.entity_context = owned,
         "documentDate" => common.document_date = owned,
-        "taskType" => common.task_type = Some(one_of(name, text)?),
-        "dreaming" => common.dreaming = Some(one_of(name, text)?),
-        "provenance" => common.provenance = Some(one_of(name, text)?),
+        "taskType" => common.task_type = Some(parse_variant(name, text)?),
+        "dreaming" => common.dreaming = Some(parse_variant(name, text)?),
+        "provenance" => common.provenance = Some(parse_variant(name, text)?),
         "fileType" => form.file_type = owned,
         "mimeType" => form.mime_type = owned,
         _ => check_name(name, &["containerTag", "containerTags"])?,
@@ -187,11 +195,11 @@ async fn read_field(
 }
 
 /// Parses `containerTags` as a JSON array, or as one tag.
-fn tags(text: &str) -> Vec<String> {
+fn parse_tags(text: &str) -> Vec<String> {
     serde_json::from_str(text).unwrap_or_else(|_| vec![text.to_owned()])
 }
 
-fn one_of<T: DeserializeOwned>(field: &str, text: &str) -> Result<T> {
+fn parse_variant<T: DeserializeOwned>(field: &str, text: &str) -> Result<T> {
     serde_json::from_value(text.into())
         .map_err(|error| Error::invalid_field(field, error.to_string()))
 }

@@ -30,7 +30,7 @@ pub(crate) struct ListedDocument {
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
     #[serde(flatten)]
-    failure: Option<WireFailure>,
+    failure: Option<FailureShape>,
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<String>,
 }
@@ -38,7 +38,7 @@ pub(crate) struct ListedDocument {
 /// The reason why a document failed.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct WireFailure {
+struct FailureShape {
     error_code: &'static str,
     error_message: String,
 }
@@ -106,7 +106,7 @@ impl ListedDocument {
         let failure = document
             .failure
             .as_ref()
-            .map(|Failure { code, message }| WireFailure {
+            .map(|Failure { code, message }| FailureShape {
                 error_code: code.as_str(),
                 error_message: message.clone(),
             });

@@ -14,8 +14,8 @@ use index::Memories;
 use memory::{Ledger, Memory};
 use serde::{Deserialize, Serialize};
 
-use crate::Service;
-use crate::list::{DEFAULT_LIMIT, place, providers};
+use crate::DocumentsState;
+use crate::list::{DEFAULT_LIMIT, page_and_limit, parse_providers};
 use crate::one::shows_memories;
 use crate::wire::ListedDocument;
 
@@ -41,13 +41,13 @@ pub(crate) struct DocumentsRequest {
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ByIdsRequest {
     ids: Vec<String>,
-    by: By,
+    by: IdKind,
     container_tags: Option<Vec<String>>,
 }
 
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum By {
+enum IdKind {
     #[default]
     Id,
     CustomId,
@@ -100,8 +100,8 @@ impl SourcedEntry {
 
 /// Adds memories to documents. The memories of a container are opened once for all of its
 /// documents.
-async fn with_memories(
-    service: &Service,
+async fn add_memories(
+    service: &DocumentsState,
     tenant: &Tenant,
     documents: &[Document],
 ) -> Result<Vec<DocumentWithMemories>> {
@@ -136,12 +136,12 @@ async fn with_memories(
     Ok(documents.iter().map(show).collect())
 }
 
-pub(crate) async fn list(
-    State(service): State<Service>,
+pub(crate) async fn list_with_memories(
+    State(service): State<DocumentsState>,
     Auth { tenant, .. }: Auth<ReadContent>,
     Json(request): Json<DocumentsRequest>,
 ) -> ApiResult<Json<DocumentsResponse>> {
-    let (page, limit) = place(request.page, request.limit, DEFAULT_LIMIT)?;
+    let (page, limit) = page_and_limit(request.page, request.limit, DEFAULT_LIMIT)?;
     let scope = scope(
         request.container_tag.as_deref(),
         request.container_tags.as_deref(),
@@ -157,14 +157,14 @@ pub(crate) async fn list(
         sources: request
             .sources
             .filter(|names| !names.is_empty())
-            .map(|names| providers(&names)),
+            .map(|names| parse_providers(&names)),
         page,
         limit,
         ..ListQuery::all(scope)
     };
 
     let found = list_documents(&service.app.ctx, &tenant, &query).await?;
-    let documents = with_memories(&service, &tenant, &found.documents).await?;
+    let documents = add_memories(&service, &tenant, &found.documents).await?;
 
     Ok(Json(DocumentsResponse {
         documents,
@@ -172,8 +172,8 @@ pub(crate) async fn list(
     }))
 }
 
-pub(crate) async fn by_ids(
-    State(service): State<Service>,
+pub(crate) async fn get_by_ids(
+    State(service): State<DocumentsState>,
     Auth { tenant, .. }: Auth<ReadContent>,
     Json(request): Json<ByIdsRequest>,
 ) -> ApiResult<Json<DocumentsResponse>> {
@@ -183,8 +183,8 @@ pub(crate) async fn by_ids(
 
     let scope = scope(None, request.container_tags.as_deref())?;
     let naming = match request.by {
-        By::Id => Naming::Id,
-        By::CustomId => Naming::CustomId,
+        IdKind::Id => Naming::Id,
+        IdKind::CustomId => Naming::CustomId,
     };
 
     let mut documents: Vec<Document> = Vec::new();
@@ -199,7 +199,7 @@ pub(crate) async fn by_ids(
     }
 
     let count = documents.len();
-    let documents = with_memories(&service, &tenant, &documents).await?;
+    let documents = add_memories(&service, &tenant, &documents).await?;
 
     Ok(Json(DocumentsResponse {
         documents,

@@ -8,7 +8,7 @@ use tracing::{error, warn};
 
 /// The longest delay of a queue message in seconds. A step that has to wait longer is sent by the
 /// sweep when its time has come.
-const LONGEST_SECONDS: i64 = 900;
+const MAX_DELAY_SECONDS: i64 = 900;
 
 /// The worker behind the queue `sync`.
 pub struct Importer {
@@ -25,7 +25,7 @@ impl Importer {
         &self.engine.ctx
     }
 
-    async fn one(&self, delivery: &Delivery) -> Outcome {
+    async fn handle_delivery(&self, delivery: &Delivery) -> Outcome {
         let Some(envelope) = Envelope::parse(&delivery.body) else {
             // The message is retried until it reaches the dead-letter queue, where a person can
             // look at it.
@@ -42,7 +42,7 @@ impl Importer {
             return Outcome::Retry;
         };
 
-        let Err(error) = self.step(&tenant, &envelope, connection).await else {
+        let Err(error) = self.run_step(&tenant, &envelope, connection).await else {
             return Outcome::Done;
         };
 
@@ -56,7 +56,7 @@ impl Importer {
         Outcome::Retry
     }
 
-    async fn step(
+    async fn run_step(
         &self,
         tenant: &Tenant,
         message: &Envelope,
@@ -65,7 +65,7 @@ impl Importer {
         let jobs = &self.ctx().jobs;
         let sent = match sync::step(&self.engine, tenant, connection).await? {
             Next::Again => jobs.send(std::slice::from_ref(message)).await,
-            Next::Later(seconds) if seconds <= LONGEST_SECONDS => {
+            Next::Later(seconds) if seconds <= MAX_DELAY_SECONDS => {
                 let seconds = u32::try_from(seconds.max(0)).unwrap_or_default();
                 jobs.send_later(message, seconds).await
             }
@@ -83,7 +83,7 @@ impl Worker for Importer {
     async fn handle(&self, batch: &[Delivery]) -> Vec<Outcome> {
         let mut outcomes = Vec::with_capacity(batch.len());
         for delivery in batch {
-            outcomes.push(self.one(delivery).await);
+            outcomes.push(self.handle_delivery(delivery).await);
         }
         outcomes
     }

@@ -30,11 +30,11 @@ impl Keeper {
         Self { ctx }
     }
 
-    async fn one(&self, delivery: &Delivery) -> Outcome {
+    async fn handle_delivery(&self, delivery: &Delivery) -> Outcome {
         let done = if let Some(envelope) = Envelope::parse(&delivery.body) {
-            self.job(&envelope, delivery.dead).await
+            self.run_job(&envelope, delivery.dead).await
         } else if let Some(arrivals) = self.ctx.blobs.arrivals(&delivery.body) {
-            self.arrived(&arrivals).await
+            self.record_arrivals(&arrivals).await
         } else {
             // An unreadable dead letter stays in its queue, for a person to look at.
             error!(
@@ -56,7 +56,7 @@ impl Keeper {
         Outcome::Retry
     }
 
-    async fn job(&self, envelope: &Envelope, dead: bool) -> Result<()> {
+    async fn run_job(&self, envelope: &Envelope, dead: bool) -> Result<()> {
         let tenant = envelope.tenant();
         match &envelope.job {
             Job::ProcessV1 { document, revision }
@@ -77,9 +77,11 @@ impl Keeper {
                     .await?;
             }
             Job::PurgeV1 { container, purge } => {
-                self::purge(&self.ctx, &tenant, container, purge).await?
+                self::run_purge(&self.ctx, &tenant, container, purge).await?
             }
-            Job::CompactV1 { container } => compact(&self.ctx, &tenant, container).await?,
+            Job::CompactV1 { container } => {
+                compact_container(&self.ctx, &tenant, container).await?
+            }
             Job::MendV1 {
                 container,
                 documents,
@@ -98,7 +100,7 @@ impl Keeper {
         Ok(())
     }
 
-    async fn arrived(&self, arrivals: &[Arrival]) -> Result<()> {
+    async fn record_arrivals(&self, arrivals: &[Arrival]) -> Result<()> {
         for arrival in arrivals {
             file_arrived(&self.ctx, arrival).await?;
         }
@@ -111,7 +113,7 @@ impl Worker for Keeper {
     async fn handle(&self, batch: &[Delivery]) -> Vec<Outcome> {
         let mut outcomes = Vec::with_capacity(batch.len());
         for delivery in batch {
-            outcomes.push(self.one(delivery).await);
+            outcomes.push(self.handle_delivery(delivery).await);
         }
         outcomes
     }
@@ -119,7 +121,7 @@ impl Worker for Keeper {
 
 /// Compacts a container, unless it was deleted. The contents of a deleted container are being
 /// purged, and a new segment would be in the way.
-async fn compact(ctx: &Ctx, tenant: &Tenant, container: &ContainerId) -> PortResult<()> {
+async fn compact_container(ctx: &Ctx, tenant: &Tenant, container: &ContainerId) -> PortResult<()> {
     if is_gone(ctx, tenant, container).await? {
         Ok(())
     } else {
@@ -137,7 +139,7 @@ async fn is_gone(ctx: &Ctx, tenant: &Tenant, container: &ContainerId) -> PortRes
 }
 
 /// Deletes the bytes of a purge record, and then the record. A repetition finds nothing to delete.
-pub(crate) async fn purge(
+pub(crate) async fn run_purge(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &ContainerId,

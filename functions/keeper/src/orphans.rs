@@ -9,19 +9,19 @@ use tracing::info;
 
 /// The number of objects that one sweep examines. The sweeps of a day examine a quarter of a
 /// million.
-const PAGE: usize = 200;
+const PAGE_OBJECTS: usize = 200;
 /// The time in seconds from the start of one walk to the start of the next.
-const PAUSE_SECONDS: i64 = 24 * 3600;
+const WALK_INTERVAL_SECONDS: i64 = 24 * 3600;
 
 /// A walk through all stored objects, one page with each sweep, about once a day. Its position is
 /// kept in memory, so a new process starts the walk again.
 #[derive(Debug, Default)]
 pub struct OrphanWalk {
-    state: Mutex<State>,
+    state: Mutex<WalkState>,
 }
 
 #[derive(Debug, Clone, Default)]
-struct State {
+struct WalkState {
     began: Option<Timestamp>,
     /// The position at which the next page begins. `None` at the beginning and at the end.
     after: Option<String>,
@@ -35,34 +35,34 @@ impl OrphanWalk {
     /// Those of the ports. The next call examines the same page again.
     pub async fn step(&self, ctx: &Ctx) -> Result<usize> {
         let now = ctx.clock.now();
-        let mut state = self.lock().clone();
+        let mut state = self.lock_state().clone();
         let is_over = state
             .began
-            .is_none_or(|began| began.plus_seconds(PAUSE_SECONDS) <= now);
+            .is_none_or(|began| began.plus_seconds(WALK_INTERVAL_SECONDS) <= now);
         if state.ended && !is_over {
             return Ok(0);
         }
 
         if state.ended || state.began.is_none() {
-            state = State {
+            state = WalkState {
                 began: Some(now),
-                ..State::default()
+                ..WalkState::default()
             };
         }
 
         let (found, next) =
-            collect_orphans(ctx, Shelf::Objects, state.after.as_deref(), PAGE).await?;
+            collect_orphans(ctx, Shelf::Objects, state.after.as_deref(), PAGE_OBJECTS).await?;
         if found > 0 {
             info!(found, "deleted {found} objects that nothing names");
         }
 
         (state.ended, state.after) = (next.is_none(), next);
-        *self.lock() = state;
+        *self.lock_state() = state;
 
         Ok(found)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+    fn lock_state(&self) -> std::sync::MutexGuard<'_, WalkState> {
         // A panic while the lock is held cannot leave the state half-changed.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -11,9 +11,9 @@ use tracing::{info, warn};
 /// been answered and recorded.
 const SETTLE_SECONDS: i64 = 5 * 60;
 /// The most hours that one sweep counts. The next sweep follows in a minute.
-const LIMIT: usize = 100;
+const MAX_HOURS: usize = 100;
 /// The number of pages of records after which a sweep begins no further hour.
-const PAGES: usize = 400;
+const MAX_PAGES: usize = 400;
 /// The milliseconds of a minute.
 const MINUTE_MS: i64 = 60_000;
 
@@ -29,19 +29,19 @@ const MINUTE_MS: i64 = 60_000;
 pub async fn roll_up(ctx: &Ctx, before: Timestamp) -> PortResult<usize> {
     let mut hours = ctx
         .activity
-        .overdue_hours(before.plus_seconds(-SETTLE_SECONDS), LIMIT)
+        .overdue_hours(before.plus_seconds(-SETTLE_SECONDS), MAX_HOURS)
         .await?;
-    let first = first_of_minute(before, hours.len());
+    let first = first_hour_index(before, hours.len());
     hours.rotate_left(first);
 
     let (mut closed, mut pages) = (0, 0);
     for (tenant, hour) in hours {
-        if pages >= PAGES {
+        if pages >= MAX_PAGES {
             break;
         }
 
         // An hour that cannot be counted must not stop the others.
-        match close(ctx, &tenant, hour).await {
+        match close_hour(ctx, &tenant, hour).await {
             Ok((done, read)) => {
                 closed += usize::from(done);
                 pages += read;
@@ -61,7 +61,7 @@ pub async fn roll_up(ctx: &Ctx, before: Timestamp) -> PortResult<usize> {
 }
 
 /// Returns the index of the hour with which a sweep begins.
-fn first_of_minute(before: Timestamp, hours: usize) -> usize {
+fn first_hour_index(before: Timestamp, hours: usize) -> usize {
     let minute = before.as_millis().div_euclid(MINUTE_MS);
     let hours = i64::try_from(hours.max(1)).unwrap_or(i64::MAX);
     usize::try_from(minute.rem_euclid(hours)).unwrap_or(0)
@@ -69,7 +69,7 @@ fn first_of_minute(before: Timestamp, hours: usize) -> usize {
 
 /// Counts and closes an hour. Returns whether it is closed now, and the number of pages of records
 /// that were read.
-async fn close(ctx: &Ctx, tenant: &Tenant, hour: Hour) -> PortResult<(bool, usize)> {
+async fn close_hour(ctx: &Ctx, tenant: &Tenant, hour: Hour) -> PortResult<(bool, usize)> {
     let known = ctx.activity.hours(tenant, hour, hour).await?.pop();
     // The list of overdue hours may be slightly outdated.
     let Some(HourCounts::Open(_, token)) = known else {
@@ -91,7 +91,7 @@ mod tests {
         for hours in [1, 2, 3, 60, 100] {
             let minutes = (0..100)
                 .map(|minute| Timestamp::from_millis(1_767_225_612_345 + minute * MINUTE_MS));
-            let firsts: Vec<usize> = minutes.map(|at| first_of_minute(at, hours)).collect();
+            let firsts: Vec<usize> = minutes.map(|at| first_hour_index(at, hours)).collect();
             assert!(
                 firsts
                     .windows(2)
@@ -99,6 +99,6 @@ mod tests {
                 "{hours}: {firsts:?}"
             );
         }
-        assert_eq!(first_of_minute(Timestamp::from_millis(59_999), 0), 0);
+        assert_eq!(first_hour_index(Timestamp::from_millis(59_999), 0), 0);
     }
 }

@@ -5,7 +5,7 @@ use domain::{Ctx, Envelope, Job, Timestamp};
 use tracing::{info, warn};
 
 /// The most pieces of work that one sweep picks up. The next sweep follows in a minute.
-const LIMIT: usize = 500;
+const MAX_PICKED_UP: usize = 500;
 /// The pause in seconds before a document counts as overdue again. It doubles with each attempt, up
 /// to an hour.
 const PAUSE_SECONDS: i64 = 60;
@@ -41,9 +41,9 @@ pub struct Swept {
 /// Those of the ports. Work that was picked up before the error stays picked up.
 pub async fn sweep(ctx: &Ctx, before: Timestamp) -> PortResult<Swept> {
     let mut swept = Swept::default();
-    for overdue in ctx.documents.overdue(before, LIMIT).await? {
+    for overdue in ctx.documents.overdue(before, MAX_PICKED_UP).await? {
         // Work that cannot be picked up must not stop the rest.
-        match pick_up(ctx, &overdue, before).await {
+        match pick_up_work(ctx, &overdue, before).await {
             Ok(true) => match overdue {
                 Overdue::Document(..) => swept.documents += 1,
                 Overdue::Purge(..) => swept.purges += 1,
@@ -60,7 +60,7 @@ pub async fn sweep(ctx: &Ctx, before: Timestamp) -> PortResult<Swept> {
     // Work that is planned for later is not unfinished. It waits for its time, whatever `before`
     // is.
     let now = before.min(ctx.clock.now());
-    match send_due(ctx, now).await {
+    match send_due_connections(ctx, now).await {
         Ok(connections) => swept.connections = connections,
         Err(error) => warn!(
             error = &error as &dyn std::error::Error,
@@ -112,8 +112,8 @@ pub async fn sweep(ctx: &Ctx, before: Timestamp) -> PortResult<Swept> {
 
 /// Sends the messages of connections whose next run is due. A connection that is already running
 /// ignores the message.
-async fn send_due(ctx: &Ctx, now: Timestamp) -> PortResult<usize> {
-    let due = ctx.connections.due(now, LIMIT).await?;
+async fn send_due_connections(ctx: &Ctx, now: Timestamp) -> PortResult<usize> {
+    let due = ctx.connections.due(now, MAX_PICKED_UP).await?;
     let message = |(org, connection)| Envelope {
         org,
         job: Job::SyncV1 { connection },
@@ -128,7 +128,7 @@ async fn send_due(ctx: &Ctx, now: Timestamp) -> PortResult<usize> {
 /// Requests the rewriting of containers whose index contains deleted content. If this fails, they
 /// are due again.
 async fn send_erasures(ctx: &Ctx, now: Timestamp) -> PortResult<usize> {
-    let due = ctx.index.due_erasures(now, LIMIT).await?;
+    let due = ctx.index.due_erasures(now, MAX_PICKED_UP).await?;
     for (org, container) in &due {
         let job = Job::MendV1 {
             container: container.clone(),
@@ -148,11 +148,11 @@ async fn send_erasures(ctx: &Ctx, now: Timestamp) -> PortResult<usize> {
     Ok(due.len())
 }
 
-async fn pick_up(ctx: &Ctx, overdue: &Overdue, before: Timestamp) -> PortResult<bool> {
+async fn pick_up_work(ctx: &Ctx, overdue: &Overdue, before: Timestamp) -> PortResult<bool> {
     let tenant = overdue.tenant();
     match overdue {
         Overdue::Purge(_, container, purge) => {
-            crate::purge(ctx, &tenant, container, purge).await?;
+            crate::run_purge(ctx, &tenant, container, purge).await?;
             Ok(true)
         }
         Overdue::Task(org, id) => {

@@ -10,7 +10,7 @@ use domain::{ContainerId, Ctx, Document, DocumentId, OrgId, Owner, Tenant};
 use indicatif::ProgressBar;
 
 /// The number of blobs that are examined at a time.
-const PAGE: usize = 1000;
+const PAGE_BLOBS: usize = 1000;
 
 /// A defect, and the repair that was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,18 +57,18 @@ pub struct Checked {
 /// Fails if the folder cannot be read. A container that cannot be read is a finding instead.
 pub async fn check(ctx: &Ctx, repair: bool, bar: &ProgressBar) -> Result<Checked> {
     let mut checked = Checked::default();
-    let stored = inventory(ctx, &mut checked).await?;
+    let stored = list_blobs(ctx, &mut checked).await?;
     for (org, stored) in stored {
         checked.organizations += 1;
         let tenant = Tenant::of_operator(org);
-        for container in containers(ctx, &tenant, &stored, &mut checked).await? {
+        for container in find_containers(ctx, &tenant, &stored, &mut checked).await? {
             checked.containers += 1;
             let found = check_container(ctx, &tenant, &container, repair, bar, &mut checked).await;
             if let Err(error) = found {
                 let meaning =
                     format!("cannot be read, so its documents were not checked: {error:#}");
                 checked.findings.push(Finding {
-                    place: place(&tenant, &container, None),
+                    place: describe_place(&tenant, &container, None),
                     meaning,
                     repair: None,
                 });
@@ -80,12 +80,15 @@ pub async fn check(ctx: &Ctx, repair: bool, bar: &ProgressBar) -> Result<Checked
     Ok(checked)
 }
 
-async fn inventory(ctx: &Ctx, checked: &mut Checked) -> Result<BTreeMap<OrgId, Vec<StoredBlob>>> {
+async fn list_blobs(ctx: &Ctx, checked: &mut Checked) -> Result<BTreeMap<OrgId, Vec<StoredBlob>>> {
     let mut found: BTreeMap<OrgId, Vec<StoredBlob>> = BTreeMap::new();
     for shelf in [Shelf::Inline, Shelf::Objects] {
         let mut after = None;
         loop {
-            let page = ctx.blobs.inventory(shelf, after.as_deref(), PAGE).await?;
+            let page = ctx
+                .blobs
+                .inventory(shelf, after.as_deref(), PAGE_BLOBS)
+                .await?;
             checked.blobs += page.blobs.len();
             for stored in page.blobs {
                 found.entry(stored.org.clone()).or_default().push(stored);
@@ -102,7 +105,7 @@ async fn inventory(ctx: &Ctx, checked: &mut Checked) -> Result<BTreeMap<OrgId, V
 
 /// Returns the physical containers behind the tags, and those that contain blobs. A container with
 /// blobs and without a tag is a finding, unless it was deleted and is being purged.
-async fn containers(
+async fn find_containers(
     ctx: &Ctx,
     tenant: &Tenant,
     stored: &[StoredBlob],
@@ -132,7 +135,7 @@ async fn containers(
         let meaning =
             "no container tag names this container, so nobody can find its documents".to_owned();
         checked.findings.push(Finding {
-            place: place(tenant, &id, None),
+            place: describe_place(tenant, &id, None),
             meaning,
             repair: None,
         });
@@ -161,10 +164,10 @@ async fn check_container(
             } else {
                 None
             };
-            let place = place(tenant, container, Some(&document.id));
+            let place = describe_place(tenant, container, Some(&document.id));
             checked.findings.push(Finding {
                 place,
-                meaning: meaning_of(damage),
+                meaning: describe_damage(damage),
                 repair,
             });
         }
@@ -174,7 +177,7 @@ async fn check_container(
 }
 
 /// Returns the consequences of damage to a document for its user.
-fn meaning_of(damage: Damage) -> String {
+fn describe_damage(damage: Damage) -> String {
     let parts = [
         (damage.body, "content"),
         (damage.pack, "chunks"),
@@ -244,14 +247,14 @@ async fn check_index(
     if !verdict.missing.is_empty() {
         meanings.push(format!(
             "the index lacks documents, which nobody finds: {}",
-            names(&verdict.missing)
+            join_ids(&verdict.missing)
         ));
     }
 
     if !verdict.foreign.is_empty() {
         meanings.push(format!(
             "the index has documents that are gone: {}",
-            names(&verdict.foreign)
+            join_ids(&verdict.foreign)
         ));
     }
 
@@ -261,7 +264,7 @@ async fn check_index(
 
     let done = repair.then(|| "written anew from the documents".to_owned());
     for meaning in meanings {
-        let place = place(tenant, container, None);
+        let place = describe_place(tenant, container, None);
         checked.findings.push(Finding {
             place,
             meaning,
@@ -272,7 +275,7 @@ async fn check_index(
     Ok(())
 }
 
-fn names(ids: &BTreeSet<DocumentId>) -> String {
+fn join_ids(ids: &BTreeSet<DocumentId>) -> String {
     ids.iter()
         .map(DocumentId::as_str)
         .collect::<Vec<_>>()
@@ -286,7 +289,7 @@ async fn check_orphans(
     repair: bool,
     checked: &mut Checked,
 ) -> Result<()> {
-    for page in stored.chunks(PAGE) {
+    for page in stored.chunks(PAGE_BLOBS) {
         let orphans = find_orphans(ctx, page, ctx.clock.now()).await?;
         if repair {
             delete_orphans(ctx, &orphans).await?;
@@ -304,7 +307,11 @@ async fn check_orphans(
     Ok(())
 }
 
-fn place(tenant: &Tenant, container: &ContainerId, document: Option<&DocumentId>) -> String {
+fn describe_place(
+    tenant: &Tenant,
+    container: &ContainerId,
+    document: Option<&DocumentId>,
+) -> String {
     let place = format!("org {} container {container}", tenant.org());
     match document {
         Some(document) => format!("{place} document {document}"),

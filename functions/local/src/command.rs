@@ -29,17 +29,17 @@ pub fn run(cli: Cli, program: &str) -> ExitCode {
     let result = runtime.map_err(anyhow::Error::from).and_then(|runtime| {
         let result = runtime.block_on(async {
             match cli.command {
-                None => serve::serve(cli.serve, program).await?,
-                Some(Command::Serve(serve)) => serve::serve(serve, program).await?,
-                Some(Command::Demo(demo)) => demo::demo(demo, program).await?,
-                Some(Command::Keys(keys)) => keys::keys(keys.action).await?,
-                Some(Command::Check(check)) => return Ok(check::run(check).await),
-                Some(Command::Export(export)) => return transfer::export(export).await,
-                Some(Command::Import(import)) => transfer::import(import).await?,
+                None => serve::run_server(cli.serve, program).await?,
+                Some(Command::Serve(serve)) => serve::run_server(serve, program).await?,
+                Some(Command::Demo(demo)) => demo::run_demo(demo, program).await?,
+                Some(Command::Keys(keys)) => keys::run_keys(keys.action).await?,
+                Some(Command::Check(check)) => return Ok(check::run_check(check).await),
+                Some(Command::Export(export)) => return transfer::run_export(export).await,
+                Some(Command::Import(import)) => transfer::run_import(import).await?,
                 Some(Command::AwsEndpoints(endpoints)) => {
                     aws_endpoints::aws_endpoints(endpoints).await?
                 }
-                Some(Command::Work(work)) => work::work(work).await?,
+                Some(Command::Work(work)) => work::run_work(work).await?,
             }
             Ok(ExitCode::SUCCESS)
         });
@@ -58,7 +58,7 @@ pub fn run(cli: Cli, program: &str) -> ExitCode {
 }
 
 /// Returns what this process may reach, according to its options.
-fn outside(
+fn build_outside(
     models: &ModelOptions,
     drive: &DriveOptions,
     public_url: Option<String>,
@@ -89,7 +89,7 @@ fn log_to_stderr(filter: &str) -> anyhow::Result<()> {
 }
 
 /// Starts listening for Ctrl-C and SIGTERM. The future resolves when one of them arrives.
-fn interrupted() -> anyhow::Result<impl Future<Output = ()>> {
+fn wait_for_interrupt() -> anyhow::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;

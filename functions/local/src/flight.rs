@@ -22,34 +22,34 @@ const RETRY_SECONDS: &str = "2";
 
 /// The bytes that are still available.
 #[derive(Debug, Clone)]
-pub(crate) struct InFlight(Arc<Semaphore>);
+pub(crate) struct BytesInFlight(Arc<Semaphore>);
 
-impl InFlight {
+impl BytesInFlight {
     /// Returns a limit of `bytes` bytes.
     pub(crate) fn new(bytes: usize) -> Self {
         Self(Arc::new(Semaphore::new(bytes.min(Semaphore::MAX_PERMITS))))
     }
 
-    fn take(&self, bytes: u64) -> Option<OwnedSemaphorePermit> {
+    fn take_bytes(&self, bytes: u64) -> Option<OwnedSemaphorePermit> {
         let bytes = u32::try_from(bytes).ok()?;
         Arc::clone(&self.0).try_acquire_many_owned(bytes).ok()
     }
 }
 
 /// The bytes that one request has taken. Dropping this gives them back.
-struct Lease {
-    room: InFlight,
-    taken: Mutex<Taken>,
+struct ByteLease {
+    room: BytesInFlight,
+    taken: Mutex<LeasedBytes>,
 }
 
 #[derive(Default)]
-struct Taken {
+struct LeasedBytes {
     permit: Option<OwnedSemaphorePermit>,
     is_refused: bool,
 }
 
-impl Lease {
-    fn new(room: InFlight) -> Arc<Self> {
+impl ByteLease {
+    fn new(room: BytesInFlight) -> Arc<Self> {
         Arc::new(Self {
             room,
             taken: Mutex::default(),
@@ -57,9 +57,9 @@ impl Lease {
     }
 
     /// Takes more bytes, if they are available.
-    fn grow(&self, bytes: u64) -> bool {
+    fn take_more(&self, bytes: u64) -> bool {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        match (self.room.take(bytes), &mut taken.permit) {
+        match (self.room.take_bytes(bytes), &mut taken.permit) {
             (None, _) => taken.is_refused = true,
             (Some(more), Some(permit)) => permit.merge(more),
             (Some(first), none) => *none = Some(first),
@@ -76,13 +76,13 @@ impl Lease {
 }
 
 /// A body that holds a lease, and takes bytes as they arrive.
-struct Leased {
+struct LeasedBody {
     body: Body,
-    lease: Arc<Lease>,
+    lease: Arc<ByteLease>,
     is_counted: bool,
 }
 
-impl HttpBody for Leased {
+impl HttpBody for LeasedBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -96,7 +96,7 @@ impl HttpBody for Leased {
             _ => 0,
         };
 
-        if bytes > 0 && !self.lease.grow(bytes as u64) {
+        if bytes > 0 && !self.lease.take_more(bytes as u64) {
             return Poll::Ready(Some(Err(axum::Error::new(
                 "too many bytes are on their way",
             ))));
@@ -116,14 +116,18 @@ impl HttpBody for Leased {
 
 /// Counts the bodies of requests while they are answered, and large answers until they are sent. A
 /// request that exceeds the limit is answered with 503.
-pub(crate) async fn bound(State(room): State<InFlight>, request: Request, next: Next) -> Response {
+pub(crate) async fn limit_bytes_in_flight(
+    State(room): State<BytesInFlight>,
+    request: Request,
+    next: Next,
+) -> Response {
     let response = if request.body().is_end_stream() {
         next.run(request).await
     } else {
-        let lease = Lease::new(room.clone());
+        let lease = ByteLease::new(room.clone());
         let held = Arc::clone(&lease);
         let request = request.map(|body| {
-            Body::new(Leased {
+            Body::new(LeasedBody {
                 body,
                 lease,
                 is_counted: false,
@@ -131,7 +135,7 @@ pub(crate) async fn bound(State(room): State<InFlight>, request: Request, next: 
         });
         let response = next.run(request).await;
         if held.is_refused() {
-            return overloaded(&response);
+            return overloaded_response(&response);
         }
         response
     };
@@ -141,13 +145,13 @@ pub(crate) async fn bound(State(room): State<InFlight>, request: Request, next: 
         return response;
     }
 
-    let lease = Lease::new(room);
-    if !lease.grow(size) {
-        return overloaded(&response);
+    let lease = ByteLease::new(room);
+    if !lease.take_more(size) {
+        return overloaded_response(&response);
     }
 
     response.map(|body| {
-        Body::new(Leased {
+        Body::new(LeasedBody {
             body,
             lease,
             is_counted: true,
@@ -156,7 +160,7 @@ pub(crate) async fn bound(State(room): State<InFlight>, request: Request, next: 
 }
 
 /// Returns the refusal that replaces `response`, in the usual shape.
-fn overloaded(response: &Response) -> Response {
+fn overloaded_response(response: &Response) -> Response {
     let name = HeaderName::from_static("x-request-id");
     let id = response
         .headers()

@@ -15,8 +15,8 @@ use server::{Limits, RequestBody};
 use tokio::net::TcpListener;
 use tower::ServiceExt;
 
-use crate::flight::{InFlight, bound};
-use crate::origin::mark;
+use crate::flight::{BytesInFlight, limit_bytes_in_flight};
+use crate::origin::note_origin;
 use crate::outside::Outside;
 use crate::routes::{bucket_routes, routes};
 use crate::system::System;
@@ -61,11 +61,11 @@ pub fn service(system: &System, outside: &Outside, serving: Serving) -> Result<R
         outside.public_url.clone(),
     );
     let routes = routes.merge(bucket_routes(system.services.clone()));
-    let in_flight = InFlight::new(serving.body_bytes);
+    let in_flight = BytesInFlight::new(serving.body_bytes);
 
     Ok(routes
-        .layer(from_fn_with_state(in_flight, bound))
-        .layer(from_fn(mark)))
+        .layer(from_fn_with_state(in_flight, limit_bytes_in_flight))
+        .layer(from_fn(note_origin)))
 }
 
 /// Serves `service` on `listener` until `shutdown` resolves.
@@ -92,7 +92,7 @@ pub async fn listen(
 
 /// Returns the limits of this process: the usual number of connections, or fewer if its open files
 /// permit no more.
-pub(crate) fn limits() -> Limits {
+pub(crate) fn process_limits() -> Limits {
     let usual = Limits::default();
     let wanted = usual.connections as u64 + RESERVED_FILES;
     // If the limit cannot be read, the usual default of 1,024 is assumed.

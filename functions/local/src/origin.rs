@@ -11,7 +11,7 @@ use http::{HeaderMap, Uri, Version};
 
 /// The headers that only a proxy, a load balancer or a content delivery network adds, in lower case
 /// with hyphens.
-const FORWARDING: [&str; 24] = [
+const FORWARDING_HEADERS: [&str; 24] = [
     "cdn-loop",
     "cf-connecting-ip",
     "cf-connecting-ipv6",
@@ -48,7 +48,7 @@ const FORWARDING_PREFIXES: [&str; 6] = [
 ];
 
 /// Notes the address of the client, and whether the client is on this machine.
-pub(crate) async fn mark(mut request: Request, next: Next) -> Response {
+pub(crate) async fn note_origin(mut request: Request, next: Next) -> Response {
     let peer = request
         .extensions()
         .get::<ConnectInfo<SocketAddr>>()
@@ -77,7 +77,7 @@ fn is_direct(request: &Request) -> bool {
     request.version() == Version::HTTP_11
         && request.uri().host().is_none_or(names_loopback)
         && names_this_machine(headers)
-        && !headers.keys().any(|name| is_of_proxy(name.as_str()))
+        && !headers.keys().any(|name| is_proxy_header(name.as_str()))
 }
 
 /// Checks that there is exactly one `Host` header, and that it names this machine.
@@ -88,9 +88,9 @@ fn names_this_machine(headers: &HeaderMap) -> bool {
 }
 
 /// Checks whether proxies add this header. Some of them write underscores.
-fn is_of_proxy(name: &str) -> bool {
+fn is_proxy_header(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace('_', "-");
-    FORWARDING.contains(&name.as_str())
+    FORWARDING_HEADERS.contains(&name.as_str())
         || FORWARDING_PREFIXES
             .iter()
             .any(|prefix| name.starts_with(prefix))

@@ -15,7 +15,7 @@ use tokio::time::{Instant, timeout_at};
 /// as switches share their buffer among ports). Alone it gets half of them, and the next one gets
 /// half of the rest. An organization that floods the queue therefore leaves places to others,
 /// without a fixed reserve for anybody.
-pub(crate) struct Places {
+pub(crate) struct ProcessingPlaces {
     all: usize,
     taken: Mutex<HashMap<OrgId, usize>>,
     left: Notify,
@@ -23,11 +23,11 @@ pub(crate) struct Places {
 
 /// A place for one document. Dropping it frees the place.
 pub(crate) struct Place {
-    places: Arc<Places>,
+    places: Arc<ProcessingPlaces>,
     org: OrgId,
 }
 
-impl Places {
+impl ProcessingPlaces {
     pub(crate) fn new(all: usize) -> Arc<Self> {
         Arc::new(Self {
             all,
@@ -38,10 +38,14 @@ impl Places {
 
     /// Takes a place for an organization. Returns `None` if the organization may not have another
     /// one within `patience`. Only one task may wait at a time.
-    pub(crate) async fn take(self: &Arc<Self>, org: &OrgId, patience: Duration) -> Option<Place> {
+    pub(crate) async fn take_place(
+        self: &Arc<Self>,
+        org: &OrgId,
+        patience: Duration,
+    ) -> Option<Place> {
         let end = Instant::now() + patience;
         loop {
-            if let Some(place) = self.try_take(org) {
+            if let Some(place) = self.try_take_place(org) {
                 return Some(place);
             }
             timeout_at(end, self.left.notified()).await.ok()?;
@@ -49,16 +53,16 @@ impl Places {
     }
 
     /// Waits until a place is free. Only one task may wait at a time.
-    pub(crate) async fn one_is_free(&self) {
-        while self.free(&self.taken()) == 0 {
+    pub(crate) async fn wait_for_free_place(&self) {
+        while self.free_places(&self.lock_taken()) == 0 {
             self.left.notified().await;
         }
     }
 
-    fn try_take(self: &Arc<Self>, org: &OrgId) -> Option<Place> {
-        let mut taken = self.taken();
+    fn try_take_place(self: &Arc<Self>, org: &OrgId) -> Option<Place> {
+        let mut taken = self.lock_taken();
         let own = taken.get(org).copied().unwrap_or_default();
-        if own >= self.free(&taken) {
+        if own >= self.free_places(&taken) {
             return None;
         }
         taken.insert(org.clone(), own + 1);
@@ -68,18 +72,18 @@ impl Places {
         })
     }
 
-    fn free(&self, taken: &HashMap<OrgId, usize>) -> usize {
+    fn free_places(&self, taken: &HashMap<OrgId, usize>) -> usize {
         self.all.saturating_sub(taken.values().sum())
     }
 
-    fn taken(&self) -> MutexGuard<'_, HashMap<OrgId, usize>> {
+    fn lock_taken(&self) -> MutexGuard<'_, HashMap<OrgId, usize>> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut taken = self.places.taken();
+        let mut taken = self.places.lock_taken();
         let left = taken.get(&self.org).map_or(0, |own| own.saturating_sub(1));
         if left == 0 {
             taken.remove(&self.org);
@@ -101,28 +105,32 @@ mod tests {
 
     #[test]
     fn no_organization_takes_the_places_of_the_others() {
-        let places = Places::new(8);
+        let places = ProcessingPlaces::new(8);
         let mut held = Vec::new();
         for (name, share) in [("flood", 4), ("second", 2), ("third", 1), ("quiet", 1)] {
-            let mut own: Vec<Place> = std::iter::from_fn(|| places.try_take(&org(name))).collect();
+            let mut own: Vec<Place> =
+                std::iter::from_fn(|| places.try_take_place(&org(name))).collect();
             assert_eq!(own.len(), share, "{name}");
             held.append(&mut own);
         }
-        assert!(places.try_take(&org("late")).is_none(), "all are taken");
+        assert!(
+            places.try_take_place(&org("late")).is_none(),
+            "all are taken"
+        );
         held.clear();
-        assert_eq!(places.free(&places.taken()), 8);
+        assert_eq!(places.free_places(&places.lock_taken()), 8);
     }
 
     #[tokio::test]
     async fn a_place_that_becomes_free_goes_to_who_waits() {
-        let places = Places::new(2);
-        let first = places.try_take(&org("a")).expect("a place");
+        let places = ProcessingPlaces::new(2);
+        let first = places.try_take_place(&org("a")).expect("a place");
         assert!(
-            places.take(&org("a"), Duration::ZERO).await.is_none(),
+            places.take_place(&org("a"), Duration::ZERO).await.is_none(),
             "it has its share"
         );
         let same = org("a");
-        let wait = places.take(&same, Duration::from_secs(60));
+        let wait = places.take_place(&same, Duration::from_secs(60));
         let (second, ()) = tokio::join!(wait, async { drop(first) });
         assert!(second.is_some());
     }

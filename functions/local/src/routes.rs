@@ -40,14 +40,14 @@ pub fn routes(
 /// serves these.
 pub fn bucket_routes(services: Services) -> Router {
     Router::new()
-        .route(&format!("/{BUCKET}"), any(bucket))
-        .route(&format!("/{BUCKET}/"), any(bucket))
-        .route(&format!("/{BUCKET}/{{*key}}"), any(bucket))
+        .route(&format!("/{BUCKET}"), any(serve_bucket))
+        .route(&format!("/{BUCKET}/"), any(serve_bucket))
+        .route(&format!("/{BUCKET}/{{*key}}"), any(serve_bucket))
         .layer(DefaultBodyLimit::disable())
         .with_state(services)
 }
 
-async fn bucket(State(services): State<Services>, request: Request) -> Response {
+async fn serve_bucket(State(services): State<Services>, request: Request) -> Response {
     services
         .receive_public(request)
         .await

@@ -24,7 +24,7 @@ use crate::system::System;
 
 /// The time for which a poll waits for a message. It is the longest that SQS allows, so that an
 /// idle machine does almost nothing.
-const WAIT: Duration = Duration::from_secs(20);
+const POLL_WAIT: Duration = Duration::from_secs(20);
 /// The pause after a queue did not answer.
 const BACK_OFF: Duration = Duration::from_secs(1);
 /// The interval at which unfinished work is picked up. The schedule in `template.yaml` has the same
@@ -32,7 +32,7 @@ const BACK_OFF: Duration = Duration::from_secs(1);
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 /// The time that a started batch has when its worker is to stop. On a full disk the SDK tries every
 /// call three times, with pauses, which adds up over the messages of a batch.
-const GRACE: Duration = Duration::from_secs(4);
+const STOP_GRACE: Duration = Duration::from_secs(4);
 /// The number of sweeps between two deletions of expired records, which nobody reads any more.
 const EXPIRE_EVERY_SWEEPS: u32 = 60;
 
@@ -50,7 +50,7 @@ pub struct Workers {
 
 /// A queue and its worker.
 #[derive(Clone)]
-struct Source {
+struct QueueSource {
     receiver: Receiver,
     worker: Arc<dyn Worker>,
     layout: QueueLayout,
@@ -70,8 +70,8 @@ impl Workers {
         let (stop, stopped) = watch::channel(false);
         let (swept, ready) = watch::channel(false);
         let mut tasks = JoinSet::new();
-        let threads = documents::threads()?;
-        for mut source in sources(system, outside).await? {
+        let threads = documents::document_threads()?;
+        for mut source in queue_sources(system, outside).await? {
             let mut ready = ready.clone();
             let stopped = stopped.clone();
             let (jobs, threads) = (system.ctx.jobs.clone(), threads.handle().clone());
@@ -81,14 +81,14 @@ impl Workers {
             tasks.spawn(async move {
                 ready.wait_for(|swept| *swept).await.ok();
                 if source.layout == layout::PROCESS && !source.dead {
-                    documents::poll(source, jobs, threads, stopped).await;
+                    documents::poll_documents(source, jobs, threads, stopped).await;
                 } else {
-                    poll(source, stopped).await;
+                    poll_queue(source, stopped).await;
                 }
             });
         }
 
-        tasks.spawn(sweep_often(system.clone(), stopped, swept));
+        tasks.spawn(sweep_regularly(system.clone(), stopped, swept));
         Ok(Self {
             tasks,
             stop,
@@ -101,7 +101,7 @@ impl Workers {
     pub async fn stop(mut self) {
         self.stop.send(true).ok();
         let ended = async { while self.tasks.join_next().await.is_some() {} };
-        if tokio::time::timeout(GRACE, ended).await.is_err() {
+        if tokio::time::timeout(STOP_GRACE, ended).await.is_err() {
             warn!("work under way is broken off; the next start does it again");
         }
     }
@@ -116,13 +116,13 @@ impl Drop for Workers {
     }
 }
 
-async fn sources(system: &System, outside: &Outside) -> Result<Vec<Source>> {
+async fn queue_sources(system: &System, outside: &Outside) -> Result<Vec<QueueSource>> {
     let processor: Arc<dyn Worker> =
         Arc::new(Processor::new(system.ctx.clone(), outside.readers.clone()));
     let keeper: Arc<dyn Worker> = Arc::new(Keeper::new(system.ctx.clone()));
     let importer: Arc<dyn Worker> = Arc::new(Importer::new(outside.engine(&system.ctx)));
     let names = &system.names;
-    let source = |queue: &str, worker: &Arc<dyn Worker>, layout, dead| Source {
+    let source = |queue: &str, worker: &Arc<dyn Worker>, layout, dead| QueueSource {
         receiver: Receiver::new(system.clients.sqs.clone(), queue.to_owned()),
         worker: worker.clone(),
         layout,
@@ -146,14 +146,14 @@ async fn sources(system: &System, outside: &Outside) -> Result<Vec<Source>> {
     Ok(sources)
 }
 
-async fn poll(source: Source, mut stopped: watch::Receiver<bool>) {
+async fn poll_queue(source: QueueSource, mut stopped: watch::Receiver<bool>) {
     while !*stopped.borrow() {
         let received = tokio::select! {
-            received = source.receiver.receive(WAIT) => received,
+            received = source.receiver.receive(POLL_WAIT) => received,
             _ = stopped.changed() => return,
         };
         match received {
-            Ok(messages) => handle(&source, &messages).await,
+            Ok(messages) => handle_messages(&source, &messages).await,
             Err(error) => {
                 warn!(
                     error = &error as &dyn std::error::Error,
@@ -165,7 +165,7 @@ async fn poll(source: Source, mut stopped: watch::Receiver<bool>) {
     }
 }
 
-async fn handle(source: &Source, messages: &[Message]) {
+async fn handle_messages(source: &QueueSource, messages: &[Message]) {
     if messages.is_empty() {
         return;
     }
@@ -198,7 +198,7 @@ async fn handle(source: &Source, messages: &[Message]) {
     }
 }
 
-async fn sweep_often(
+async fn sweep_regularly(
     system: System,
     mut stopped: watch::Receiver<bool>,
     swept: watch::Sender<bool>,
@@ -247,7 +247,7 @@ async fn erase_deleted(system: &System) -> Result<()> {
 
 /// All queues, polled by hand, for programs that end and for tests.
 pub struct Queues {
-    sources: Vec<Source>,
+    sources: Vec<QueueSource>,
 }
 
 impl Queues {
@@ -257,7 +257,7 @@ impl Queues {
     /// Fails if a queue does not exist.
     pub async fn open(system: &System, outside: &Outside) -> Result<Self> {
         Ok(Self {
-            sources: sources(system, outside).await?,
+            sources: queue_sources(system, outside).await?,
         })
     }
 
@@ -270,7 +270,7 @@ impl Queues {
         for source in &self.sources {
             let messages = source.receiver.receive(Duration::ZERO).await?;
             handled += messages.len();
-            handle(source, &messages).await;
+            handle_messages(source, &messages).await;
         }
         Ok(handled)
     }

@@ -20,15 +20,15 @@ pub(crate) struct TemporalContext {
 
 impl TemporalContext {
     /// Returns the time of the statement, if the request sets it.
-    pub(crate) fn said_at(&self) -> Result<Option<Timestamp>> {
+    pub(crate) fn parse_said_at(&self) -> Result<Option<Timestamp>> {
         self.document_date
             .as_deref()
-            .map(|date| moment("temporalContext.documentDate", date))
+            .map(|date| parse_moment("temporalContext.documentDate", date))
             .transpose()
     }
 
     /// Returns the period from the first to the last of the dates.
-    pub(crate) fn event(&self) -> Result<Option<Period>> {
+    pub(crate) fn parse_event(&self) -> Result<Option<Period>> {
         bounded(
             "temporalContext.eventDate",
             self.event_date.as_deref().unwrap_or_default(),
@@ -38,7 +38,7 @@ impl TemporalContext {
             .event_date
             .iter()
             .flatten()
-            .map(|date| moment("temporalContext.eventDate", date));
+            .map(|date| parse_moment("temporalContext.eventDate", date));
         let dates = dates.collect::<Result<Vec<Timestamp>>>()?;
         let ends = dates.iter().min().zip(dates.iter().max());
 
@@ -49,7 +49,7 @@ impl TemporalContext {
     }
 }
 
-fn moment(field: &str, text: &str) -> Result<Timestamp> {
+fn parse_moment(field: &str, text: &str) -> Result<Timestamp> {
     let time = Timestamp::parse(field, text)?;
     if time < FIRST_MOMENT {
         return Err(Error::invalid_field(field, "a date from the year 1 on"));
@@ -58,8 +58,8 @@ fn moment(field: &str, text: &str) -> Result<Timestamp> {
 }
 
 /// Parses the time at which a memory is to be forgotten.
-pub(crate) fn forget_after(text: &str, now: Timestamp) -> Result<Timestamp> {
-    let time = moment("forgetAfter", text)?;
+pub(crate) fn parse_forget_after(text: &str, now: Timestamp) -> Result<Timestamp> {
+    let time = parse_moment("forgetAfter", text)?;
     if time <= now {
         let message = "a time in the past; to forget a memory now, send DELETE /v4/memories";
         return Err(Error::invalid_field("forgetAfter", message));
@@ -68,7 +68,7 @@ pub(crate) fn forget_after(text: &str, now: Timestamp) -> Result<Timestamp> {
 }
 
 /// Checks the reason why a memory is or will be forgotten.
-pub(crate) fn reason(field: &str, text: Option<String>) -> Result<Option<String>> {
+pub(crate) fn check_reason(field: &str, text: Option<String>) -> Result<Option<String>> {
     let text = text
         .map(|text| text.trim().to_owned())
         .filter(|text| !text.is_empty());
@@ -86,7 +86,7 @@ pub(crate) fn reason(field: &str, text: Option<String>) -> Result<Option<String>
 }
 
 /// Checks the text of a memory.
-pub(crate) fn content(field: &str, text: &str) -> Result<String> {
+pub(crate) fn check_content(field: &str, text: &str) -> Result<String> {
     let text = text.trim();
     if text.is_empty() || text.chars().count() > MAX_MEMORY_CHARS {
         let message = format!("1 to {MAX_MEMORY_CHARS} characters, not all of them blank");
@@ -96,7 +96,7 @@ pub(crate) fn content(field: &str, text: &str) -> Result<String> {
 }
 
 /// Returns the one container that a request is about.
-pub(crate) fn container_tag(
+pub(crate) fn resolve_container_tag(
     tenant: &Tenant,
     one: Option<&str>,
     many: Option<&[String]>,
@@ -111,13 +111,13 @@ pub(crate) fn container_tag(
 
 /// The name of a memory in a request.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Target<'a> {
+pub(crate) enum MemoryTarget<'a> {
     Id(&'a str),
     /// The whole text of the memory.
     Content(&'a str),
 }
 
-impl<'a> Target<'a> {
+impl<'a> MemoryTarget<'a> {
     pub(crate) fn new(id: Option<&'a str>, content: Option<&'a str>) -> Result<Self> {
         match (id, content.map(str::trim)) {
             (Some(_), Some(_)) => Err(Error::invalid("send either id or content, not both")),
@@ -144,15 +144,15 @@ mod tests {
         };
 
         let event = context(&["2025-05-03", "2025-05-01", "2025-05-02"])
-            .event()
+            .parse_event()
             .unwrap()
             .unwrap();
         assert_eq!(event.from.to_string(), "2025-05-01T00:00:00.000Z");
         assert_eq!(event.to.to_string(), "2025-05-03T00:00:00.000Z");
-        assert!(context(&[]).event().unwrap().is_none());
+        assert!(context(&[]).parse_event().unwrap().is_none());
 
         for bad in ["soon", "-000044-03-15T12:00:00Z", ""] {
-            assert!(context(&[bad]).event().is_err(), "{bad}");
+            assert!(context(&[bad]).parse_event().is_err(), "{bad}");
         }
     }
 }

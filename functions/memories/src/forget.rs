@@ -12,9 +12,9 @@ use edge::{ApiResult, Auth, Json, WriteContent};
 use memory::Memory;
 use serde::{Deserialize, Serialize};
 
-use crate::Service;
-use crate::fields::{Target, container_tag, reason};
-use crate::room::{Held, Room};
+use crate::MemoriesState;
+use crate::fields::{MemoryTarget, check_reason, resolve_container_tag};
+use crate::room::{ContainerMemories, LocatedMemory};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -32,20 +32,20 @@ pub(crate) struct ForgetResponse {
     id: String,
     forgotten: bool,
     forgotten_memories: Vec<MemoryId>,
-    kind: Kind,
+    kind: TargetKind,
 }
 
 /// The kind of the named object.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Kind {
+enum TargetKind {
     Memory,
     Document,
     Chunk,
 }
 
 /// A memory that is to be forgotten.
-pub(crate) struct Doomed {
+pub(crate) struct MemoryToForget {
     container: ContainerId,
     pub(crate) memory: MemoryId,
     /// The time of the forgetting. It is not before the last statement of the memory, because any
@@ -53,8 +53,8 @@ pub(crate) struct Doomed {
     at: Timestamp,
 }
 
-impl Doomed {
-    pub(crate) fn new(held: Held<'_>, now: Timestamp) -> Self {
+impl MemoryToForget {
+    pub(crate) fn new(held: LocatedMemory<'_>, now: Timestamp) -> Self {
         let memory = held.memory.id.clone();
         Self {
             container: held.container.clone(),
@@ -65,26 +65,26 @@ impl Doomed {
 }
 
 pub(crate) async fn forget_memory(
-    State(service): State<Service>,
+    State(service): State<MemoriesState>,
     Auth { tenant, .. }: Auth<WriteContent>,
     Json(request): Json<ForgetRequest>,
 ) -> ApiResult<Json<ForgetResponse>> {
-    let tag = container_tag(
+    let tag = resolve_container_tag(
         &tenant,
         request.container_tag.as_deref(),
         request.container_tags.as_deref(),
     )?;
-    let target = Target::new(request.id.as_deref(), request.content.as_deref())?;
-    let reason = reason("reason", request.reason.clone())?;
-    let room = Room::open_to_write(&service, &tenant, &tag).await?;
+    let target = MemoryTarget::new(request.id.as_deref(), request.content.as_deref())?;
+    let reason = check_reason("reason", request.reason.clone())?;
+    let room = ContainerMemories::open_to_write(&service, &tenant, &tag).await?;
     let (kind, doomed) = match target {
-        Target::Id(id) if room.get(id).is_none() => {
-            of_source(&service, &tenant, &tag, &room, id).await?
+        MemoryTarget::Id(id) if room.get_memory(id).is_none() => {
+            memories_of_source(&service, &tenant, &tag, &room, id).await?
         }
-        target => (Kind::Memory, of_target(&room, target)?),
+        target => (TargetKind::Memory, memories_of_target(&room, target)?),
     };
 
-    forget(&service, &tenant, &doomed, reason.as_deref()).await?;
+    forget_memories(&service, &tenant, &doomed, reason.as_deref()).await?;
     let forgotten_memories: Vec<MemoryId> =
         doomed.into_iter().map(|doomed| doomed.memory).collect();
     let id = request
@@ -100,14 +100,14 @@ pub(crate) async fn forget_memory(
 }
 
 /// Forgets memories.
-pub(crate) async fn forget(
-    service: &Service,
+pub(crate) async fn forget_memories(
+    service: &MemoriesState,
     tenant: &Tenant,
-    doomed: &[Doomed],
+    doomed: &[MemoryToForget],
     reason: Option<&str>,
 ) -> Result<()> {
     let mut by_container: BTreeMap<&ContainerId, Vec<MemoryAction>> = BTreeMap::new();
-    for Doomed {
+    for MemoryToForget {
         container,
         memory,
         at,
@@ -131,24 +131,29 @@ pub(crate) async fn forget(
 
 /// Returns the memory with an id, or every memory with this text, so that no other memory keeps
 /// saying the same.
-fn of_target(room: &Room, target: Target<'_>) -> Result<Vec<Doomed>> {
-    let first = room.find(target)?.memory;
+fn memories_of_target(
+    room: &ContainerMemories,
+    target: MemoryTarget<'_>,
+) -> Result<Vec<MemoryToForget>> {
+    let first = room.find_target(target)?.memory;
     let is_meant = |memory: &Memory| match target {
-        Target::Id(_) => memory.id == first.id,
-        Target::Content(text) => memory.text == text && memory.is_live(room.now),
+        MemoryTarget::Id(_) => memory.id == first.id,
+        MemoryTarget::Content(text) => memory.text == text && memory.is_live(room.now),
     };
-    let meant = room.memories().filter(|held| is_meant(held.memory));
-    Ok(meant.map(|held| Doomed::new(held, room.now)).collect())
+    let meant = room.all_memories().filter(|held| is_meant(held.memory));
+    Ok(meant
+        .map(|held| MemoryToForget::new(held, room.now))
+        .collect())
 }
 
 /// Returns the memories that a document or a chunk supports and that readers can find.
-async fn of_source(
-    service: &Service,
+async fn memories_of_source(
+    service: &MemoriesState,
     tenant: &Tenant,
     tag: &ContainerTag,
-    room: &Room,
+    room: &ContainerMemories,
     id: &str,
-) -> Result<(Kind, Vec<Doomed>)> {
+) -> Result<(TargetKind, Vec<MemoryToForget>)> {
     let (name, position) = match id.rsplit_once('-') {
         Some((name, position)) => (
             name,
@@ -157,19 +162,25 @@ async fn of_source(
         None => (id, None),
     };
 
-    let document = document(service, tenant, tag, name).await?;
+    let document = find_container_document(service, tenant, tag, name).await?;
     let span = match position {
-        Some(position) => Some(span_of_chunk(service, tenant, &document, position).await?),
+        Some(position) => Some(chunk_span(service, tenant, &document, position).await?),
         None => None,
     };
 
-    let mut stated = room.stated_by(&document);
-    stated.retain(|held| lies_in(held.memory, &document.id, span));
+    let mut stated = room.memories_of_document(&document);
+    stated.retain(|held| is_stated_within(held.memory, &document.id, span));
     let live = stated.iter().filter(|held| held.memory.is_live(room.now));
-    let doomed: Vec<Doomed> = live.map(|held| Doomed::new(*held, room.now)).collect();
+    let doomed: Vec<MemoryToForget> = live
+        .map(|held| MemoryToForget::new(*held, room.now))
+        .collect();
     let (kind, nothing, done) = match span {
-        None => (Kind::Document, "A memory of this document", "document"),
-        Some(_) => (Kind::Chunk, "A memory of this chunk", "chunk"),
+        None => (
+            TargetKind::Document,
+            "A memory of this document",
+            "document",
+        ),
+        Some(_) => (TargetKind::Chunk, "A memory of this chunk", "chunk"),
     };
 
     if stated.is_empty() {
@@ -186,8 +197,8 @@ async fn of_source(
 }
 
 /// Returns the document of this container with this id.
-async fn document(
-    service: &Service,
+async fn find_container_document(
+    service: &MemoriesState,
     tenant: &Tenant,
     tag: &ContainerTag,
     id: &str,
@@ -212,8 +223,8 @@ async fn document(
 }
 
 /// Returns the range of characters of the document that a chunk covers.
-async fn span_of_chunk(
-    service: &Service,
+async fn chunk_span(
+    service: &MemoriesState,
     tenant: &Tenant,
     document: &Document,
     position: usize,
@@ -226,7 +237,7 @@ async fn span_of_chunk(
 }
 
 /// Checks whether the document states the memory within the span.
-fn lies_in(memory: &Memory, document: &DocumentId, span: Option<(usize, usize)>) -> bool {
+fn is_stated_within(memory: &Memory, document: &DocumentId, span: Option<(usize, usize)>) -> bool {
     span.is_none_or(|(start, end)| {
         let here = memory
             .sources

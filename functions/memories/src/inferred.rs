@@ -11,21 +11,21 @@ use memory::Memory;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::Service;
-use crate::room::Room;
+use crate::MemoriesState;
+use crate::room::ContainerMemories;
 
 /// The most inferences of an answer. Part of the API.
-const MAX_SHOWN: usize = 50;
+const MAX_LISTED: usize = 50;
 
 #[derive(Debug, Serialize)]
 pub(crate) struct InferredResponse {
-    memories: Vec<Inferred>,
+    memories: Vec<InferredMemory>,
     total: usize,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Inferred {
+struct InferredMemory {
     id: MemoryId,
     memory: String,
     parent_count: usize,
@@ -34,7 +34,7 @@ struct Inferred {
     metadata: Option<Map<String, Value>>,
 }
 
-impl Inferred {
+impl InferredMemory {
     fn new(memory: &Memory) -> Self {
         Self {
             id: memory.id.clone(),
@@ -48,17 +48,18 @@ impl Inferred {
 }
 
 pub(crate) async fn list_inferred(
-    State(service): State<Service>,
+    State(service): State<MemoriesState>,
     Auth { tenant, .. }: Auth<Read>,
     Path(tag): Path<String>,
 ) -> ApiResult<Json<InferredResponse>> {
-    let room = Room::open(&service, &tenant, &ContainerTag::parse(&tag)?).await?;
-    let open = room.memories().map(|held| held.memory);
+    let room =
+        ContainerMemories::open_container(&service, &tenant, &ContainerTag::parse(&tag)?).await?;
+    let open = room.all_memories().map(|held| held.memory);
     let open = open.filter(|memory| memory.is_inference && memory.is_live(room.now));
-    let mut memories: Vec<Inferred> = open.map(Inferred::new).collect();
+    let mut memories: Vec<InferredMemory> = open.map(InferredMemory::new).collect();
     memories.sort_by_cached_key(|one| Reverse((one.parent_count, one.created_at, one.id.clone())));
     let total = memories.len();
-    memories.truncate(MAX_SHOWN);
+    memories.truncate(MAX_LISTED);
     Ok(Json(InferredResponse { memories, total }))
 }
 
@@ -77,14 +78,14 @@ pub(crate) struct ReviewResponse {
 }
 
 pub(crate) async fn review_inferred(
-    State(service): State<Service>,
+    State(service): State<MemoriesState>,
     Auth { tenant, .. }: Auth<Write>,
     Path((tag, id)): Path<(String, String)>,
     Json(request): Json<ReviewRequest>,
 ) -> ApiResult<Json<ReviewResponse>> {
     let tag = ContainerTag::parse(&tag)?;
-    let room = Room::open_to_write(&service, &tenant, &tag).await?;
-    let held = room.get(&id).ok_or(Error::NotFound("Memory"))?;
+    let room = ContainerMemories::open_to_write(&service, &tenant, &tag).await?;
+    let held = room.get_memory(&id).ok_or(Error::NotFound("Memory"))?;
     check_reviewable(held.memory, room.now)?;
     let memory = held.memory.id.clone();
     let review = MemoryAction::Review {
@@ -94,9 +95,9 @@ pub(crate) async fn review_inferred(
     };
 
     act_on_memories(&service.app.ctx, &tenant, held.container, &[review]).await?;
-    let room = Room::open(&service, &tenant, &tag).await?;
+    let room = ContainerMemories::open_container(&service, &tenant, &tag).await?;
     // Its sources have just been deleted.
-    let memory = room.get(&id).ok_or(PortError::Conflict)?.memory;
+    let memory = room.get_memory(&id).ok_or(PortError::Conflict)?.memory;
 
     Ok(Json(ReviewResponse {
         id: memory.id.clone(),

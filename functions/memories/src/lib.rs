@@ -22,15 +22,15 @@ pub const LAMBDA_CACHE_BYTES: usize = 640 * 1024 * 1024;
 
 /// The state of these routes: the ports and the warm memories.
 #[derive(Clone)]
-struct Service {
+struct MemoriesState {
     app: App,
     ledgers: Arc<Cache<Memories<()>>>,
     /// Memories with an index, for requests that search by a question.
     searchable: Arc<Cache<Memories>>,
 }
 
-impl FromRef<Service> for App {
-    fn from_ref(service: &Service) -> Self {
+impl FromRef<MemoriesState> for App {
+    fn from_ref(service: &MemoriesState) -> Self {
         service.app.clone()
     }
 }
@@ -58,7 +58,7 @@ pub fn router(app: App, cache_bytes: usize) -> Router {
             "/v3/container-tags/{tag}/inferred/{memoryId}/review",
             post(inferred::review_inferred),
         )
-        .with_state(Service {
+        .with_state(MemoriesState {
             app,
             ledgers: Arc::new(Cache::new(cache_bytes / 2)),
             searchable: Arc::new(Cache::new(cache_bytes / 2)),

@@ -13,8 +13,8 @@ use memory::Memory;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::Service;
-use crate::room::{Held, Room};
+use crate::MemoriesState;
+use crate::room::{ContainerMemories, LocatedMemory};
 
 /// The number of memories on a page if the request does not set a limit.
 const DEFAULT_LIMIT: usize = 10;
@@ -43,7 +43,7 @@ pub(crate) struct ListResponse {
 }
 
 pub(crate) async fn list_memories(
-    State(service): State<Service>,
+    State(service): State<MemoriesState>,
     Auth { tenant, .. }: Auth<ReadContent>,
     Json(request): Json<ListRequest>,
 ) -> ApiResult<Json<ListResponse>> {
@@ -63,7 +63,7 @@ pub(crate) async fn list_memories(
         .filter(|value| !value.is_null())
         .map(Filter::parse)
         .transpose()?;
-    let (page, limit) = request.place()?;
+    let (page, limit) = request.page_and_limit()?;
 
     let mut parts: Vec<(_, Memories<()>)> = Vec::new();
     for id in containers(ctx, &tenant, &scope)
@@ -75,29 +75,29 @@ pub(crate) async fn list_memories(
         parts.push((id, memories));
     }
 
-    let room = Room {
+    let room = ContainerMemories {
         parts,
         now: ctx.clock.now(),
     };
 
-    let admitted = |held: &Held<'_>| {
+    let admitted = |held: &LocatedMemory<'_>| {
         filter
             .as_ref()
             .is_none_or(|filter| held.ledger.admits(filter, held.memory))
     };
-    let mut found: Vec<Held<'_>> = room
-        .memories()
+    let mut found: Vec<LocatedMemory<'_>> = room
+        .all_memories()
         .filter(|held| held.memory.is_latest)
         .filter(admitted)
         .collect();
 
-    request.sort(&mut found);
+    request.sort_memories(&mut found);
     let shown = found
         .iter()
         .skip((page - 1).saturating_mul(limit))
         .take(limit);
 
-    let entry = |held: &Held<'_>| {
+    let entry = |held: &LocatedMemory<'_>| {
         MemoryEntry::new(
             held.ledger,
             held.memory,
@@ -116,7 +116,7 @@ pub(crate) async fn list_memories(
 
 impl ListRequest {
     /// Checks the number and the size of the page.
-    fn place(&self) -> Result<(usize, usize)> {
+    fn page_and_limit(&self) -> Result<(usize, usize)> {
         let (page, limit) = (self.page.unwrap_or(1), self.limit.unwrap_or(DEFAULT_LIMIT));
         if page == 0 {
             return Err(Error::invalid_field("page", "1 or more"));
@@ -128,7 +128,7 @@ impl ListRequest {
     }
 
     /// Sorts by the requested field. Equal times are sorted by fields that never change.
-    fn sort(&self, found: &mut [Held<'_>]) {
+    fn sort_memories(&self, found: &mut [LocatedMemory<'_>]) {
         let field = self.sort.unwrap_or_default();
         let key = |memory: &Memory| -> (Timestamp, Timestamp, MemoryId) {
             let time = match field {

@@ -10,10 +10,10 @@ use edge::{ApiResult, Auth, Json, WriteContent, count, flexible_bool};
 use retrieval::{ContainerIndex, DocumentView, Embedder, Query, StaticEmbedder};
 use serde::{Deserialize, Serialize};
 
-use crate::Service;
-use crate::fields::{container_tag, reason};
-use crate::forget::{Doomed, forget};
-use crate::room::{Held, Room};
+use crate::MemoriesState;
+use crate::fields::{check_reason, resolve_container_tag};
+use crate::forget::{MemoryToForget, forget_memories};
+use crate::room::{ContainerMemories, LocatedMemory};
 
 /// The most characters of a question. Part of the API.
 const MAX_QUERY_CHARS: usize = 2_000;
@@ -47,21 +47,21 @@ pub(crate) struct MatchingResponse {
     forget_batch_id: Option<Revision>,
     summary: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    candidates: Option<Vec<Candidate>>,
+    candidates: Option<Vec<ForgetCandidate>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    forgotten: Option<Vec<Candidate>>,
+    forgotten: Option<Vec<ForgetCandidate>>,
 }
 
 /// A memory and its score, which is 1 for a memory that was named.
 #[derive(Debug, Serialize)]
-pub(crate) struct Candidate {
+pub(crate) struct ForgetCandidate {
     id: MemoryId,
     memory: String,
     score: f32,
 }
 
 /// The checked target of a request.
-enum Wanted<'a> {
+enum MatchTarget<'a> {
     Query {
         text: &'a str,
         threshold: f32,
@@ -71,61 +71,76 @@ enum Wanted<'a> {
 }
 
 pub(crate) async fn forget_matching(
-    State(service): State<Service>,
+    State(service): State<MemoriesState>,
     Auth { tenant, .. }: Auth<WriteContent>,
     Json(request): Json<MatchingRequest>,
 ) -> ApiResult<Json<MatchingResponse>> {
-    let tag = container_tag(
+    let tag = resolve_container_tag(
         &tenant,
         request.container_tag.as_deref(),
         request.container_tags.as_deref(),
     )?;
-    let wanted = request.wanted()?;
-    let reason = reason("reason", request.reason.clone())?;
+    let wanted = request.parse_target()?;
+    let reason = check_reason("reason", request.reason.clone())?;
     let ctx = &service.app.ctx;
     let container = match request.dry_run {
         true => existing_container(ctx, &tenant, &tag).await?,
         false => writable_container(ctx, &tenant, &tag).await?,
     };
 
-    let found: Vec<(Candidate, Doomed)> = match wanted {
-        Wanted::Ids(ids) => {
-            let room = Room::of(&service.app, &service.ledgers, &tenant, container).await?;
-            named(&room, ids)?
+    let found: Vec<(ForgetCandidate, MemoryToForget)> = match wanted {
+        MatchTarget::Ids(ids) => {
+            let room = ContainerMemories::load_memories(
+                &service.app,
+                &service.ledgers,
+                &tenant,
+                container,
+            )
+            .await?;
+            find_named(&room, ids)?
         }
-        Wanted::Query {
+        MatchTarget::Query {
             text,
             threshold,
             most,
         } => {
-            let room = Room::of(&service.app, &service.searchable, &tenant, container).await?;
-            similar(&room, text, threshold, most)?
+            let room = ContainerMemories::load_memories(
+                &service.app,
+                &service.searchable,
+                &tenant,
+                container,
+            )
+            .await?;
+            find_similar(&room, text, threshold, most)?
         }
     };
 
-    let (candidates, doomed): (Vec<Candidate>, Vec<Doomed>) = found.into_iter().unzip();
+    let (candidates, doomed): (Vec<ForgetCandidate>, Vec<MemoryToForget>) =
+        found.into_iter().unzip();
     if !request.dry_run {
-        forget(&service, &tenant, &doomed, reason.as_deref()).await?;
+        forget_memories(&service, &tenant, &doomed, reason.as_deref()).await?;
     }
 
     Ok(Json(MatchingResponse::new(request.dry_run, candidates)))
 }
 
 impl MatchingRequest {
-    fn wanted(&self) -> Result<Wanted<'_>> {
+    fn parse_target(&self) -> Result<MatchTarget<'_>> {
         match (self.query.as_deref(), self.ids.as_deref()) {
             (Some(_), Some(_)) => Err(Error::invalid("send either query or ids, not both")),
             (None, None) => Err(Error::invalid("send a query, or the ids of memories")),
-            (None, Some(ids)) if (1..=MAX_MEMORIES).contains(&ids.len()) => Ok(Wanted::Ids(ids)),
+            (None, Some(ids)) if (1..=MAX_MEMORIES).contains(&ids.len()) => {
+                Ok(MatchTarget::Ids(ids))
+            }
             (None, Some(_)) => Err(Error::invalid_field(
                 "ids",
                 format!("1 to {MAX_MEMORIES} ids"),
             )),
-            (Some(text), None) => self.question(text),
+            (Some(text), None) => self.check_question(text),
         }
     }
 
-    fn question<'a>(&self, text: &'a str) -> Result<Wanted<'a>> {
+    fn check_question<'a>(&self, text: &'a str) -> Result<MatchTarget<'a>> {
         if text.trim().is_empty() || text.chars().count() > MAX_QUERY_CHARS {
             return Err(Error::invalid_field(
                 "query",
@@ -146,7 +161,7 @@ impl MatchingRequest {
             ));
         }
 
-        Ok(Wanted::Query {
+        Ok(MatchTarget::Query {
             text,
             threshold,
             most,
@@ -155,10 +170,13 @@ impl MatchingRequest {
 }
 
 /// Returns the memories with these ids that are not forgotten, each once.
-fn named(room: &Room, ids: &[String]) -> Result<Vec<(Candidate, Doomed)>> {
-    let known: BTreeMap<&MemoryId, Held<'_>> = ids
+fn find_named(
+    room: &ContainerMemories,
+    ids: &[String],
+) -> Result<Vec<(ForgetCandidate, MemoryToForget)>> {
+    let known: BTreeMap<&MemoryId, LocatedMemory<'_>> = ids
         .iter()
-        .filter_map(|id| room.get(id))
+        .filter_map(|id| room.get_memory(id))
         .map(|held| (&held.memory.id, held))
         .collect();
     if known.is_empty() {
@@ -168,7 +186,7 @@ fn named(room: &Room, ids: &[String]) -> Result<Vec<(Candidate, Doomed)>> {
     let live = known
         .into_values()
         .filter(|held| !held.memory.is_forgotten(room.now));
-    let live: Vec<_> = live.map(|held| candidate(held, 1.0, room.now)).collect();
+    let live: Vec<_> = live.map(|held| candidate_of(held, 1.0, room.now)).collect();
     if live.is_empty() {
         return Err(Error::Conflict(
             "all of these memories are already forgotten".into(),
@@ -179,19 +197,19 @@ fn named(room: &Room, ids: &[String]) -> Result<Vec<(Candidate, Doomed)>> {
 }
 
 /// Returns the memories that a question finds, the most similar first.
-fn similar(
-    room: &Room<ContainerIndex>,
+fn find_similar(
+    room: &ContainerMemories<ContainerIndex>,
     text: &str,
     threshold: f32,
     most: usize,
-) -> Result<Vec<(Candidate, Doomed)>> {
+) -> Result<Vec<(ForgetCandidate, MemoryToForget)>> {
     let indexes: Vec<&ContainerIndex> = room
         .parts
         .iter()
         .map(|(_, memories)| memories.index())
         .collect();
     let admit = |view: &DocumentView<'_>| {
-        room.get(view.id)
+        room.get_memory(view.id)
             .is_some_and(|held| held.memory.is_live(room.now))
     };
 
@@ -210,8 +228,8 @@ fn similar(
 
     Ok(good
         .filter_map(|hit| {
-            Some(candidate(
-                room.get(&hit.document)?,
+            Some(candidate_of(
+                room.get_memory(&hit.document)?,
                 hit.similarity,
                 room.now,
             ))
@@ -219,10 +237,14 @@ fn similar(
         .collect())
 }
 
-fn candidate(held: Held<'_>, score: f32, now: Timestamp) -> (Candidate, Doomed) {
-    let doomed = Doomed::new(held, now);
+fn candidate_of(
+    held: LocatedMemory<'_>,
+    score: f32,
+    now: Timestamp,
+) -> (ForgetCandidate, MemoryToForget) {
+    let doomed = MemoryToForget::new(held, now);
     (
-        Candidate {
+        ForgetCandidate {
             id: doomed.memory.clone(),
             memory: held.memory.text.clone(),
             score,
@@ -232,7 +254,7 @@ fn candidate(held: Held<'_>, score: f32, now: Timestamp) -> (Candidate, Doomed) 
 }
 
 impl MatchingResponse {
-    fn new(dry_run: bool, found: Vec<Candidate>) -> Self {
+    fn new(dry_run: bool, found: Vec<ForgetCandidate>) -> Self {
         let count = found.len();
         let memories = if count == 1 { "memory" } else { "memories" };
         let summary = match (count, dry_run) {

@@ -8,11 +8,11 @@ use edge::App;
 use index::{Cache, Memories, MemoryIndex};
 use memory::{Ledger, Memory};
 
-use crate::Service;
-use crate::fields::Target;
+use crate::MemoriesState;
+use crate::fields::MemoryTarget;
 
 /// The memories of a container as they are at one moment.
-pub(crate) struct Room<I = ()> {
+pub(crate) struct ContainerMemories<I = ()> {
     /// One entry for each physical container.
     pub(crate) parts: Vec<(ContainerId, Memories<I>)>,
     pub(crate) now: Timestamp,
@@ -20,13 +20,13 @@ pub(crate) struct Room<I = ()> {
 
 /// A memory with its container and ledger.
 #[derive(Clone, Copy)]
-pub(crate) struct Held<'a> {
+pub(crate) struct LocatedMemory<'a> {
     pub(crate) container: &'a ContainerId,
     pub(crate) ledger: &'a Ledger,
     pub(crate) memory: &'a Memory,
 }
 
-impl Held<'_> {
+impl LocatedMemory<'_> {
     /// Returns the time of the memory's last statement. It may be in the future, because callers
     /// choose the dates.
     pub(crate) fn last_said(&self) -> Timestamp {
@@ -34,32 +34,32 @@ impl Held<'_> {
     }
 }
 
-impl Room {
+impl ContainerMemories {
     /// Opens the container behind a tag. The container has to exist.
-    pub(crate) async fn open(
-        service: &Service,
+    pub(crate) async fn open_container(
+        service: &MemoriesState,
         tenant: &Tenant,
         tag: &ContainerTag,
     ) -> Result<Self> {
         let container = existing_container(&service.app.ctx, tenant, tag).await?;
-        Self::of(&service.app, &service.ledgers, tenant, container).await
+        Self::load_memories(&service.app, &service.ledgers, tenant, container).await
     }
 
     /// Opens the container as [`Room::open`] does, to change something in it. A container cannot be
     /// changed while it is being merged.
     pub(crate) async fn open_to_write(
-        service: &Service,
+        service: &MemoriesState,
         tenant: &Tenant,
         tag: &ContainerTag,
     ) -> Result<Self> {
         let container = writable_container(&service.app.ctx, tenant, tag).await?;
-        Self::of(&service.app, &service.ledgers, tenant, container).await
+        Self::load_memories(&service.app, &service.ledgers, tenant, container).await
     }
 }
 
-impl<I: MemoryIndex> Room<I> {
+impl<I: MemoryIndex> ContainerMemories<I> {
     /// Returns the memories of a container, read through `cache`.
-    pub(crate) async fn of(
+    pub(crate) async fn load_memories(
         app: &App,
         cache: &Cache<Memories<I>>,
         tenant: &Tenant,
@@ -78,10 +78,10 @@ impl<I: MemoryIndex> Room<I> {
     }
 
     /// Returns every version of every memory.
-    pub(crate) fn memories(&self) -> impl Iterator<Item = Held<'_>> {
+    pub(crate) fn all_memories(&self) -> impl Iterator<Item = LocatedMemory<'_>> {
         self.parts.iter().flat_map(|(container, memories)| {
             let ledger = memories.ledger();
-            ledger.memories().map(move |memory| Held {
+            ledger.memories().map(move |memory| LocatedMemory {
                 container,
                 ledger,
                 memory,
@@ -90,11 +90,11 @@ impl<I: MemoryIndex> Room<I> {
     }
 
     /// Returns the memory with this id.
-    pub(crate) fn get(&self, id: &str) -> Option<Held<'_>> {
+    pub(crate) fn get_memory(&self, id: &str) -> Option<LocatedMemory<'_>> {
         let id = MemoryId::parse(id)?;
         self.parts.iter().find_map(|(container, memories)| {
             let ledger = memories.ledger();
-            ledger.get(&id).map(|memory| Held {
+            ledger.get(&id).map(|memory| LocatedMemory {
                 container,
                 ledger,
                 memory,
@@ -103,7 +103,7 @@ impl<I: MemoryIndex> Room<I> {
     }
 
     /// Returns the memories from a document, in the order of its text.
-    pub(crate) fn stated_by(&self, document: &Document) -> Vec<Held<'_>> {
+    pub(crate) fn memories_of_document(&self, document: &Document) -> Vec<LocatedMemory<'_>> {
         let part = self
             .parts
             .iter()
@@ -111,7 +111,7 @@ impl<I: MemoryIndex> Room<I> {
         let stated = part.flat_map(|(container, memories)| {
             let ledger = memories.ledger();
             let stated = ledger.of_document(&document.id).into_iter();
-            stated.map(move |memory| Held {
+            stated.map(move |memory| LocatedMemory {
                 container,
                 ledger,
                 memory,
@@ -122,12 +122,12 @@ impl<I: MemoryIndex> Room<I> {
 
     /// Returns the memory that a request names. It must not be forgotten or, if named by its
     /// content, an old version.
-    pub(crate) fn find(&self, target: Target<'_>) -> Result<Held<'_>> {
+    pub(crate) fn find_target(&self, target: MemoryTarget<'_>) -> Result<LocatedMemory<'_>> {
         let held = match target {
-            Target::Id(id) => self.get(id),
-            Target::Content(text) => {
-                let mut saying: Vec<Held<'_>> = self
-                    .memories()
+            MemoryTarget::Id(id) => self.get_memory(id),
+            MemoryTarget::Content(text) => {
+                let mut saying: Vec<LocatedMemory<'_>> = self
+                    .all_memories()
                     .filter(|held| held.memory.is_latest && held.memory.text == text)
                     .collect();
                 // Prefer a live memory. If there are only forgotten ones, the error says so.

@@ -10,9 +10,12 @@ use memory::{Memory, topic_of, written};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::Service;
-use crate::fields::{Target, TemporalContext, container_tag, content, forget_after, reason};
-use crate::room::{Held, Room};
+use crate::MemoriesState;
+use crate::fields::{
+    MemoryTarget, TemporalContext, check_content, check_reason, parse_forget_after,
+    resolve_container_tag,
+};
+use crate::room::{ContainerMemories, LocatedMemory};
 
 /// The time in seconds within which the same correction counts as a client's retry.
 const REPEAT_SECONDS: i64 = 120;
@@ -49,40 +52,40 @@ pub(crate) struct UpdateResponse {
 }
 
 pub(crate) async fn update_memory(
-    State(service): State<Service>,
+    State(service): State<MemoriesState>,
     Auth { tenant, .. }: Auth<WriteContent>,
     Json(request): Json<UpdateRequest>,
 ) -> ApiResult<Json<UpdateResponse>> {
     let ctx = &service.app.ctx;
-    let tag = container_tag(
+    let tag = resolve_container_tag(
         &tenant,
         request.container_tag.as_deref(),
         request.container_tags.as_deref(),
     )?;
-    let target = Target::new(request.id.as_deref(), request.content.as_deref())?;
-    let correction = request.correction(ctx.clock.now())?;
-    let room = Room::open_to_write(&service, &tenant, &tag).await?;
-    let old = room.find(target)?;
+    let target = MemoryTarget::new(request.id.as_deref(), request.content.as_deref())?;
+    let correction = request.parse_correction(ctx.clock.now())?;
+    let room = ContainerMemories::open_to_write(&service, &tenant, &tag).await?;
+    let old = room.find_target(target)?;
     if !old.memory.is_latest {
-        let again = successor(old).filter(|new| correction.has_made(new, old, room.now));
-        let again = again.ok_or_else(|| replaced(old.memory))?;
+        let again = next_version(old).filter(|new| correction.has_just_made(new, old, room.now));
+        let again = again.ok_or_else(|| replaced_error(old.memory))?;
         return Ok(Json(UpdateResponse::new(again)));
     }
 
-    let version = correction.version(old);
+    let version = correction.build_version(old);
     let wanted = (version.text.clone(), version.said_at);
     act_on_memories(
         ctx,
         &tenant,
         old.container,
-        &actions(old.memory, version, room.now),
+        &correction_edits(old.memory, version, room.now),
     )
     .await?;
 
-    let now = Room::open(&service, &tenant, &tag).await?;
+    let now = ContainerMemories::open_container(&service, &tenant, &tag).await?;
     let topic = &old.memory.topic;
     let made = now
-        .memories()
+        .all_memories()
         .map(|held| held.memory)
         .filter(|memory| memory.topic == *topic);
     let made = made.filter(|memory| {
@@ -96,7 +99,7 @@ pub(crate) async fn update_memory(
 }
 
 /// The checked fields of a correction.
-struct Correction {
+struct MemoryCorrection {
     text: String,
     metadata: Patch<Metadata>,
     forget_after: Patch<Timestamp>,
@@ -106,18 +109,18 @@ struct Correction {
 }
 
 impl UpdateRequest {
-    fn correction(&self, now: Timestamp) -> Result<Correction> {
+    fn parse_correction(&self, now: Timestamp) -> Result<MemoryCorrection> {
         let forget_reason = self
             .forget_reason
             .clone()
-            .try_map(|text| reason("forgetReason", Some(text)))?;
-        let correction = Correction {
-            text: content("newContent", &self.new_content)?,
+            .try_map(|text| check_reason("forgetReason", Some(text)))?;
+        let correction = MemoryCorrection {
+            text: check_content("newContent", &self.new_content)?,
             metadata: self.metadata.clone().try_map(Metadata::parse)?,
             forget_after: self
                 .forget_after
                 .clone()
-                .try_map(|text| forget_after(&text, now))?,
+                .try_map(|text| parse_forget_after(&text, now))?,
             forget_reason: match forget_reason {
                 Patch::Keep => Patch::Keep,
                 Patch::Clear | Patch::Set(None) => Patch::Clear,
@@ -130,20 +133,25 @@ impl UpdateRequest {
         // Refuse a wrong date before anything is looked up.
         correction
             .context
-            .said_at()
-            .and_then(|_| correction.context.event())?;
+            .parse_said_at()
+            .and_then(|_| correction.context.parse_event())?;
         Ok(correction)
     }
 }
 
-impl Correction {
+impl MemoryCorrection {
     /// Returns the version that replaces the memory.
-    fn version(&self, old: Held<'_>) -> Statement {
+    fn build_version(&self, old: LocatedMemory<'_>) -> Statement {
         let memory = old.memory;
-        let said_at = self.context.said_at().ok().flatten().unwrap_or(self.now);
+        let said_at = self
+            .context
+            .parse_said_at()
+            .ok()
+            .flatten()
+            .unwrap_or(self.now);
         // Versions are ordered by their times.
         let new = written(self.text.clone(), said_at.max(old.last_said()));
-        let answers = new.topic.as_ref().filter(|_| topic_of_memory(old, &new));
+        let answers = new.topic.as_ref().filter(|_| has_topic_of(old, &new));
         let mut forget = (memory.forget_after, memory.forget_reason.clone());
         self.forget_after.apply(&mut forget.0);
         self.forget_reason.apply(&mut forget.1);
@@ -158,7 +166,7 @@ impl Correction {
             },
             topic: answers.cloned(),
             is_static: memory.is_static,
-            event: self.context.event().ok().flatten().or(memory.event),
+            event: self.context.parse_event().ok().flatten().or(memory.event),
             forget_after: forget.0,
             forget_reason: forget.1,
             metadata: metadata.unwrap_or_default().as_object().clone(),
@@ -168,8 +176,8 @@ impl Correction {
 
     /// Checks whether this very correction of `old` has just made `new`. If so, the client has
     /// repeated it because the answer was lost.
-    fn has_made(&self, new: &Memory, old: Held<'_>, now: Timestamp) -> bool {
-        let version = self.version(old);
+    fn has_just_made(&self, new: &Memory, old: LocatedMemory<'_>, now: Timestamp) -> bool {
+        let version = self.build_version(old);
         let same = (&new.text, &new.metadata, new.forget_after)
             == (&version.text, &version.metadata, version.forget_after);
         same && new.sources.is_empty()
@@ -179,13 +187,13 @@ impl Correction {
 }
 
 /// Returns the version after this one.
-fn successor(old: Held<'_>) -> Option<&Memory> {
+fn next_version(old: LocatedMemory<'_>) -> Option<&Memory> {
     let line = old.ledger.history(old.memory).into_iter();
     line.into_iter()
         .find(|memory| memory.parent.as_ref() == Some(&old.memory.id))
 }
 
-fn replaced(memory: &Memory) -> Error {
+fn replaced_error(memory: &Memory) -> Error {
     Error::Conflict(format!(
         "a newer version has taken the place of the memory {}; change that one",
         memory.id
@@ -193,13 +201,13 @@ fn replaced(memory: &Memory) -> Error {
 }
 
 /// Checks whether a statement belongs to the topic of the memory.
-fn topic_of_memory(old: Held<'_>, statement: &Statement) -> bool {
+fn has_topic_of(old: LocatedMemory<'_>, statement: &Statement) -> bool {
     topic_of(old.container, statement) == old.memory.topic
 }
 
 /// Returns the edits that make the correction. An inference would be drawn again from its sources,
 /// so it is forgotten as well.
-fn actions(old: &Memory, version: Statement, at: Timestamp) -> Vec<MemoryAction> {
+fn correction_edits(old: &Memory, version: Statement, at: Timestamp) -> Vec<MemoryAction> {
     let (memory, topic) = (old.id.clone(), old.topic.clone());
     let update = MemoryAction::Update {
         memory: memory.clone(),

@@ -9,8 +9,10 @@ use memory::{Ledger, Memory, Told, written};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::Service;
-use crate::fields::{TemporalContext, container_tag, content, forget_after, reason};
+use crate::MemoriesState;
+use crate::fields::{
+    TemporalContext, check_content, check_reason, parse_forget_after, resolve_container_tag,
+};
 
 /// The most memories of one request. Part of the API.
 const MAX_MEMORIES: usize = 100;
@@ -59,23 +61,23 @@ struct CreatedMemory {
 }
 
 pub(crate) async fn create_memories(
-    State(service): State<Service>,
+    State(service): State<MemoriesState>,
     Auth { tenant, .. }: Auth<WriteContent>,
     Json(request): Json<CreateRequest>,
 ) -> ApiResult<(StatusCode, Json<CreateResponse>)> {
     let ctx = &service.app.ctx;
-    let tag = container_tag(
+    let tag = resolve_container_tag(
         &tenant,
         request.container_tag.as_deref(),
         request.container_tags.as_deref(),
     )?;
-    let sent = Sent::read(&request.memories, ctx.clock.now())?;
+    let sent = SentMemories::parse_memories(&request.memories, ctx.clock.now())?;
     let container = writable_container(ctx, &tenant, &tag).await?;
     let before = service
         .ledgers
         .open(ctx, &tenant, container.primary())
         .await?;
-    let statements = match sent.repeated(before.ledger()) {
+    let statements = match sent.find_repeated_document(before.ledger()) {
         Some(told) => told.statements.clone(),
         None => sent.statements.clone(),
     };
@@ -86,7 +88,7 @@ pub(crate) async fn create_memories(
         .open(ctx, &tenant, &document.container)
         .await?;
     let memories = sent.places.iter().map(|place| {
-        let memory = stated_at(after.ledger(), &document.id, sent.statements[*place].start);
+        let memory = memory_stated_at(after.ledger(), &document.id, sent.statements[*place].start);
         // The memory has just been deleted.
         memory
             .map(CreatedMemory::new)
@@ -103,7 +105,7 @@ pub(crate) async fn create_memories(
 }
 
 /// The memories of a request.
-struct Sent {
+struct SentMemories {
     /// The statements, each once.
     statements: Vec<Statement>,
     /// Set for each statement whose time the request gives.
@@ -113,8 +115,8 @@ struct Sent {
     now: Timestamp,
 }
 
-impl Sent {
-    fn read(memories: &[NewMemory], now: Timestamp) -> Result<Self> {
+impl SentMemories {
+    fn parse_memories(memories: &[NewMemory], now: Timestamp) -> Result<Self> {
         if !(1..=MAX_MEMORIES).contains(&memories.len()) {
             return Err(Error::invalid_field(
                 "memories",
@@ -134,8 +136,8 @@ impl Sent {
         let mut start = 0;
         for (place, new) in memories.iter().enumerate() {
             let mut statement = new
-                .statement(now)
-                .map_err(|error| in_memory(place, error))?;
+                .build_statement(now)
+                .map_err(|error| with_memory_position(place, error))?;
             let known = sent
                 .statements
                 .iter()
@@ -146,7 +148,7 @@ impl Sent {
                 statement.end += start;
                 start = statement.end + 1;
                 sent.statements.push(statement);
-                sent.dated.push(new.said_at()?.is_some());
+                sent.dated.push(new.parse_said_at()?.is_some());
             }
         }
 
@@ -156,7 +158,7 @@ impl Sent {
     /// Returns the recent document with the same memories, if all of them still exist. This
     /// recognizes a retry, even though memories without a date have an earlier time in the first
     /// request.
-    fn repeated<'a>(&self, ledger: &'a Ledger) -> Option<&'a Told> {
+    fn find_repeated_document<'a>(&self, ledger: &'a Ledger) -> Option<&'a Told> {
         let since = self.now.plus_seconds(-REPEAT_SECONDS).as_millis();
         ledger
             .all_told()
@@ -184,38 +186,38 @@ impl Sent {
 }
 
 impl NewMemory {
-    fn said_at(&self) -> Result<Option<Timestamp>> {
+    fn parse_said_at(&self) -> Result<Option<Timestamp>> {
         Ok(self
             .temporal_context
             .as_ref()
-            .map(TemporalContext::said_at)
+            .map(TemporalContext::parse_said_at)
             .transpose()?
             .flatten())
     }
 
-    fn statement(&self, now: Timestamp) -> Result<Statement> {
-        let text = content("content", &self.content)?;
+    fn build_statement(&self, now: Timestamp) -> Result<Statement> {
+        let text = check_content("content", &self.content)?;
         let context = self.temporal_context.clone().unwrap_or_default();
         let metadata = Metadata::parse(self.metadata.clone().unwrap_or_default())?;
         let after = self
             .forget_after
             .as_deref()
-            .map(|after| forget_after(after, now))
+            .map(|after| parse_forget_after(after, now))
             .transpose()?;
 
         Ok(Statement {
             is_static: self.is_static,
-            event: context.event()?,
+            event: context.parse_event()?,
             forget_after: after,
-            forget_reason: reason("forgetReason", self.forget_reason.clone())?,
+            forget_reason: check_reason("forgetReason", self.forget_reason.clone())?,
             metadata: metadata.as_object().clone(),
-            ..written(text, self.said_at()?.unwrap_or(now))
+            ..written(text, self.parse_said_at()?.unwrap_or(now))
         })
     }
 }
 
 /// Adds the position of the memory in the request to an error.
-fn in_memory(place: usize, error: Error) -> Error {
+fn with_memory_position(place: usize, error: Error) -> Error {
     let Error::Invalid {
         message,
         mut issues,
@@ -237,7 +239,11 @@ fn in_memory(place: usize, error: Error) -> Error {
 }
 
 /// Returns the memory that contains this statement of a document.
-fn stated_at<'a>(ledger: &'a Ledger, document: &DocumentId, start: usize) -> Option<&'a Memory> {
+fn memory_stated_at<'a>(
+    ledger: &'a Ledger,
+    document: &DocumentId,
+    start: usize,
+) -> Option<&'a Memory> {
     let is_here = |source: &memory::Support| source.document == *document && source.start == start;
     ledger
         .of_document(document)

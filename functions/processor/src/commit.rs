@@ -6,7 +6,7 @@ use domain::{Change, ContainerId, Ctx, DocumentId, PortError, Result, Revision, 
 
 /// The most attempts at a commit that competes with others. The queue delivers one batch of a
 /// container at a time, so only deletions and duplicate messages compete.
-const ATTEMPTS: usize = 20;
+const MAX_COMMIT_ATTEMPTS: usize = 20;
 
 /// Commits the revisions among `members` that are processed and still wanted.
 ///
@@ -15,14 +15,14 @@ const ATTEMPTS: usize = 20;
 ///
 /// # Errors
 /// Temporary errors, in which case nothing was committed.
-pub(crate) async fn commit(
+pub(crate) async fn commit_documents(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &ContainerId,
     members: &[(&DocumentId, &Revision)],
 ) -> Result<()> {
-    for _ in 0..ATTEMPTS {
-        let changes = changes(ctx, tenant, container, members).await?;
+    for _ in 0..MAX_COMMIT_ATTEMPTS {
+        let changes = collect_changes(ctx, tenant, container, members).await?;
         if changes.is_empty() {
             return Ok(());
         }
@@ -40,7 +40,7 @@ pub(crate) async fn commit(
     Err(PortError::Conflict.into())
 }
 
-async fn changes(
+async fn collect_changes(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &ContainerId,

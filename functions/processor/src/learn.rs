@@ -17,22 +17,22 @@ use remote::{AnswerError, Models, Question};
 use tokio::time::{Instant, timeout_at};
 use tracing::warn;
 
-use crate::provenance::sender;
-use crate::read::Text;
+use crate::provenance::mail_sender_of;
+use crate::read::ExtractedText;
 
 /// The time that the model has for one part of a document, including attempts and pauses.
-const PART_WITHIN: Duration = Duration::from_secs(30);
+const PART_TIMEOUT: Duration = Duration::from_secs(30);
 /// The time that the model has for the whole document. Even after a slow page and a slow parser, it
 /// ends before the worker's time does.
-const ALL_WITHIN: Duration = Duration::from_secs(45);
+const DOCUMENT_TIMEOUT: Duration = Duration::from_secs(45);
 /// The number of parts of a document that are sent to the model at a time.
-const PARALLEL: usize = 4;
+const PARALLEL_QUESTIONS: usize = 4;
 
 /// The most statements of a document, because every reader of its container holds them in memory.
 const MAX_STATEMENTS: usize = 20_000;
 
 /// The statements to store, with a record of their extraction.
-pub(crate) struct Lesson {
+pub(crate) struct ExtractedStatements {
     pub(crate) statements: Vec<Statement>,
     pub(crate) learned: Learned,
 }
@@ -44,15 +44,15 @@ pub(crate) struct Lesson {
 ///
 /// # Errors
 /// Those of the ports.
-pub(crate) async fn learn(
+pub(crate) async fn extract_statements(
     ctx: &Ctx,
     models: &Models,
     tenant: &Tenant,
     document: &Document,
-    text: &Text,
+    text: &ExtractedText,
     authorship: &Authorship,
     known: Option<&Statements>,
-) -> Result<Option<Lesson>> {
+) -> Result<Option<ExtractedStatements>> {
     if document.task_type == TaskType::Superrag {
         return Ok(None);
     }
@@ -65,15 +65,15 @@ pub(crate) async fn learn(
         return Ok(None);
     }
 
-    if let Some(lesson) = written(document, known) {
+    if let Some(lesson) = written_memories(document, known) {
         return Ok(Some(lesson));
     }
 
-    let source = source(document, text, authorship);
+    let source = build_source(document, text, authorship);
     let found = if models.reads_memories() {
         let about = container.and_then(|container| container.entity_context);
         let guidance = ctx.settings.get(tenant).await?.guidance(about.as_deref());
-        ask(models, &source, guidance.as_deref()).await
+        ask_model(models, &source, guidance.as_deref()).await
     } else {
         Outcome::built_in(&source)
     };
@@ -102,14 +102,14 @@ pub(crate) async fn learn(
     let learned = Learned {
         statements: None,
         count: u32::try_from(statements.len()).unwrap_or(u32::MAX),
-        extractor: name(found.extractor).into(),
+        extractor: extractor_name(found.extractor).into(),
         fallback_reason: found
             .fallback
             .map(|reason| reason.to_string())
             .or(cut.then(too_many)),
     };
 
-    Ok(Some(Lesson {
+    Ok(Some(ExtractedStatements {
         statements,
         learned,
     }))
@@ -118,7 +118,10 @@ pub(crate) async fn learn(
 /// Returns the statements of a document that a client wrote as memories, if its text has not
 /// changed since. They cannot be found in the text, so they are kept. If the document has been
 /// given a date since, they take it.
-fn written(document: &Document, known: Option<&Statements>) -> Option<Lesson> {
+fn written_memories(
+    document: &Document,
+    known: Option<&Statements>,
+) -> Option<ExtractedStatements> {
     let served = document
         .indexed
         .as_ref()
@@ -132,7 +135,7 @@ fn written(document: &Document, known: Option<&Statements>) -> Option<Lesson> {
         statement.said_at = document.document_date.unwrap_or(statement.said_at);
     }
 
-    Some(Lesson {
+    Some(ExtractedStatements {
         statements,
         learned: Learned {
             statements: None,
@@ -142,7 +145,7 @@ fn written(document: &Document, known: Option<&Statements>) -> Option<Lesson> {
 }
 
 /// Returns the value of `Learned::extractor`.
-fn name(extractor: Extractor) -> &'static str {
+fn extractor_name(extractor: Extractor) -> &'static str {
     match extractor {
         Extractor::BuiltIn => "builtin",
         Extractor::Model => "model",
@@ -152,9 +155,9 @@ fn name(extractor: Extractor) -> &'static str {
 
 /// Asks the model about every part of the source. The model sees no memories of other documents,
 /// because the statements of a document must not depend on when it was processed.
-async fn ask(models: &Models, source: &Source<'_>, guidance: Option<&str>) -> Outcome {
+async fn ask_model(models: &Models, source: &Source<'_>, guidance: Option<&str>) -> Outcome {
     let requests = prompt(source, guidance, &[]);
-    let (schema, end) = (schema(), Instant::now() + ALL_WITHIN);
+    let (schema, end) = (schema(), Instant::now() + DOCUMENT_TIMEOUT);
     let (schema, requests) = (&schema, &requests);
     let asked = requests.iter().map(|request: &Request<'_>| async move {
         let question = Question {
@@ -163,23 +166,23 @@ async fn ask(models: &Models, source: &Source<'_>, guidance: Option<&str>) -> Ou
             schema,
             name: "memories",
         };
-        let answer = models.answer(&question, PART_WITHIN, |said| {
+        let answer = models.answer(&question, PART_TIMEOUT, |said| {
             validate(said, request, source)
         });
         let answer = timeout_at(end, answer)
             .await
             .unwrap_or(Err(AnswerError::TimedOut));
-        (request, answer.map_err(|error| fallback(&error)))
+        (request, answer.map_err(|error| fallback_reason(&error)))
     });
 
     let answers = stream::iter(asked.collect::<Vec<_>>())
-        .buffered(PARALLEL)
+        .buffered(PARALLEL_QUESTIONS)
         .collect()
         .await;
     outcome(source, answers)
 }
 
-fn fallback(error: &AnswerError) -> Fallback {
+fn fallback_reason(error: &AnswerError) -> Fallback {
     match error {
         AnswerError::NotConfigured { .. } => Fallback::NotConfigured,
         AnswerError::TimedOut => Fallback::TimedOut,
@@ -191,20 +194,24 @@ fn fallback(error: &AnswerError) -> Fallback {
 
 /// Prepares the text for the extractor: a conversation is divided into its turns, and quoted text
 /// is separated unless the caller has set its provenance.
-fn source<'a>(document: &Document, text: &'a Text, authorship: &Authorship) -> Source<'a> {
+fn build_source<'a>(
+    document: &Document,
+    text: &'a ExtractedText,
+    authorship: &Authorship,
+) -> Source<'a> {
     let said_at = document
         .document_date
         .or(document.body.sent_at)
         .unwrap_or(document.created_at);
     let trust = authorship.trust;
     if text.turns.is_empty() {
-        let speaker = sender(document, text)
+        let speaker = mail_sender_of(document, text)
             .flatten()
             .and_then(person)
             .filter(|_| !trust.is_own());
         // The headers of a trusted mail are not the user's words, and would make it look like
         // somebody else's mail.
-        let headers = match sender(document, text) {
+        let headers = match mail_sender_of(document, text) {
             Some(_) if trust.is_own() => text.text.find("\n\n").unwrap_or_default(),
             _ => 0,
         };
@@ -261,7 +268,7 @@ fn source<'a>(document: &Document, text: &'a Text, authorship: &Authorship) -> S
             role: if external {
                 Role::Author
             } else {
-                role(&turn.role, turn.name.as_deref())
+                speaker_role(&turn.role, turn.name.as_deref())
             },
             speaker: turn.name.as_deref(),
             quoted: external.then_some(Quoted {
@@ -286,7 +293,7 @@ fn source<'a>(document: &Document, text: &'a Text, authorship: &Authorship) -> S
 
 /// Returns the role of a speaker. Both sides of a chat between people come as `user` and
 /// `assistant`, but an assistant with a person's name is a user.
-fn role(role: &str, name: Option<&str>) -> Role {
+fn speaker_role(role: &str, name: Option<&str>) -> Role {
     let is_machine = |name: &str| {
         let name = name.to_lowercase();
         [

@@ -37,9 +37,9 @@ pub struct Processor {
 }
 
 /// The key of the commits of one container in a batch.
-type Group = (OrgId, ContainerId);
+type CommitGroup = (OrgId, ContainerId);
 /// A commit in a batch: the position of its message, its document and its revision.
-type Member = (usize, DocumentId, Revision);
+type CommitMember = (usize, DocumentId, Revision);
 
 impl Processor {
     /// Returns a worker that reads content with `readers`.
@@ -57,8 +57,10 @@ impl Processor {
 impl Worker for Processor {
     async fn handle(&self, batch: &[Delivery]) -> Vec<Outcome> {
         let mut outcomes = vec![Outcome::Retry; batch.len()];
-        let (mut single, mut groups) =
-            (Vec::new(), BTreeMap::<Group, (Tenant, Vec<Member>)>::new());
+        let (mut single, mut groups) = (
+            Vec::new(),
+            BTreeMap::<CommitGroup, (Tenant, Vec<CommitMember>)>::new(),
+        );
 
         for (i, delivery) in batch.iter().enumerate() {
             let Some(envelope) = Envelope::parse(&delivery.body) else {
@@ -99,8 +101,13 @@ impl Worker for Processor {
         let processed = single
             .into_iter()
             .map(|(i, tenant, document, revision)| async move {
-                let work =
-                    process::process(&self.ctx, &self.readers, &tenant, &document, &revision);
+                let work = process::process_revision(
+                    &self.ctx,
+                    &self.readers,
+                    &tenant,
+                    &document,
+                    &revision,
+                );
                 // A panic on one document must not affect the others. Attempts are counted, so the
                 // document ends as `failed`.
                 let result = AssertUnwindSafe(work).catch_unwind().await;
@@ -113,7 +120,7 @@ impl Worker for Processor {
             });
         let mut processed = stream::iter(processed).buffer_unordered(self.parallel);
         while let Some((i, result)) = processed.next().await {
-            outcomes[i] = outcome(result, "process a document");
+            outcomes[i] = outcome_of(result, "process a document");
         }
 
         for ((_, container), (tenant, members)) in groups {
@@ -121,8 +128,9 @@ impl Worker for Processor {
                 .iter()
                 .map(|(_, document, revision)| (document, revision))
                 .collect();
-            let committed = commit::commit(&self.ctx, &tenant, &container, &documents).await;
-            let result = outcome(committed, "commit to a container");
+            let committed =
+                commit::commit_documents(&self.ctx, &tenant, &container, &documents).await;
+            let result = outcome_of(committed, "commit to a container");
             members.iter().for_each(|(i, ..)| outcomes[*i] = result);
         }
 
@@ -130,7 +138,7 @@ impl Worker for Processor {
     }
 }
 
-fn outcome(result: domain::Result<()>, what: &str) -> Outcome {
+fn outcome_of(result: domain::Result<()>, what: &str) -> Outcome {
     match result {
         Ok(()) => Outcome::Done,
         Err(error) => {

@@ -8,7 +8,7 @@ use domain::conversation::Turn;
 use domain::{Pack, PackedChunk, Settings};
 use retrieval::{Embedder, StaticEmbedder};
 
-use crate::read::Text;
+use crate::read::ExtractedText;
 
 /// The most characters of a window of turns: most windows fit six turns of a chat. Smaller windows
 /// lose evidence, and larger ones return more than 2,000 tokens in ten results (`bench recall`).
@@ -16,7 +16,7 @@ pub const WINDOW_CHARS: usize = 1200;
 
 /// Divides canonical text into chunks. If the organization has set a chunk size, it applies to
 /// every kind of content.
-pub(crate) fn cut(text: &Text, settings: &Settings) -> Vec<Chunk> {
+pub(crate) fn cut_chunks(text: &ExtractedText, settings: &Settings) -> Vec<Chunk> {
     let set = settings
         .chunk_size
         .map(|size| ChunkOptions::for_chunk_size(i64::from(size)));
@@ -34,26 +34,30 @@ pub(crate) fn cut(text: &Text, settings: &Settings) -> Vec<Chunk> {
 }
 
 /// The pack of a text, and the number of vectors that had to be computed for it.
-pub(crate) struct Prepared {
+pub(crate) struct PreparedPack {
     pub(crate) pack: Pack,
     pub(crate) embedded: usize,
 }
 
 /// Embeds each chunk by its own text. A chunk that `known` has word for word keeps its vector.
-pub(crate) fn embed(text: &Text, chunks: Vec<Chunk>, known: Option<&Pack>) -> Prepared {
+pub(crate) fn embed_chunks(
+    text: &ExtractedText,
+    chunks: Vec<Chunk>,
+    known: Option<&Pack>,
+) -> PreparedPack {
     let model = StaticEmbedder.model_id().to_owned();
     let known = known
         .filter(|known| known.model == model)
-        .map(vectors)
+        .map(vectors_by_text)
         .unwrap_or_default();
 
     let mut embedded = 0;
-    let speakers = speakers(&text.turns);
+    let speakers = speaker_names(&text.turns);
     let mut pack_chunk = |chunk: Chunk| {
         let date = chunk
             .turns
             .clone()
-            .and_then(|turns| date_of(text.turns.get(turns)?));
+            .and_then(|turns| first_date(text.turns.get(turns)?));
         let headings = date
             .into_iter()
             .chain(speakers.clone())
@@ -75,7 +79,7 @@ pub(crate) fn embed(text: &Text, chunks: Vec<Chunk>, known: Option<&Pack>) -> Pr
     };
 
     let chunks = chunks.into_iter().map(&mut pack_chunk).collect();
-    Prepared {
+    PreparedPack {
         pack: Pack {
             v: Pack::VERSION,
             model,
@@ -87,13 +91,13 @@ pub(crate) fn embed(text: &Text, chunks: Vec<Chunk>, known: Option<&Pack>) -> Pr
 }
 
 /// Returns the vectors of a pack by the texts of their chunks.
-fn vectors(pack: &Pack) -> HashMap<&str, &[i8]> {
+fn vectors_by_text(pack: &Pack) -> HashMap<&str, &[i8]> {
     let vectors = pack.chunks.iter().map(|chunk| chunk.vector.as_slice());
     pack.chunk_texts().into_iter().zip(vectors).collect()
 }
 
 /// Returns the day of the first turn that has one.
-fn date_of(turns: &[(Turn, Range<usize>)]) -> Option<String> {
+fn first_date(turns: &[(Turn, Range<usize>)]) -> Option<String> {
     turns
         .iter()
         .find_map(|(turn, _)| turn.at)
@@ -102,12 +106,12 @@ fn date_of(turns: &[(Turn, Range<usize>)]) -> Option<String> {
 
 /// Returns the names of the speakers, in the order of their first turns. They are repeated on every
 /// chunk, so there are only a few.
-fn speakers(turns: &[(Turn, Range<usize>)]) -> Option<String> {
-    const MOST: usize = 12;
+fn speaker_names(turns: &[(Turn, Range<usize>)]) -> Option<String> {
+    const MAX_SPEAKERS: usize = 12;
 
     let mut names: Vec<&str> = Vec::new();
     for name in turns.iter().filter_map(|(turn, _)| turn.name.as_deref()) {
-        if names.len() < MOST && !names.contains(&name) {
+        if names.len() < MAX_SPEAKERS && !names.contains(&name) {
             names.push(name);
         }
     }

@@ -13,11 +13,11 @@ use domain::{
 use tracing::info;
 
 use crate::MAX_ATTEMPTS;
-use crate::commit::commit;
-use crate::learn::{Lesson, learn};
-use crate::prepare::{self, Prepared};
-use crate::provenance::authorship;
-use crate::read::{ReadError, Readers, Text};
+use crate::commit::commit_documents;
+use crate::learn::{ExtractedStatements, extract_statements};
+use crate::prepare::{self, PreparedPack};
+use crate::provenance::determine_authorship;
+use crate::read::{ExtractedText, ReadError, Readers};
 
 /// The length in seconds of the lease on a document. It is longer than the 120 seconds after which
 /// the worker's function is ended, so that a slow page and a slow parser are not started twice.
@@ -32,7 +32,7 @@ const MAX_CHUNKS: usize = 100_000;
 /// The length of text in characters above which the stages of processing are written. For shorter
 /// texts they would last less than a few milliseconds, which nobody could see, and each write
 /// costs.
-const VISIBLE_STAGE_CHARS: usize = 32 * 1024;
+const MIN_STAGED_CHARS: usize = 32 * 1024;
 
 /// Processes a revision, unless it is no longer wanted, leased by another worker, or already
 /// processed.
@@ -40,7 +40,7 @@ const VISIBLE_STAGE_CHARS: usize = 32 * 1024;
 /// # Errors
 /// Temporary errors, after which the message is delivered again. A permanent failure ends the
 /// document as `failed` and returns `Ok`.
-pub(crate) async fn process(
+pub(crate) async fn process_revision(
     ctx: &Ctx,
     readers: &Readers,
     tenant: &Tenant,
@@ -60,7 +60,7 @@ pub(crate) async fn process(
     let waits = document.body.awaited_until.is_some_and(|until| until > now);
     if document.attempts > MAX_ATTEMPTS && !waits {
         let message = format!("processing was begun {MAX_ATTEMPTS} times and never finished");
-        return fail(
+        return fail_document(
             ctx,
             tenant,
             &document,
@@ -76,7 +76,7 @@ pub(crate) async fn process(
     };
 
     document.tag = tag;
-    let result = run(ctx, readers, tenant, &mut document).await;
+    let result = run_stages(ctx, readers, tenant, &mut document).await;
     if result.is_err() {
         // Another worker may start at once instead of after the lease. If it fails too, the next
         // one starts after the lease.
@@ -90,7 +90,12 @@ pub(crate) async fn process(
     result
 }
 
-async fn run(ctx: &Ctx, readers: &Readers, tenant: &Tenant, document: &mut Document) -> Result<()> {
+async fn run_stages(
+    ctx: &Ctx,
+    readers: &Readers,
+    tenant: &Tenant,
+    document: &mut Document,
+) -> Result<()> {
     let known = document
         .extracted
         .as_ref()
@@ -106,7 +111,7 @@ async fn run(ctx: &Ctx, readers: &Readers, tenant: &Tenant, document: &mut Docum
         // The document was processed before but its commit was lost, perhaps with a worker whose
         // unfinished message still blocks the container's queue. The commit is safe outside of its
         // queue, so do not wait for it.
-        return commit(
+        return commit_documents(
             ctx,
             tenant,
             &document.container,
@@ -122,7 +127,7 @@ async fn run(ctx: &Ctx, readers: &Readers, tenant: &Tenant, document: &mut Docum
         .pop();
     let body = match stored.unwrap_or(Stored::Missing) {
         Stored::Intact(body) => body,
-        Stored::Missing => return without_body(ctx, tenant, document).await,
+        Stored::Missing => return handle_missing_body(ctx, tenant, document).await,
         Stored::Damaged => return fail_damaged(ctx, tenant, document).await,
     };
 
@@ -130,35 +135,35 @@ async fn run(ctx: &Ctx, readers: &Readers, tenant: &Tenant, document: &mut Docum
         return Ok(());
     };
 
-    let text = match readers.read(document, &body).await {
+    let text = match readers.read_body(document, &body).await {
         Ok(text) => text,
         Err(ReadError::Failed(Failure { code, message })) => {
-            return fail(ctx, tenant, document, code, message).await;
+            return fail_document(ctx, tenant, document, code, message).await;
         }
         Err(ReadError::Unavailable(error)) => return Err(error.into()),
     };
 
     let settings = ctx.settings.get(tenant).await?;
-    let visible = text.text.chars().count() > VISIBLE_STAGE_CHARS;
-    if visible && !advance(ctx, tenant, document, Status::Chunking).await? {
+    let visible = text.text.chars().count() > MIN_STAGED_CHARS;
+    if visible && !advance_status(ctx, tenant, document, Status::Chunking).await? {
         return Ok(());
     }
 
-    let chunks = prepare::cut(&text, &settings);
+    let chunks = prepare::cut_chunks(&text, &settings);
     if chunks.len() > MAX_CHUNKS {
         let message =
             format!("The document has more than {MAX_CHUNKS} chunks; set a larger chunkSize.");
-        return fail(ctx, tenant, document, FailureCode::ContentLimit, message).await;
+        return fail_document(ctx, tenant, document, FailureCode::ContentLimit, message).await;
     }
 
-    if visible && !advance(ctx, tenant, document, Status::Embedding).await? {
+    if visible && !advance_status(ctx, tenant, document, Status::Embedding).await? {
         return Ok(());
     }
 
-    let (pack, statements) = served(ctx, tenant, document).await?;
-    let prepared = prepare::embed(&text, chunks, pack.as_ref());
-    let authorship = authorship(document, &text, &settings);
-    let lesson = learn(
+    let (pack, statements) = load_served(ctx, tenant, document).await?;
+    let prepared = prepare::embed_chunks(&text, chunks, pack.as_ref());
+    let authorship = determine_authorship(document, &text, &settings);
+    let lesson = extract_statements(
         ctx,
         &readers.models,
         tenant,
@@ -168,7 +173,7 @@ async fn run(ctx: &Ctx, readers: &Readers, tenant: &Tenant, document: &mut Docum
         statements.as_ref(),
     )
     .await?;
-    if !store(ctx, tenant, document, text, authorship, prepared, lesson).await? {
+    if !store_results(ctx, tenant, document, text, authorship, prepared, lesson).await? {
         return Ok(());
     }
 
@@ -189,7 +194,7 @@ async fn run(ctx: &Ctx, readers: &Readers, tenant: &Tenant, document: &mut Docum
 }
 
 /// Ends the processing of a document whose bytes do not exist.
-async fn without_body(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<()> {
+async fn handle_missing_body(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<()> {
     let Some(until) = document.body.awaited_until else {
         // Nothing is written if the document was deleted or replaced since this worker took the lease.
         return fail_damaged(ctx, tenant, document).await;
@@ -200,12 +205,12 @@ async fn without_body(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result
     }
 
     let message = "The file was not uploaded in time; ask for a new upload form.".to_owned();
-    fail(ctx, tenant, document, FailureCode::UploadMissing, message).await
+    fail_document(ctx, tenant, document, FailureCode::UploadMissing, message).await
 }
 
 async fn fail_damaged(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<()> {
     let message = "The stored content of this document cannot be read; send it again.".to_owned();
-    fail(ctx, tenant, document, FailureCode::Damaged, message).await
+    fail_document(ctx, tenant, document, FailureCode::Damaged, message).await
 }
 
 /// Puts back a document whose file has not arrived. The document is sent again when the file
@@ -235,7 +240,7 @@ async fn wait_for_file(
 
 /// Returns the pack and the statements that search currently serves for the document, to reuse what
 /// has not changed. Whatever cannot be read is computed again.
-async fn served(
+async fn load_served(
     ctx: &Ctx,
     tenant: &Tenant,
     document: &Document,
@@ -267,7 +272,12 @@ async fn served(
     Ok((pack, statements))
 }
 
-async fn advance(ctx: &Ctx, tenant: &Tenant, document: &Document, status: Status) -> Result<bool> {
+async fn advance_status(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &Document,
+    status: Status,
+) -> Result<bool> {
     Ok(ctx
         .documents
         .advance(
@@ -283,14 +293,14 @@ async fn advance(ctx: &Ctx, tenant: &Tenant, document: &Document, status: Status
 /// Stores the results of processing, and then records them. Returns `false` if the revision is no
 /// longer wanted. The paths belong to the revision and the contents follow from its bytes, so a
 /// repetition changes nothing.
-async fn store(
+async fn store_results(
     ctx: &Ctx,
     tenant: &Tenant,
     document: &mut Document,
-    text: Text,
+    text: ExtractedText,
     authorship: Authorship,
-    prepared: Prepared,
-    lesson: Option<Lesson>,
+    prepared: PreparedPack,
+    lesson: Option<ExtractedStatements>,
 ) -> Result<bool> {
     let chunks = prepared.pack.chunks.len();
     let stated = lesson.as_ref().map_or(0, |lesson| lesson.statements.len());
@@ -299,7 +309,7 @@ async fn store(
         "read document {id}: {chunks} chunks, {embedded} of them new, {stated} statements");
     let chunks = u32::try_from(chunks).unwrap_or(u32::MAX);
     let learned = match lesson {
-        Some(lesson) => Some(store_lesson(ctx, tenant, document, lesson).await?),
+        Some(lesson) => Some(store_statements(ctx, tenant, document, lesson).await?),
         None => None,
     };
 
@@ -323,19 +333,19 @@ async fn store(
         .record_extracted(tenant, document, ctx.clock.now())
         .await?;
     if !wanted {
-        discard(ctx, tenant, document, &extracted).await?;
+        discard_results(ctx, tenant, document, &extracted).await?;
     }
 
     Ok(wanted)
 }
 
-async fn store_lesson(
+async fn store_statements(
     ctx: &Ctx,
     tenant: &Tenant,
     document: &Document,
-    lesson: Lesson,
+    lesson: ExtractedStatements,
 ) -> Result<Learned> {
-    let Lesson {
+    let ExtractedStatements {
         statements,
         mut learned,
     } = lesson;
@@ -355,7 +365,12 @@ async fn store_lesson(
 /// Deletes the results of a revision that is no longer wanted: the document was deleted or replaced
 /// meanwhile, and the purge may have run before the results were stored. Blobs stay if the document
 /// refers to them or may still do so: a faster worker with the same message may have recorded them.
-async fn discard(ctx: &Ctx, tenant: &Tenant, document: &Document, made: &Extracted) -> Result<()> {
+async fn discard_results(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &Document,
+    made: &Extracted,
+) -> Result<()> {
     let now = ctx
         .documents
         .get(tenant, std::slice::from_ref(&document.id))
@@ -375,7 +390,7 @@ async fn discard(ctx: &Ctx, tenant: &Tenant, document: &Document, made: &Extract
     Ok(())
 }
 
-async fn fail(
+async fn fail_document(
     ctx: &Ctx,
     tenant: &Tenant,
     document: &Document,

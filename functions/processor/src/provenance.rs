@@ -7,12 +7,16 @@ use domain::{Attribution, Authorship, BodyForm, Document, Medium, Provenance, Se
 use memory::mail_sender;
 use remote::parse_page_url;
 
-use crate::read::Text;
+use crate::read::ExtractedText;
 
 /// Returns the authorship of a document. A declaration of the caller counts first. Otherwise
 /// conversations and plain text are the user's own words, and mails, pages, files and items of
 /// connections are somebody else's, unless the organization trusts their source.
-pub(crate) fn authorship(document: &Document, text: &Text, settings: &Settings) -> Authorship {
+pub(crate) fn determine_authorship(
+    document: &Document,
+    text: &ExtractedText,
+    settings: &Settings,
+) -> Authorship {
     let plain = match document.body.form {
         BodyForm::Conversation => Trust::User,
         BodyForm::Text | BodyForm::File { .. } | BodyForm::Url => Trust::Document,
@@ -22,7 +26,7 @@ pub(crate) fn authorship(document: &Document, text: &Text, settings: &Settings) 
         return Authorship::own(plain);
     }
 
-    let found = read_in(document, text);
+    let found = find_attribution(document, text);
     if document.provenance == Some(Provenance::External) {
         let medium = if plain == Trust::User {
             Medium::Transcript
@@ -44,10 +48,10 @@ pub(crate) fn authorship(document: &Document, text: &Text, settings: &Settings) 
 
 /// Returns the place where somebody else's words were read, or `None` if the document's form makes
 /// it the user's own.
-fn read_in(document: &Document, text: &Text) -> Option<Attribution> {
+fn find_attribution(document: &Document, text: &ExtractedText) -> Option<Attribution> {
     let title = document.shown_title().or(text.title.as_deref());
     let url = document.url.as_deref();
-    if let Some(from) = sender(document, text) {
+    if let Some(from) = mail_sender_of(document, text) {
         return Some(Attribution::new(Medium::Mail, from.or(title)));
     }
 
@@ -68,7 +72,10 @@ fn read_in(document: &Document, text: &Text) -> Option<Attribution> {
 }
 
 /// Returns `None` if the document is not a mail, and otherwise its sender, if it names one.
-pub(crate) fn sender<'a>(document: &Document, text: &'a Text) -> Option<Option<&'a str>> {
+pub(crate) fn mail_sender_of<'a>(
+    document: &Document,
+    text: &'a ExtractedText,
+) -> Option<Option<&'a str>> {
     match document.body.form {
         _ if text.format == content::Format::Email => {
             Some(text.properties.get("author").map(String::as_str))
@@ -78,12 +85,12 @@ pub(crate) fn sender<'a>(document: &Document, text: &'a Text) -> Option<Option<&
     }
 }
 
-fn is_trusted(trusted: &TrustedSources, document: &Document, text: &Text) -> bool {
+fn is_trusted(trusted: &TrustedSources, document: &Document, text: &ExtractedText) -> bool {
     let by_connection = document
         .origin
         .as_ref()
         .is_some_and(|origin| trusted.trusts_connection(origin));
-    let by_sender = sender(document, text)
+    let by_sender = mail_sender_of(document, text)
         .flatten()
         .is_some_and(|from| trusted.trusts_sender(from));
     // A fetched page belongs to the host at the end of all redirects.

@@ -24,7 +24,7 @@ pub struct Readers {
 }
 
 /// A document's canonical text, the data that shapes its chunks, and its own properties.
-pub(crate) struct Text {
+pub(crate) struct ExtractedText {
     pub(crate) text: String,
     pub(crate) format: Format,
     pub(crate) kind: DocumentType,
@@ -45,7 +45,7 @@ pub(crate) enum ReadError {
 }
 
 impl ReadError {
-    fn failed(code: FailureCode, message: impl Into<String>) -> Self {
+    fn permanent(code: FailureCode, message: impl Into<String>) -> Self {
         Self::Failed(Failure {
             code,
             message: message.into(),
@@ -75,10 +75,17 @@ impl Readers {
     }
 
     /// Reads the body of a document.
-    pub(crate) async fn read(&self, document: &Document, body: &Bytes) -> Result<Text, ReadError> {
+    pub(crate) async fn read_body(
+        &self,
+        document: &Document,
+        body: &Bytes,
+    ) -> Result<ExtractedText, ReadError> {
         match &document.body.form {
             BodyForm::Conversation => read_turns(body),
-            BodyForm::Text => self.extract(&marked(body), None, None).await,
+            BodyForm::Text => {
+                self.extract_in_sandbox(&mark_as_text(body), None, None)
+                    .await
+            }
             BodyForm::Url => {
                 self.read_page(document.url.as_deref().unwrap_or_default())
                     .await
@@ -97,12 +104,12 @@ impl Readers {
         }
     }
 
-    async fn read_page(&self, url: &str) -> Result<Text, ReadError> {
+    async fn read_page(&self, url: &str) -> Result<ExtractedText, ReadError> {
         let page = self
             .fetcher
             .fetch(url)
             .await
-            .map_err(|error| of_fetch(&error))?;
+            .map_err(|error| fetch_error(&error))?;
         let name = page
             .url
             .split(['?', '#'])
@@ -130,7 +137,7 @@ impl Readers {
         bytes: &Bytes,
         name: Option<&str>,
         declared: Option<&str>,
-    ) -> Result<Text, ReadError> {
+    ) -> Result<ExtractedText, ReadError> {
         let source = Source {
             bytes,
             name,
@@ -138,7 +145,7 @@ impl Readers {
         };
 
         let Some((format, media_type)) = content::media(&source) else {
-            return self.extract(bytes, name, declared).await;
+            return self.extract_in_sandbox(bytes, name, declared).await;
         };
 
         let said = match format {
@@ -151,37 +158,39 @@ impl Readers {
         };
 
         // The answer of a model is untrusted content as well.
-        let said = marked(said.map_err(of_model)?.as_bytes());
-        let text = self.extract(&said, Some("description.md"), None).await?;
+        let said = mark_as_text(said.map_err(model_error)?.as_bytes());
+        let text = self
+            .extract_in_sandbox(&said, Some("description.md"), None)
+            .await?;
 
-        Ok(Text {
-            kind: kind_of(format),
+        Ok(ExtractedText {
+            kind: document_type_of(format),
             title: name.map(str::to_owned),
             properties: BTreeMap::new(),
             ..text
         })
     }
 
-    async fn extract(
+    async fn extract_in_sandbox(
         &self,
         bytes: &[u8],
         name: Option<&str>,
         declared: Option<&str>,
-    ) -> Result<Text, ReadError> {
+    ) -> Result<ExtractedText, ReadError> {
         let found =
             self.sandbox
                 .extract(bytes, name, declared)
                 .await
                 .map_err(|error| match error {
-                    SandboxError::Content(failure) => of_content(failure),
+                    SandboxError::Content(failure) => content_error(failure),
                     SandboxError::Unavailable(error) => ReadError::unavailable(error),
                 })?;
 
-        Ok(Text {
+        Ok(ExtractedText {
             title: found.title.or_else(|| name.map(str::to_owned)),
             text: found.text,
             format: found.format,
-            kind: kind_of(found.format),
+            kind: document_type_of(found.format),
             properties: found.properties,
             address: None,
             turns: Vec::new(),
@@ -189,7 +198,7 @@ impl Readers {
     }
 }
 
-fn kind_of(format: Format) -> DocumentType {
+fn document_type_of(format: Format) -> DocumentType {
     match format {
         Format::Pdf => DocumentType::Pdf,
         Format::Html => DocumentType::Webpage,
@@ -203,7 +212,7 @@ fn kind_of(format: Format) -> DocumentType {
 /// Marks the text of a JSON field as text. A UTF-8 byte order mark in front keeps a text that
 /// begins like a certain file type from being read as one. Control characters, which would make it
 /// look like a binary file and are dropped from every text, are removed.
-fn marked(text: &[u8]) -> Vec<u8> {
+fn mark_as_text(text: &[u8]) -> Vec<u8> {
     const MARK: &[u8] = b"\xEF\xBB\xBF";
     let kept = |byte: &u8| !byte.is_ascii_control() || byte.is_ascii_whitespace();
     MARK.iter()
@@ -212,9 +221,9 @@ fn marked(text: &[u8]) -> Vec<u8> {
         .collect()
 }
 
-fn read_turns(body: &[u8]) -> Result<Text, ReadError> {
+fn read_turns(body: &[u8]) -> Result<ExtractedText, ReadError> {
     let stored = conversation::from_bytes(body).map_err(|_| {
-        ReadError::failed(
+        ReadError::permanent(
             FailureCode::Corrupt,
             "the stored turns of the conversation cannot be read",
         )
@@ -231,7 +240,7 @@ fn read_turns(body: &[u8]) -> Result<Text, ReadError> {
     let turns = stored.into_iter().zip(places).collect();
     let (kind, properties) = (DocumentType::Text, BTreeMap::new());
 
-    Ok(Text {
+    Ok(ExtractedText {
         text,
         format: Format::Text,
         kind,
@@ -242,7 +251,7 @@ fn read_turns(body: &[u8]) -> Result<Text, ReadError> {
     })
 }
 
-fn of_content(failure: content::Failure) -> ReadError {
+fn content_error(failure: content::Failure) -> ReadError {
     use content::FailureCode as Code;
     let code = match failure.code {
         Code::ContentLimit => FailureCode::ContentLimit,
@@ -251,19 +260,19 @@ fn of_content(failure: content::Failure) -> ReadError {
         Code::UnsupportedType => FailureCode::UnsupportedType,
         Code::Empty => FailureCode::Empty,
     };
-    ReadError::failed(code, failure.message)
+    ReadError::permanent(code, failure.message)
 }
 
-fn of_fetch(error: &FetchError) -> ReadError {
+fn fetch_error(error: &FetchError) -> ReadError {
     let code = match error.kind {
         FetchErrorKind::Blocked => FailureCode::FetchBlocked,
         FetchErrorKind::Failed => FailureCode::FetchFailed,
         FetchErrorKind::TooLarge => FailureCode::ContentLimit,
     };
-    ReadError::failed(code, error.message.clone())
+    ReadError::permanent(code, error.message.clone())
 }
 
-fn of_model(error: ModelError) -> ReadError {
+fn model_error(error: ModelError) -> ReadError {
     match error {
         ModelError::Unavailable => ReadError::unavailable(error),
         // An expired key or a wrong model name says nothing about the picture.
@@ -271,10 +280,10 @@ fn of_model(error: ModelError) -> ReadError {
             let message = format!(
                 "{error}; check RECOLLECT_MODEL_KEY and the names of the models, then retry"
             );
-            ReadError::failed(FailureCode::ProcessingFailed, message)
+            ReadError::permanent(FailureCode::ProcessingFailed, message)
         }
         ModelError::NotConfigured { .. } | ModelError::Refused(_) | ModelError::Invalid => {
-            ReadError::failed(FailureCode::UnsupportedType, error.to_string())
+            ReadError::permanent(FailureCode::UnsupportedType, error.to_string())
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::Recall;
 
 /// A question, and the restrictions on its answers.
 #[derive(Debug, Clone)]
-pub(crate) struct Question<'a> {
+pub(crate) struct SearchQuestion<'a> {
     pub(crate) text: &'a str,
     pub(crate) filter: Option<Filter>,
     pub(crate) filepath: Option<String>,
@@ -41,7 +41,7 @@ pub(crate) struct FoundMemory {
 ///
 /// # Errors
 /// Those of the ports, and of a tag that the key does not reach.
-pub(crate) async fn physical(
+pub(crate) async fn find_containers(
     ctx: &Ctx,
     tenant: &Tenant,
     scope: &Scope,
@@ -89,11 +89,14 @@ pub(crate) async fn open_memories(
 ///
 /// # Errors
 /// [`PortError::Corrupt`] if stored data cannot be read.
-pub(crate) fn find_chunks(open: &[Chunks], question: &Question<'_>) -> Result<Vec<FoundChunk>> {
+pub(crate) fn find_chunks(
+    open: &[Chunks],
+    question: &SearchQuestion<'_>,
+) -> Result<Vec<FoundChunk>> {
     let admit = |view: &DocumentView<'_>| admits_document(question, view);
     let filtered = question.filter.is_some() || question.filepath.is_some();
     let parts: Vec<&ContainerIndex> = open.iter().map(|chunks| &chunks.index).collect();
-    let hits = search(&parts, question, if filtered { Some(&admit) } else { None })?;
+    let hits = search_index(&parts, question, if filtered { Some(&admit) } else { None })?;
     let found = hits.into_iter().map(|hit| {
         Ok(FoundChunk {
             document: attributes(&hit.attributes)?,
@@ -109,7 +112,7 @@ pub(crate) fn find_chunks(open: &[Chunks], question: &Question<'_>) -> Result<Ve
 /// [`PortError::Corrupt`] if stored data cannot be read.
 pub(crate) fn find_memories(
     open: &[Memories],
-    question: &Question<'_>,
+    question: &SearchQuestion<'_>,
 ) -> Result<Vec<FoundMemory>> {
     let of = |id: &str| {
         let id = MemoryId::parse(id)?;
@@ -122,7 +125,7 @@ pub(crate) fn find_memories(
     };
 
     let parts: Vec<&ContainerIndex> = open.iter().map(Memories::index).collect();
-    let hits = search(&parts, question, Some(&admit))?;
+    let hits = search_index(&parts, question, Some(&admit))?;
     let found = hits.into_iter().filter_map(|hit| {
         let memory = of(&hit.document)?.1.clone();
         Some(FoundMemory { hit, memory })
@@ -131,9 +134,9 @@ pub(crate) fn find_memories(
     Ok(found.collect())
 }
 
-fn search(
+fn search_index(
     parts: &[&ContainerIndex],
-    question: &Question<'_>,
+    question: &SearchQuestion<'_>,
     admit: Option<&dyn Fn(&DocumentView<'_>) -> bool>,
 ) -> Result<Vec<Hit>> {
     let query = Query {
@@ -148,7 +151,7 @@ fn search(
     Ok(response.hits)
 }
 
-fn admits_document(question: &Question<'_>, view: &DocumentView<'_>) -> bool {
+fn admits_document(question: &SearchQuestion<'_>, view: &DocumentView<'_>) -> bool {
     // A document whose attributes cannot be read is left out, because it might not pass the filter.
     let Ok(document) = attributes(view.attributes) else {
         return false;
@@ -163,7 +166,7 @@ fn admits_document(question: &Question<'_>, view: &DocumentView<'_>) -> bool {
         .is_none_or(|filter| filter.matches(&Metadata::from_stored(document.metadata)))
 }
 
-fn admits_memory(question: &Question<'_>, memories: &Memories, memory: &Memory) -> bool {
+fn admits_memory(question: &SearchQuestion<'_>, memories: &Memories, memory: &Memory) -> bool {
     let ledger = memories.ledger();
     let path = |wanted: &String| {
         ledger

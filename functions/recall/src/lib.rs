@@ -28,7 +28,7 @@ struct Recall {
     app: App,
     chunks: Arc<Cache<Chunks>>,
     memories: Arc<Cache<Memories>>,
-    sorters: Arc<profile::Sorters>,
+    sorters: Arc<profile::SorterCache>,
 }
 
 impl FromRef<Recall> for App {
@@ -40,11 +40,14 @@ impl FromRef<Recall> for App {
 /// Returns the routes of this function, which keep up to `cache_bytes` of indexes warm.
 pub fn router(app: App, cache_bytes: usize) -> Router {
     Router::new()
-        .route("/v4/search", post(v4::search))
-        .route("/v3/search", post(v3::search))
+        .route("/v4/search", post(v4::search_memories))
+        .route("/v3/search", post(v3::search_documents))
         .route("/v4/profile", post(profile::get_profile))
         .route("/v4/profile/buckets", post(profile::list_buckets))
-        .route("/v3/container-tags/{tag}/profile", get(profile::of_tag))
+        .route(
+            "/v3/container-tags/{tag}/profile",
+            get(profile::get_tag_profile),
+        )
         .with_state(Recall {
             app,
             chunks: Arc::new(Cache::new(cache_bytes / 2)),

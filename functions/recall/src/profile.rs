@@ -27,14 +27,14 @@ pub(crate) struct ProfileRequest {
     q: Option<String>,
     threshold: Option<f32>,
     filters: Option<Value>,
-    include: Option<Vec<Part>>,
+    include: Option<Vec<ProfilePart>>,
     buckets: Option<Vec<String>>,
 }
 
 /// A part of a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Part {
+enum ProfilePart {
     Static,
     Dynamic,
     Buckets,
@@ -43,14 +43,14 @@ enum Part {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ProfileResponse {
-    profile: Parts,
+    profile: ProfileParts,
     #[serde(skip_serializing_if = "Option::is_none")]
     search_results: Option<Value>,
 }
 
 /// The requested parts of a profile.
 #[derive(Debug, Serialize)]
-struct Parts {
+struct ProfileParts {
     #[serde(rename = "static", skip_serializing_if = "Option::is_none")]
     statics: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,7 +65,7 @@ pub(crate) async fn get_profile(
     headers: HeaderMap,
     Json(request): Json<ProfileRequest>,
 ) -> ApiResult<Response> {
-    let scope = named(
+    let scope = named_scope(
         &tenant,
         request.container_tag.as_deref(),
         request.container_tags.as_deref(),
@@ -86,21 +86,21 @@ pub(crate) async fn get_profile(
     let filter = filters.as_ref().map(Filter::parse).transpose()?;
     let threshold = request
         .threshold
-        .map(|value| crate::v4::threshold(value, "threshold"))
+        .map(|value| crate::v4::check_threshold(value, "threshold"))
         .transpose()?;
 
-    let container = container(&recall, &tenant, &scope).await?;
-    let sorter = match request.wants(Part::Buckets) {
+    let container = find_container(&recall, &tenant, &scope).await?;
+    let sorter = match request.includes_part(ProfilePart::Buckets) {
         true => Some(
             recall
                 .sorters
-                .get(effective(&recall, &tenant, container.as_ref()).await?),
+                .get_or_create(effective_buckets(&recall, &tenant, container.as_ref()).await?),
         ),
         false => None,
     };
-    let shown = shown(sorter.as_deref(), request.buckets.as_deref())?;
+    let shown = shown_bucket_keys(sorter.as_deref(), request.buckets.as_deref())?;
 
-    let built = build(
+    let built = build_profile(
         &recall,
         &tenant,
         container.as_ref(),
@@ -111,32 +111,34 @@ pub(crate) async fn get_profile(
 
     // Some clients send an empty question if they have none.
     let search_results = match request.q.as_deref().filter(|q| !q.trim().is_empty()) {
-        Some(q) => Some(search_results(&recall, &tenant, q, &scope, threshold, filters).await?),
+        Some(q) => {
+            Some(search_for_question(&recall, &tenant, q, &scope, threshold, filters).await?)
+        }
         None => None,
     };
 
     let answer = ProfileResponse {
-        profile: request.parts(built, sorter.as_deref(), &shown),
+        profile: request.select_parts(built, sorter.as_deref(), &shown),
         search_results,
     };
 
     if markdown::is_preferred(&headers) {
-        return Ok(markdown::response(&answer));
+        return Ok(markdown::markdown_response(&answer));
     }
 
     Ok(Json(answer).into_response())
 }
 
 /// Returns the profile of an existing tag, without buckets.
-pub(crate) async fn of_tag(
+pub(crate) async fn get_tag_profile(
     State(recall): State<Recall>,
     Auth { tenant, .. }: Auth<Read>,
     Path(tag): Path<String>,
 ) -> ApiResult<Json<ProfileResponse>> {
     let container =
         existing_container(&recall.app.ctx, &tenant, &ContainerTag::parse(&tag)?).await?;
-    let built = build(&recall, &tenant, Some(&container), None, None).await?;
-    let profile = Parts {
+    let built = build_profile(&recall, &tenant, Some(&container), None, None).await?;
+    let profile = ProfileParts {
         statics: Some(built.statics),
         dynamic: Some(built.dynamic),
         buckets: None,
@@ -165,20 +167,20 @@ pub(crate) async fn list_buckets(
     Auth { tenant, .. }: Auth<ReadContent>,
     Json(request): Json<BucketsRequest>,
 ) -> ApiResult<Json<BucketsResponse>> {
-    let scope = named(
+    let scope = named_scope(
         &tenant,
         request.container_tag.as_deref(),
         request.container_tags.as_deref(),
     )?;
-    let container = container(&recall, &tenant, &scope).await?;
+    let container = find_container(&recall, &tenant, &scope).await?;
 
     Ok(Json(BucketsResponse {
-        buckets: effective(&recall, &tenant, container.as_ref()).await?,
+        buckets: effective_buckets(&recall, &tenant, container.as_ref()).await?,
     }))
 }
 
 /// Returns the scope of the one container tag that the request names.
-fn named(tenant: &Tenant, one: Option<&str>, many: Option<&[String]>) -> Result<Scope> {
+fn named_scope(tenant: &Tenant, one: Option<&str>, many: Option<&[String]>) -> Result<Scope> {
     Ok(Scope {
         tags: vec![own_tag(
             tenant,
@@ -190,12 +192,16 @@ fn named(tenant: &Tenant, one: Option<&str>, many: Option<&[String]>) -> Result<
 }
 
 /// Returns the container of the scope, or `None` before anything has been written to it.
-async fn container(recall: &Recall, tenant: &Tenant, scope: &Scope) -> Result<Option<Container>> {
+async fn find_container(
+    recall: &Recall,
+    tenant: &Tenant,
+    scope: &Scope,
+) -> Result<Option<Container>> {
     Ok(containers(&recall.app.ctx, tenant, scope).await?.pop())
 }
 
 /// Returns the buckets of the organization, with those that the container adds.
-async fn effective(
+async fn effective_buckets(
     recall: &Recall,
     tenant: &Tenant,
     container: Option<&Container>,
@@ -208,7 +214,7 @@ async fn effective(
 }
 
 /// Returns the keys of the buckets to show: the named ones, or all.
-fn shown(sorter: Option<&Sorter>, named: Option<&[String]>) -> Result<Vec<String>> {
+fn shown_bucket_keys(sorter: Option<&Sorter>, named: Option<&[String]>) -> Result<Vec<String>> {
     let known = || {
         sorter
             .into_iter()
@@ -232,7 +238,7 @@ fn shown(sorter: Option<&Sorter>, named: Option<&[String]>) -> Result<Vec<String
     }
 }
 
-async fn build(
+async fn build_profile(
     recall: &Recall,
     tenant: &Tenant,
     container: Option<&Container>,
@@ -257,7 +263,7 @@ async fn build(
 }
 
 /// Searches the container for the question that came with the profile request.
-async fn search_results(
+async fn search_for_question(
     recall: &Recall,
     tenant: &Tenant,
     q: &str,
@@ -270,18 +276,23 @@ async fn search_results(
 }
 
 impl ProfileRequest {
-    fn wants(&self, part: Part) -> bool {
+    fn includes_part(&self, part: ProfilePart) -> bool {
         let named = self
             .buckets
             .as_ref()
             .is_some_and(|buckets| !buckets.is_empty());
         match self.include.as_deref().unwrap_or_default() {
-            [] => part != Part::Buckets || named,
-            parts => parts.contains(&part) || (part == Part::Buckets && named),
+            [] => part != ProfilePart::Buckets || named,
+            parts => parts.contains(&part) || (part == ProfilePart::Buckets && named),
         }
     }
 
-    fn parts(&self, built: Profile, sorter: Option<&Sorter>, shown: &[String]) -> Parts {
+    fn select_parts(
+        &self,
+        built: Profile,
+        sorter: Option<&Sorter>,
+        shown: &[String],
+    ) -> ProfileParts {
         let keys = sorter
             .into_iter()
             .flat_map(Sorter::buckets)
@@ -289,10 +300,16 @@ impl ProfileRequest {
         let buckets = keys
             .zip(built.buckets)
             .filter(|(key, _)| shown.contains(key));
-        Parts {
-            statics: self.wants(Part::Static).then_some(built.statics),
-            dynamic: self.wants(Part::Dynamic).then_some(built.dynamic),
-            buckets: self.wants(Part::Buckets).then(|| buckets.collect()),
+        ProfileParts {
+            statics: self
+                .includes_part(ProfilePart::Static)
+                .then_some(built.statics),
+            dynamic: self
+                .includes_part(ProfilePart::Dynamic)
+                .then_some(built.dynamic),
+            buckets: self
+                .includes_part(ProfilePart::Buckets)
+                .then(|| buckets.collect()),
         }
     }
 }
@@ -300,10 +317,10 @@ impl ProfileRequest {
 /// A cache of sorters by their buckets, the most recently used first. A sorter remembers the
 /// buckets of the memories that it has sorted.
 #[derive(Debug, Default)]
-pub(crate) struct Sorters(Mutex<Vec<Arc<Sorter>>>);
+pub(crate) struct SorterCache(Mutex<Vec<Arc<Sorter>>>);
 
-impl Sorters {
-    fn get(&self, buckets: Vec<Bucket>) -> Arc<Sorter> {
+impl SorterCache {
+    fn get_or_create(&self, buckets: Vec<Bucket>) -> Arc<Sorter> {
         /// More sets of buckets than are in use at the same time.
         const MAX_SORTERS: usize = 16;
         // A panic while the lock is held cannot leave the list half-changed.

@@ -22,12 +22,12 @@ const QUESTION_WORDS: &[&str] = &[
 ];
 
 /// One row of an answer.
-pub(crate) enum Row {
+pub(crate) enum ResultRow {
     Chunk(Box<FoundChunk>),
     Memory(Box<FoundMemory>),
 }
 
-impl Row {
+impl ResultRow {
     pub(crate) fn similarity(&self) -> f32 {
         match self {
             Self::Chunk(found) => found.hit.similarity,
@@ -50,7 +50,7 @@ impl Row {
     }
 
     /// Returns the key that identifies the row.
-    fn key(&self) -> (String, u32) {
+    fn identity(&self) -> (String, u32) {
         match self {
             Self::Chunk(found) => (found.hit.document.clone(), found.hit.position),
             Self::Memory(found) => (found.memory.id.to_string(), 0),
@@ -68,7 +68,11 @@ impl Row {
 }
 
 /// Merges memories and chunks into one list by similarity, with memories first among equals.
-pub(crate) fn mix(chunks: Vec<FoundChunk>, memories: Vec<FoundMemory>, limit: usize) -> Vec<Row> {
+pub(crate) fn mix_rows(
+    chunks: Vec<FoundChunk>,
+    memories: Vec<FoundMemory>,
+    limit: usize,
+) -> Vec<ResultRow> {
     let first = |similarity: Option<f32>| similarity.unwrap_or_default();
     let lead = first(memories.first().map(|found| found.hit.similarity))
         >= first(chunks.first().map(|found| found.hit.similarity));
@@ -82,47 +86,50 @@ pub(crate) fn mix(chunks: Vec<FoundChunk>, memories: Vec<FoundMemory>, limit: us
     let memories = memories
         .into_iter()
         .take(reserved.min(limit))
-        .map(|found| Row::Memory(Box::new(found)));
-    let mut rows: Vec<Row> = memories.collect();
+        .map(|found| ResultRow::Memory(Box::new(found)));
+    let mut rows: Vec<ResultRow> = memories.collect();
     let room = limit - rows.len();
     // A chunk that repeats a memory word for word would be the same result twice.
     let said: Vec<String> = rows.iter().map(|row| row.text().to_owned()).collect();
     let new = chunks
         .into_iter()
         .filter(|found| !said.iter().any(|text| text.trim() == found.hit.text.trim()));
-    rows.extend(new.take(room).map(|found| Row::Chunk(Box::new(found))));
-    sort(&mut rows);
+    rows.extend(
+        new.take(room)
+            .map(|found| ResultRow::Chunk(Box::new(found))),
+    );
+    sort_rows(&mut rows);
 
     rows
 }
 
 /// Sorts the best rows first, with a stable order of equals.
-pub(crate) fn sort(rows: &mut [Row]) {
-    let kind = |row: &Row| matches!(row, Row::Chunk(_));
+pub(crate) fn sort_rows(rows: &mut [ResultRow]) {
+    let kind = |row: &ResultRow| matches!(row, ResultRow::Chunk(_));
     rows.sort_by(|a, b| {
         b.similarity()
             .total_cmp(&a.similarity())
             .then(kind(a).cmp(&kind(b)))
             .then(b.updated_at().cmp(&a.updated_at()))
-            .then_with(|| a.key().cmp(&b.key()))
+            .then_with(|| a.identity().cmp(&b.identity()))
     });
 }
 
 /// Merges the answers to several wordings of one question. Each row appears once, with the best of
 /// its similarities.
-pub(crate) fn union(answers: Vec<Vec<Row>>, limit: usize) -> Vec<Row> {
-    let mut best: HashMap<(String, u32), Row> = HashMap::new();
+pub(crate) fn merge_answers(answers: Vec<Vec<ResultRow>>, limit: usize) -> Vec<ResultRow> {
+    let mut best: HashMap<(String, u32), ResultRow> = HashMap::new();
     for row in answers.into_iter().flatten() {
-        match best.get(&row.key()) {
+        match best.get(&row.identity()) {
             Some(known) if known.similarity() >= row.similarity() => {}
             _ => {
-                best.insert(row.key(), row);
+                best.insert(row.identity(), row);
             }
         }
     }
 
-    let mut rows: Vec<Row> = best.into_values().collect();
-    sort(&mut rows);
+    let mut rows: Vec<ResultRow> = best.into_values().collect();
+    sort_rows(&mut rows);
     rows.truncate(limit);
 
     rows
@@ -130,7 +137,7 @@ pub(crate) fn union(answers: Vec<Vec<Row>>, limit: usize) -> Vec<Row> {
 
 /// Returns the question, and other wordings of it: the statement that would answer it, and its
 /// content words alone. The question itself comes first.
-pub(crate) fn wordings(question: &str) -> Vec<String> {
+pub(crate) fn query_wordings(question: &str) -> Vec<String> {
     let mut all = vec![question.to_owned()];
     let statement: Vec<&str> = question
         .trim_end_matches(['?', '？', ' '])
@@ -153,10 +160,10 @@ pub(crate) fn wordings(question: &str) -> Vec<String> {
 /// Reorders the rows by their words: by the share of the question's words that a row contains, and
 /// by the similarity of its nearest sentence to the question. The list of similarities stays the
 /// same and is reassigned in the new order.
-pub(crate) fn rerank(question: &str, rows: &mut Vec<Row>) {
+pub(crate) fn rerank_rows(question: &str, rows: &mut Vec<ResultRow>) {
     let asked = essence(question);
     let vector = StaticEmbedder.embed(question);
-    let score = |row: &Row| {
+    let score = |row: &ResultRow| {
         let said = words(row.text());
         let stems: Vec<String> = essence(row.text());
         let held = asked
@@ -174,8 +181,8 @@ pub(crate) fn rerank(question: &str, rows: &mut Vec<Row>) {
         0.5 * row.similarity() + 0.25 * coverage + 0.25 * nearest
     };
 
-    let similarities: Vec<f32> = rows.iter().map(Row::similarity).collect();
-    let mut scored: Vec<(f32, Row)> = std::mem::take(rows)
+    let similarities: Vec<f32> = rows.iter().map(ResultRow::similarity).collect();
+    let mut scored: Vec<(f32, ResultRow)> = std::mem::take(rows)
         .into_iter()
         .map(|row| (score(&row), row))
         .collect();
@@ -195,9 +202,9 @@ mod tests {
     fn a_question_is_worded_as_its_answer_and_by_its_content() {
         assert!(QUESTION_WORDS.is_sorted());
         assert_eq!(
-            wordings("Where does Anna work?"),
+            query_wordings("Where does Anna work?"),
             ["Where does Anna work?", "Anna work", "where anna work"]
         );
-        assert_eq!(wordings("E-4711"), ["E-4711", "e 4711"]);
+        assert_eq!(query_wordings("E-4711"), ["E-4711", "e 4711"]);
     }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::engine::{FoundChunk, FoundMemory};
-use crate::v4::{Include, some_metadata};
+use crate::v4::{IncludedParts, non_empty_metadata};
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -36,7 +36,7 @@ pub(crate) struct SearchResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     is_forgotten: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    context: Option<Context>,
+    context: Option<RelatedContext>,
     #[serde(skip_serializing_if = "Option::is_none")]
     documents: Option<Vec<ResultDocument>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,19 +52,19 @@ pub(crate) struct SearchResult {
 
 /// The relations of a memory to others.
 #[derive(Debug, Default, Serialize)]
-struct Context {
+struct RelatedContext {
     /// The memories that it replaces, extends or follows from. Older versions come with the nearest
     /// first.
-    parents: Vec<Related>,
+    parents: Vec<RelatedMemory>,
     /// The memories that replace or extend it, or follow from it.
-    children: Vec<Related>,
+    children: Vec<RelatedMemory>,
     /// The memories that contradict it.
-    related: Vec<Related>,
+    related: Vec<RelatedMemory>,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Related {
+struct RelatedMemory {
     relation: &'static str,
     /// The version relative to the result: -1 is the version before it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -101,7 +101,11 @@ struct SourceChunk {
     document_id: String,
 }
 
-pub(crate) fn chunk_result(found: FoundChunk, include: &Include, explain: bool) -> SearchResult {
+pub(crate) fn chunk_result(
+    found: FoundChunk,
+    include: &IncludedParts,
+    explain: bool,
+) -> SearchResult {
     let FoundChunk { hit, document } = found;
     let explain = explain.then(|| {
         json!({
@@ -109,7 +113,7 @@ pub(crate) fn chunk_result(found: FoundChunk, include: &Include, explain: bool) 
             "position": hit.position,
             "span": {"start": hit.start, "end": hit.end},
             "headings": hit.headings.split('\n').filter(|text| !text.is_empty()).collect::<Vec<_>>(),
-            "scores": scores(&hit.scores),
+            "scores": scores_json(&hit.scores),
         })
     });
 
@@ -139,11 +143,11 @@ pub(crate) fn chunk_result(found: FoundChunk, include: &Include, explain: bool) 
         is_aggregated: None,
         explain,
         subject: None,
-        metadata: some_metadata(document.metadata),
+        metadata: non_empty_metadata(document.metadata),
     }
 }
 
-fn scores(scores: &retrieval::Scores) -> Value {
+fn scores_json(scores: &retrieval::Scores) -> Value {
     json!({
         "lexical": scores.lexical,
         "vector": scores.vector,
@@ -152,12 +156,12 @@ fn scores(scores: &retrieval::Scores) -> Value {
     })
 }
 
-fn result_document(document: &SearchDocument, include: &Include) -> ResultDocument {
+fn result_document(document: &SearchDocument, include: &IncludedParts) -> ResultDocument {
     ResultDocument {
         id: document.id.to_string(),
         title: document.title.clone(),
         r#type: document.kind,
-        metadata: some_metadata(document.metadata.clone()),
+        metadata: non_empty_metadata(document.metadata.clone()),
         summary: include.summaries.then_some(Value::Null),
         created_at: Timestamp::from_millis(document.created_at),
         updated_at: Timestamp::from_millis(document.updated_at),
@@ -173,7 +177,7 @@ pub(crate) fn memory_result(
     found: FoundMemory,
     memories: &[Memories],
     chunks: &[Chunks],
-    include: &Include,
+    include: &IncludedParts,
     explain: bool,
     now: Timestamp,
 ) -> Result<SearchResult> {
@@ -191,7 +195,7 @@ pub(crate) fn memory_result(
         id: memory.id.to_string(),
         memory: Some(memory.text.clone()),
         chunk: None,
-        metadata: some_metadata(memory.metadata.clone()),
+        metadata: non_empty_metadata(memory.metadata.clone()),
         updated_at: memory.updated_at,
         similarity: hit.similarity,
         trust: Some(memory.trust),
@@ -202,7 +206,9 @@ pub(crate) fn memory_result(
             .iter()
             .find_map(|document| document.filepath.clone()),
         is_forgotten: memory.is_forgotten(now).then_some(true),
-        context: include.related_memories.then(|| context(ledger, &memory)),
+        context: include
+            .related_memories
+            .then(|| related_context(ledger, &memory)),
         documents: (include.documents || include.summaries).then(shown),
         chunks: if include.chunks {
             Some(source_chunks(&memory, chunks)?)
@@ -210,7 +216,7 @@ pub(crate) fn memory_result(
             None
         },
         is_aggregated: None,
-        explain: explain.then(|| explanation(ledger, &memory, &hit.scores)),
+        explain: explain.then(|| explain_memory(ledger, &memory, &hit.scores)),
         subject: memory
             .answers
             .as_ref()
@@ -219,18 +225,18 @@ pub(crate) fn memory_result(
     })
 }
 
-fn context(ledger: &Ledger, memory: &Memory) -> Context {
-    let related = |other: &Memory, relation, version| Related {
+fn related_context(ledger: &Ledger, memory: &Memory) -> RelatedContext {
+    let related = |other: &Memory, relation, version| RelatedMemory {
         relation,
         version,
         memory: other.text.clone(),
-        metadata: some_metadata(other.metadata.clone()),
+        metadata: non_empty_metadata(other.metadata.clone()),
         updated_at: other.updated_at,
         trust: other.trust,
         origin: other.attribution.clone(),
     };
 
-    let mut context = Context::default();
+    let mut context = RelatedContext::default();
     for other in ledger
         .history(memory)
         .into_iter()
@@ -246,7 +252,7 @@ fn context(ledger: &Ledger, memory: &Memory) -> Context {
         side.push(related(other, Relation::Updates.as_str(), Some(distance)));
     }
 
-    let others = |relations: &std::collections::BTreeMap<_, Relation>| -> Vec<Related> {
+    let others = |relations: &std::collections::BTreeMap<_, Relation>| -> Vec<RelatedMemory> {
         let apart = relations
             .iter()
             .filter(|(_, relation)| **relation != Relation::Updates);
@@ -268,9 +274,9 @@ fn context(ledger: &Ledger, memory: &Memory) -> Context {
 /// Returns the chunks in which a memory was stated.
 fn source_chunks(memory: &Memory, chunks: &[Chunks]) -> Result<Vec<SourceChunk>> {
     /// The most sources of a memory that are examined.
-    const MOST: usize = 20;
+    const MAX_SOURCES: usize = 20;
     let mut found = Vec::new();
-    for source in memory.sources.iter().take(MOST) {
+    for source in memory.sources.iter().take(MAX_SOURCES) {
         for chunks in chunks {
             let stored = chunks.index.stored(source.document.as_str());
             let stored = stored.map_err(|error| PortError::Corrupt(error.to_string()))?;
@@ -293,7 +299,7 @@ fn source_chunks(memory: &Memory, chunks: &[Chunks]) -> Result<Vec<SourceChunk>>
 }
 
 /// Returns the origin and history of a memory, with the source of each of its words.
-fn explanation(ledger: &Ledger, memory: &Memory, scores_of: &retrieval::Scores) -> Value {
+fn explain_memory(ledger: &Ledger, memory: &Memory, scores_of: &retrieval::Scores) -> Value {
     let sources: Vec<Value> = memory
         .sources
         .iter()
@@ -317,7 +323,7 @@ fn explanation(ledger: &Ledger, memory: &Memory, scores_of: &retrieval::Scores) 
         .collect();
 
     json!({
-        "scores": scores(scores_of),
+        "scores": scores_json(scores_of),
         "sources": sources,
         "kind": memory.kind,
         "confidence": memory.confidence,
@@ -334,7 +340,7 @@ fn explanation(ledger: &Ledger, memory: &Memory, scores_of: &retrieval::Scores) 
 
 /// Joins the memories about one subject into one row, at the position of the best of them. Their
 /// sentences are not changed.
-pub(crate) fn aggregate(results: Vec<SearchResult>) -> Vec<SearchResult> {
+pub(crate) fn aggregate_by_subject(results: Vec<SearchResult>) -> Vec<SearchResult> {
     let mut rows: Vec<SearchResult> = Vec::new();
     for result in results {
         // Statements of others are not mixed with those of the user.

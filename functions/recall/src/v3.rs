@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::Recall;
-use crate::engine::{FoundChunk, Question, find_chunks, open_chunks, physical};
-use crate::rank::{Row, rerank, union, wordings};
-use crate::v4::{limit, some_metadata, text, threshold};
+use crate::engine::{FoundChunk, SearchQuestion, find_chunks, find_containers, open_chunks};
+use crate::rank::{ResultRow, merge_answers, query_wordings, rerank_rows};
+use crate::v4::{check_limit, check_question, check_threshold, non_empty_metadata};
 
 /// The number of documents if the request does not set a limit. Part of the API.
 const DEFAULT_LIMIT: usize = 10;
@@ -27,7 +27,7 @@ const CHUNKS_PER_DOCUMENT: usize = 8;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct SearchRequest {
+pub(crate) struct DocumentSearchRequest {
     q: String,
     container_tag: Option<String>,
     container_tags: Option<Vec<String>>,
@@ -49,7 +49,7 @@ pub(crate) struct SearchRequest {
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct SearchResponse {
+pub(crate) struct DocumentSearchResponse {
     results: Vec<DocumentResult>,
     /// The duration in milliseconds.
     timing: u64,
@@ -91,17 +91,17 @@ struct ChunkResult {
 }
 
 /// The hits of one document.
-struct Group {
+struct DocumentGroup {
     document: SearchDocument,
     container: usize,
     chunks: BTreeMap<u32, ChunkResult>,
 }
 
-pub(crate) async fn search(
+pub(crate) async fn search_documents(
     State(recall): State<Recall>,
     Auth { tenant, .. }: Auth<ReadContent>,
-    Json(request): Json<SearchRequest>,
-) -> ApiResult<Json<SearchResponse>> {
+    Json(request): Json<DocumentSearchRequest>,
+) -> ApiResult<Json<DocumentSearchResponse>> {
     let begun = Instant::now();
     let mut scope = scope(
         request.container_tag.as_deref(),
@@ -116,10 +116,10 @@ pub(crate) async fn search(
         scope.tags = vec![document.tag.clone()];
     }
 
-    let threshold = threshold(request.chunk_threshold.unwrap_or(0.0), "chunkThreshold")?;
-    let limit = limit(request.limit, DEFAULT_LIMIT)?;
-    let question = Question {
-        text: text(&request.q)?,
+    let threshold = check_threshold(request.chunk_threshold.unwrap_or(0.0), "chunkThreshold")?;
+    let limit = check_limit(request.limit, DEFAULT_LIMIT)?;
+    let question = SearchQuestion {
+        text: check_question(&request.q)?,
         filter: request
             .filters
             .as_ref()
@@ -133,15 +133,15 @@ pub(crate) async fn search(
         forgotten: false,
     };
 
-    let ids = physical(&recall.app.ctx, &tenant, &scope).await?;
+    let ids = find_containers(&recall.app.ctx, &tenant, &scope).await?;
     let open = open_chunks(&recall, &tenant, &ids).await?;
-    let found = find(&open, &question, &request)?;
+    let found = find_document_chunks(&open, &question, &request)?;
     let mut results = Vec::new();
-    for mut group in group(&found, threshold, limit) {
+    for mut group in group_by_document(&found, threshold, limit) {
         if request.only_matching_chunks == Some(false) {
             add_neighbours(&open[group.container].index, &mut group)?;
         }
-        let mut result = result(group);
+        let mut result = document_result(group);
         if request.include_summary {
             result.summary = Some(Value::Null);
         }
@@ -149,11 +149,11 @@ pub(crate) async fn search(
     }
 
     if request.include_full_docs {
-        add_texts(&recall, &tenant, &mut results).await?;
+        add_full_texts(&recall, &tenant, &mut results).await?;
     }
 
     let timing = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    Ok(Json(SearchResponse {
+    Ok(Json(DocumentSearchResponse {
         total: results.len(),
         results,
         timing,
@@ -162,50 +162,50 @@ pub(crate) async fn search(
 
 /// Finds the chunks that answer the question, with the rewriting and reranking that the request
 /// asks for.
-fn find(
+fn find_document_chunks(
     open: &[Chunks],
-    question: &Question<'_>,
-    request: &SearchRequest,
+    question: &SearchQuestion<'_>,
+    request: &DocumentSearchRequest,
 ) -> Result<Vec<FoundChunk>> {
-    let ask = |text: &str| -> Result<Vec<Row>> {
+    let ask = |text: &str| -> Result<Vec<ResultRow>> {
         let found = find_chunks(
             open,
-            &Question {
+            &SearchQuestion {
                 text,
                 ..question.clone()
             },
         )?;
         Ok(found
             .into_iter()
-            .map(|found| Row::Chunk(Box::new(found)))
+            .map(|found| ResultRow::Chunk(Box::new(found)))
             .collect())
     };
 
     let mut rows = if request.rewrite_query {
-        let asked = wordings(question.text)
+        let asked = query_wordings(question.text)
             .iter()
             .map(|text| ask(text))
             .collect::<Result<_>>()?;
-        union(asked, question.limit)
+        merge_answers(asked, question.limit)
     } else {
         ask(question.text)?
     };
 
     if request.rerank {
-        rerank(question.text, &mut rows);
+        rerank_rows(question.text, &mut rows);
     }
 
     let chunks = rows.into_iter().filter_map(|row| match row {
-        Row::Chunk(found) => Some(*found),
-        Row::Memory(_) => None,
+        ResultRow::Chunk(found) => Some(*found),
+        ResultRow::Memory(_) => None,
     });
 
     Ok(chunks.collect())
 }
 
 /// Groups the hits by document. The documents are in the order of their best hits.
-fn group(found: &[FoundChunk], threshold: f32, limit: usize) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
+fn group_by_document(found: &[FoundChunk], threshold: f32, limit: usize) -> Vec<DocumentGroup> {
+    let mut groups: Vec<DocumentGroup> = Vec::new();
     for found in found
         .iter()
         .filter(|found| found.hit.similarity >= threshold)
@@ -216,7 +216,7 @@ fn group(found: &[FoundChunk], threshold: f32, limit: usize) -> Vec<Group> {
         let place = known.or_else(|| {
             (groups.len() < limit).then(|| {
                 let (document, container) = (found.document.clone(), found.hit.container);
-                groups.push(Group {
+                groups.push(DocumentGroup {
                     document,
                     container,
                     chunks: BTreeMap::new(),
@@ -243,7 +243,7 @@ fn group(found: &[FoundChunk], threshold: f32, limit: usize) -> Vec<Group> {
 }
 
 /// Adds the chunks before and after each hit, marked as not relevant themselves.
-fn add_neighbours(index: &ContainerIndex, group: &mut Group) -> Result<()> {
+fn add_neighbours(index: &ContainerIndex, group: &mut DocumentGroup) -> Result<()> {
     let stored = index
         .stored(group.document.id.as_str())
         .map_err(|error| PortError::Corrupt(error.to_string()))?;
@@ -264,7 +264,7 @@ fn add_neighbours(index: &ContainerIndex, group: &mut Group) -> Result<()> {
     Ok(())
 }
 
-fn result(group: Group) -> DocumentResult {
+fn document_result(group: DocumentGroup) -> DocumentResult {
     let document = group.document;
     let mut chunks: Vec<ChunkResult> = group.chunks.into_values().collect();
     let score = chunks.iter().map(|chunk| chunk.score).fold(0.0, f32::max);
@@ -278,7 +278,7 @@ fn result(group: Group) -> DocumentResult {
         title: document.title,
         r#type: document.kind,
         score,
-        metadata: some_metadata(document.metadata),
+        metadata: non_empty_metadata(document.metadata),
         created_at: Timestamp::from_millis(document.created_at),
         updated_at: Timestamp::from_millis(document.updated_at),
         trust: document
@@ -294,7 +294,11 @@ fn result(group: Group) -> DocumentResult {
     }
 }
 
-async fn add_texts(recall: &Recall, tenant: &Tenant, results: &mut [DocumentResult]) -> Result<()> {
+async fn add_full_texts(
+    recall: &Recall,
+    tenant: &Tenant,
+    results: &mut [DocumentResult],
+) -> Result<()> {
     let ctx = &recall.app.ctx;
     let ids: Vec<_> = results
         .iter()

@@ -11,9 +11,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::Recall;
-use crate::engine::{Question, find_chunks, find_memories, open_chunks, open_memories, physical};
-use crate::rank::{Row, mix, rerank, union, wordings};
-use crate::rows::{SearchResult, aggregate, chunk_result, memory_result};
+use crate::engine::{
+    SearchQuestion, find_chunks, find_containers, find_memories, open_chunks, open_memories,
+};
+use crate::rank::{ResultRow, merge_answers, mix_rows, query_wordings, rerank_rows};
+use crate::rows::{SearchResult, aggregate_by_subject, chunk_result, memory_result};
 
 /// The number of results if the request does not set a limit. Part of the API.
 const DEFAULT_LIMIT: usize = 10;
@@ -36,7 +38,7 @@ pub(crate) struct SearchRequest {
     filters: Option<Value>,
     filepath: Option<String>,
     #[serde(deserialize_with = "object")]
-    include: Include,
+    include: IncludedParts,
     #[serde(deserialize_with = "flexible_bool")]
     rerank: bool,
     #[serde(deserialize_with = "flexible_bool")]
@@ -45,7 +47,7 @@ pub(crate) struct SearchRequest {
     aggregate: bool,
     #[serde(deserialize_with = "flexible_bool")]
     explain: bool,
-    as_of: Option<AsOf>,
+    as_of: Option<PointInTime>,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Deserialize)]
@@ -63,7 +65,7 @@ enum SearchMode {
 /// The optional parts of the results.
 #[derive(Debug, Default, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub(crate) struct Include {
+pub(crate) struct IncludedParts {
     #[serde(deserialize_with = "flexible_bool")]
     pub(crate) documents: bool,
     #[serde(deserialize_with = "flexible_bool")]
@@ -79,7 +81,7 @@ pub(crate) struct Include {
 /// The past to search, by system time (`believed`), by valid time (`true`), or by both.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(untagged)]
-enum AsOf {
+enum PointInTime {
     /// The same time for both.
     Then(Timestamp),
     /// A time for each. An absent one means now.
@@ -99,7 +101,7 @@ pub(crate) struct SearchResponse {
     total: usize,
 }
 
-pub(crate) async fn search(
+pub(crate) async fn search_memories(
     State(recall): State<Recall>,
     Auth { tenant, .. }: Auth<ReadContent>,
     Json(request): Json<SearchRequest>,
@@ -109,7 +111,7 @@ pub(crate) async fn search(
         request.container_tag.as_deref(),
         request.container_tags.as_deref(),
     )?;
-    let results = find(&recall, &tenant, &scope, &request).await?;
+    let results = find_results(&recall, &tenant, &scope, &request).await?;
     let timing = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
 
     Ok(Json(SearchResponse {
@@ -139,7 +141,7 @@ pub(crate) async fn search_for_profile(
         ..SearchRequest::default()
     };
 
-    let results = find(recall, tenant, scope, &request).await?;
+    let results = find_results(recall, tenant, scope, &request).await?;
     let timing = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
 
     Ok(SearchResponse {
@@ -149,18 +151,20 @@ pub(crate) async fn search_for_profile(
     })
 }
 
-async fn find(
+async fn find_results(
     recall: &Recall,
     tenant: &Tenant,
     scope: &Scope,
     request: &SearchRequest,
 ) -> Result<Vec<SearchResult>> {
     let now = recall.app.ctx.clock.now();
-    let threshold = threshold(request.threshold.unwrap_or(DEFAULT_THRESHOLD), "threshold")?;
+    let threshold = check_threshold(request.threshold.unwrap_or(DEFAULT_THRESHOLD), "threshold")?;
     let mode = request.search_mode.unwrap_or_default();
-    let (believed, known_true) = request.as_of.map_or((None, None), AsOf::times);
-    let question = Question {
-        text: text(&request.q)?,
+    let (believed, known_true) = request
+        .as_of
+        .map_or((None, None), PointInTime::recorded_and_valid);
+    let question = SearchQuestion {
+        text: check_question(&request.q)?,
         filter: request
             .filters
             .as_ref()
@@ -169,12 +173,12 @@ async fn find(
             .transpose()?,
         filepath: request.filepath.clone(),
         only_document: None,
-        limit: limit(request.limit, DEFAULT_LIMIT)?,
+        limit: check_limit(request.limit, DEFAULT_LIMIT)?,
         now: known_true.unwrap_or(now),
         forgotten: request.include.forgotten_memories,
     };
 
-    let ids = physical(&recall.app.ctx, tenant, scope).await?;
+    let ids = find_containers(&recall.app.ctx, tenant, scope).await?;
     let mut memories = match mode {
         SearchMode::Memories | SearchMode::Hybrid => open_memories(recall, tenant, &ids).await?,
         SearchMode::Documents => Vec::new(),
@@ -192,13 +196,13 @@ async fn find(
         SearchMode::Memories => Vec::new(),
     };
 
-    let ask = |question: &Question<'_>| -> Result<Vec<Row>> {
+    let ask = |question: &SearchQuestion<'_>| -> Result<Vec<ResultRow>> {
         let mut found = find_chunks(&chunks, question)?;
         found.retain(|found| {
             let known = believed.is_none_or(|then| found.document.created_at <= then.as_millis());
             known && found.hit.similarity >= threshold
         });
-        Ok(mix(
+        Ok(mix_rows(
             found,
             find_memories(&memories, question)?,
             question.limit,
@@ -206,20 +210,20 @@ async fn find(
     };
 
     let mut rows = if request.rewrite_query {
-        let wordings = wordings(question.text);
+        let wordings = query_wordings(question.text);
         let asked = wordings.iter().map(|text| {
-            ask(&Question {
+            ask(&SearchQuestion {
                 text,
                 ..question.clone()
             })
         });
-        union(asked.collect::<Result<_>>()?, question.limit)
+        merge_answers(asked.collect::<Result<_>>()?, question.limit)
     } else {
         ask(&question)?
     };
 
     if request.rerank {
-        rerank(question.text, &mut rows);
+        rerank_rows(question.text, &mut rows);
     }
 
     rows.retain(|row| row.similarity() >= threshold);
@@ -230,8 +234,8 @@ async fn find(
     };
 
     let results = rows.into_iter().map(|row| match row {
-        Row::Chunk(found) => Ok(chunk_result(*found, &request.include, request.explain)),
-        Row::Memory(found) => memory_result(
+        ResultRow::Chunk(found) => Ok(chunk_result(*found, &request.include, request.explain)),
+        ResultRow::Memory(found) => memory_result(
             *found,
             &memories,
             &chunks_of_memories,
@@ -243,16 +247,16 @@ async fn find(
     let results: Vec<SearchResult> = results.collect::<Result<_>>()?;
 
     Ok(if request.aggregate {
-        aggregate(results)
+        aggregate_by_subject(results)
     } else {
         results
     })
 }
 
-impl AsOf {
+impl PointInTime {
     /// Returns the system time and the valid time: the last moments at which a statement may have
     /// been recorded and said.
-    fn times(self) -> (Option<Timestamp>, Option<Timestamp>) {
+    fn recorded_and_valid(self) -> (Option<Timestamp>, Option<Timestamp>) {
         match self {
             Self::Then(then) => (Some(then), Some(then)),
             Self::Times { believed, r#true } => (believed, r#true),
@@ -261,7 +265,7 @@ impl AsOf {
 }
 
 /// Checks the text of a question.
-pub(crate) fn text(q: &str) -> Result<&str> {
+pub(crate) fn check_question(q: &str) -> Result<&str> {
     /// More than any question has. A whole document as a question would cost as much as indexing
     /// it.
     const MAX_CHARS: usize = 10_000;
@@ -281,7 +285,7 @@ pub(crate) fn text(q: &str) -> Result<&str> {
 }
 
 /// Checks the number of results.
-pub(crate) fn limit(limit: Option<usize>, default: usize) -> Result<usize> {
+pub(crate) fn check_limit(limit: Option<usize>, default: usize) -> Result<usize> {
     let limit = limit.unwrap_or(default);
     if (1..=MAX_LIMIT).contains(&limit) {
         Ok(limit)
@@ -291,7 +295,7 @@ pub(crate) fn limit(limit: Option<usize>, default: usize) -> Result<usize> {
 }
 
 /// Checks a threshold.
-pub(crate) fn threshold(value: f32, field: &str) -> Result<f32> {
+pub(crate) fn check_threshold(value: f32, field: &str) -> Result<f32> {
     if (0.0..=1.0).contains(&value) {
         Ok(value)
     } else {
@@ -300,6 +304,6 @@ pub(crate) fn threshold(value: f32, field: &str) -> Result<f32> {
 }
 
 /// Returns the metadata, or `None` (`null` in the answer) if there is none.
-pub(crate) fn some_metadata(metadata: Map<String, Value>) -> Option<Map<String, Value>> {
+pub(crate) fn non_empty_metadata(metadata: Map<String, Value>) -> Option<Map<String, Value>> {
     (!metadata.is_empty()).then_some(metadata)
 }

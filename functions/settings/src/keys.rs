@@ -26,7 +26,7 @@ pub(crate) struct ScopedKeyRequest {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AgentKeyRequest {
     name: String,
-    permission: WirePermission,
+    permission: PermissionShape,
     container_tags: Option<Vec<String>>,
     expires_in_days: Option<i64>,
 }
@@ -40,7 +40,7 @@ pub(crate) struct ToggleRequest {
 
 #[derive(Debug, Clone, Copy, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum WirePermission {
+enum PermissionShape {
     Read,
     Write,
 }
@@ -48,13 +48,13 @@ enum WirePermission {
 /// A key in a list.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct WireKey {
+struct KeyShape {
     id: KeyId,
     name: String,
     /// The first characters of the key.
     start: String,
     kind: KeyKind,
-    permission: WirePermission,
+    permission: PermissionShape,
     container_tags: Option<Vec<ContainerTag>>,
     /// The container tag, if there is exactly one.
     container_tag: Option<ContainerTag>,
@@ -65,7 +65,7 @@ struct WireKey {
     rate_limit_time_window: Option<i64>,
 }
 
-impl From<Permission> for WirePermission {
+impl From<Permission> for PermissionShape {
     fn from(permission: Permission) -> Self {
         match permission {
             Permission::Read => Self::Read,
@@ -74,7 +74,7 @@ impl From<Permission> for WirePermission {
     }
 }
 
-impl From<ApiKey> for WireKey {
+impl From<ApiKey> for KeyShape {
     fn from(key: ApiKey) -> Self {
         let only = key.tags.as_deref().and_then(|tags| {
             if let [only] = tags {
@@ -101,16 +101,16 @@ impl From<ApiKey> for WireKey {
     }
 }
 
-pub(crate) async fn list(
+pub(crate) async fn list_api_keys(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<Admin>,
 ) -> ApiResult<Json<Value>> {
     let keys = list_keys(&app.ctx, &tenant).await?;
-    let keys: Vec<WireKey> = keys.into_iter().map(WireKey::from).collect();
+    let keys: Vec<KeyShape> = keys.into_iter().map(KeyShape::from).collect();
     Ok(Json(json!({"keys": keys})))
 }
 
-pub(crate) async fn create_scoped(
+pub(crate) async fn create_scoped_api_key(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<Admin>,
     Json(sent): Json<ScopedKeyRequest>,
@@ -145,7 +145,7 @@ pub(crate) async fn create_scoped(
     })))
 }
 
-pub(crate) async fn create_agent(
+pub(crate) async fn create_agent_api_key(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<Admin>,
     Json(sent): Json<AgentKeyRequest>,
@@ -153,10 +153,10 @@ pub(crate) async fn create_agent(
     let wanted = AgentKey {
         name: sent.name,
         permission: match sent.permission {
-            WirePermission::Read => Permission::Read,
-            WirePermission::Write => Permission::Write,
+            PermissionShape::Read => Permission::Read,
+            PermissionShape::Write => Permission::Write,
         },
-        tags: sent.container_tags.as_deref().map(tags).transpose()?,
+        tags: sent.container_tags.as_deref().map(parse_tags).transpose()?,
         expires_in_days: sent.expires_in_days,
     };
 
@@ -165,14 +165,14 @@ pub(crate) async fn create_agent(
         "id": key.record.id,
         "key": key.text,
         "name": key.record.name,
-        "permission": WirePermission::from(key.record.permission),
+        "permission": PermissionShape::from(key.record.permission),
         "containerTags": key.record.tags,
         "expiresAt": key.record.expires_at,
     })))
 }
 
 /// Parses the tags, each once.
-fn tags(sent: &[String]) -> Result<Vec<ContainerTag>> {
+fn parse_tags(sent: &[String]) -> Result<Vec<ContainerTag>> {
     let mut tags = Vec::new();
     for text in sent {
         let tag = ContainerTag::parse(text)?;
@@ -183,13 +183,13 @@ fn tags(sent: &[String]) -> Result<Vec<ContainerTag>> {
     Ok(tags)
 }
 
-pub(crate) async fn toggle(
+pub(crate) async fn toggle_api_key(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<Admin>,
     Path(id): Path<String>,
     Json(sent): Json<ToggleRequest>,
 ) -> ApiResult<Json<Value>> {
-    let id = key_id(&id)?;
+    let id = parse_key_id(&id)?;
     let enabled = match sent.enabled {
         Some(enabled) => set_key_enabled(&app.ctx, &tenant, &id, enabled)
             .await
@@ -201,17 +201,17 @@ pub(crate) async fn toggle(
     Ok(Json(json!({"enabled": enabled})))
 }
 
-pub(crate) async fn delete(
+pub(crate) async fn delete_api_key(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<Admin>,
     Path(id): Path<String>,
 ) -> ApiResult<Json<Value>> {
-    let id = key_id(&id)?;
+    let id = parse_key_id(&id)?;
     delete_key(&app.ctx, &tenant, &id).await?;
     app.authenticator.forget(&id);
     Ok(Json(json!({"success": true})))
 }
 
-fn key_id(text: &str) -> Result<KeyId> {
+fn parse_key_id(text: &str) -> Result<KeyId> {
     KeyId::parse(text).ok_or(Error::NotFound("Key"))
 }

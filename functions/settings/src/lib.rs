@@ -19,24 +19,26 @@ use serde_json::{Map, Value, json};
 pub fn router(app: App) -> Router {
     Router::new()
         .route("/v3/settings", get(get_settings).patch(change_settings))
-        .route("/v3/settings/reset", post(reset::reset))
+        .route("/v3/settings/reset", post(reset::reset_settings))
         .route(
             "/v3/settings/suggest-buckets",
             post(suggest::suggest_buckets),
         )
-        .route("/v3/auth/keys", get(keys::list))
-        .route("/v3/auth/keys/{id}", delete(keys::delete))
-        .route("/v3/auth/keys/{id}/toggle", put(keys::toggle))
-        .route("/v3/auth/agent-key", post(keys::create_agent))
-        .route("/v3/auth/scoped-key", post(keys::create_scoped))
+        .route("/v3/auth/keys", get(keys::list_api_keys))
+        .route("/v3/auth/keys/{id}", delete(keys::delete_api_key))
+        .route("/v3/auth/keys/{id}/toggle", put(keys::toggle_api_key))
+        .route("/v3/auth/agent-key", post(keys::create_agent_api_key))
+        .route("/v3/auth/scoped-key", post(keys::create_scoped_api_key))
         // compat: the command-line client revokes keys of every kind here.
-        .route("/v3/auth/scoped-key/{id}", delete(keys::delete))
+        .route("/v3/auth/scoped-key/{id}", delete(keys::delete_api_key))
         .route(
             "/v3/session",
-            get(session::show).post(session::open).delete(session::end),
+            get(session::show_session)
+                .post(session::open_admin_session)
+                .delete(session::end_admin_session),
         )
-        .route("/v3/openapi", get(openapi::show))
-        .route("/v4/openapi", get(openapi::show))
+        .route("/v3/openapi", get(openapi::show_openapi))
+        .route("/v4/openapi", get(openapi::show_openapi))
         .with_state(app)
 }
 
@@ -44,7 +46,9 @@ async fn get_settings(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<ReadOrganization>,
 ) -> ApiResult<Json<Map<String, Value>>> {
-    Ok(Json(wire::shown(&app.ctx.settings.get(&tenant).await?)))
+    Ok(Json(wire::show_settings(
+        &app.ctx.settings.get(&tenant).await?,
+    )))
 }
 
 async fn change_settings(
@@ -52,9 +56,9 @@ async fn change_settings(
     Auth { tenant, .. }: Auth<Admin>,
     Json(sent): Json<Map<String, Value>>,
 ) -> ApiResult<Json<Map<String, Value>>> {
-    let (names, change) = wire::change(&sent)?;
+    let (names, change) = wire::parse_change(&sent)?;
     let settings = update_settings(&app.ctx, &tenant, &change).await?;
-    let all = wire::shown(&settings);
+    let all = wire::show_settings(&settings);
     let updated: Map<String, Value> = names
         .into_iter()
         .filter_map(|name| all.get(&name).cloned().map(|value| (name, value)))

@@ -47,7 +47,7 @@ impl From<Reset> for ResetAnswer {
     }
 }
 
-pub(crate) async fn reset(
+pub(crate) async fn reset_settings(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<Admin>,
     Json(sent): Json<ResetRequest>,

@@ -9,9 +9,9 @@ use edge::{Admin, Anyone, ApiResult, App, Auth, Json};
 use serde_json::{Value, json};
 
 /// The name of the key `local`, which has no record.
-const LOCAL: &str = "local";
+const LOCAL_KEY_NAME: &str = "local";
 
-pub(crate) async fn show(Auth { tenant, .. }: Auth<Anyone>) -> Json<Value> {
+pub(crate) async fn show_session(Auth { tenant, .. }: Auth<Anyone>) -> Json<Value> {
     let key = tenant.key_use();
     let permission = if tenant.may_write() { "write" } else { "read" };
     let tag = |tag: &ContainerTag| json!({"containerTag": tag, "permission": permission});
@@ -20,19 +20,19 @@ pub(crate) async fn show(Auth { tenant, .. }: Auth<Anyone>) -> Json<Value> {
 
     Json(json!({
         "user": {
-            "id": key.map_or(LOCAL, |key| key.id.as_str()),
+            "id": key.map_or(LOCAL_KEY_NAME, |key| key.id.as_str()),
             "email": null,
-            "name": key.map_or(LOCAL, |key| key.name.as_str()),
+            "name": key.map_or(LOCAL_KEY_NAME, |key| key.name.as_str()),
         },
         "org": {"id": org, "name": org, "slug": org},
-        "role": role(&tenant),
+        "role": role_of(&tenant),
         "accessType": if tags.is_some() { "restricted" } else { "full" },
         "containerTags": tags.map(|tags| tags.iter().map(tag).collect::<Vec<_>>()),
-        "scope": scope(&tenant, permission),
+        "scope": scope_of(&tenant, permission),
     }))
 }
 
-fn role(tenant: &Tenant) -> &'static str {
+fn role_of(tenant: &Tenant) -> &'static str {
     match (tenant.may_administer(), tenant.may_write()) {
         (true, _) => "owner",
         (false, true) => "editor",
@@ -41,7 +41,7 @@ fn role(tenant: &Tenant) -> &'static str {
 }
 
 /// Returns the reach of the key. Limits that it does not have are omitted.
-fn scope(tenant: &Tenant, permission: &str) -> Value {
+fn scope_of(tenant: &Tenant, permission: &str) -> Value {
     let is_scoped = tenant.kind() == KeyKind::Scoped || tenant.confined_to().is_some();
     let mut scope =
         json!({"type": if is_scoped { "scoped" } else { "full" }, "permission": permission});
@@ -64,7 +64,7 @@ fn scope(tenant: &Tenant, permission: &str) -> Value {
     scope
 }
 
-pub(crate) async fn open(
+pub(crate) async fn open_admin_session(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<Admin>,
 ) -> ApiResult<Json<Value>> {
@@ -74,7 +74,7 @@ pub(crate) async fn open(
     ))
 }
 
-pub(crate) async fn end(
+pub(crate) async fn end_admin_session(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<Anyone>,
 ) -> ApiResult<Json<Value>> {

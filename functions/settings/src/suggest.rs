@@ -13,10 +13,10 @@ use serde::Serialize;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// The fewest suggestions, as long as the catalogue has enough, and the most.
-const LEAST: usize = 3;
-const MOST: usize = 6;
+const MIN_SUGGESTIONS: usize = 3;
+const MAX_SUGGESTIONS: usize = 6;
 /// The words after which a sentence names unwanted topics.
-const TURNS: [&str; 14] = [
+const NEGATING_WORDS: [&str; 14] = [
     "avoid",
     "except",
     "exclude",
@@ -34,12 +34,12 @@ const TURNS: [&str; 14] = [
 ];
 
 /// A line of the catalogue: `key | description | words`.
-struct Topic {
+struct CatalogueTopic {
     bucket: Bucket,
     stems: HashSet<String>,
 }
 
-static CATALOGUE: LazyLock<Vec<Topic>> = LazyLock::new(|| {
+static CATALOGUE: LazyLock<Vec<CatalogueTopic>> = LazyLock::new(|| {
     let lines = include_str!("topics.txt").lines();
     let topics = lines.filter_map(|line| {
         let [key, description, words] = line.splitn(3, '|').collect::<Vec<_>>().try_into().ok()?;
@@ -47,8 +47,8 @@ static CATALOGUE: LazyLock<Vec<Topic>> = LazyLock::new(|| {
             key: key.trim().into(),
             description: description.trim().into(),
         };
-        Some(Topic {
-            stems: stems(words).chain(stems(key)).collect(),
+        Some(CatalogueTopic {
+            stems: stems_of(words).chain(stems_of(key)).collect(),
             bucket,
         })
     });
@@ -70,23 +70,23 @@ pub(crate) async fn suggest_buckets(
         return Err(Error::invalid_field("filterPrompt", rule).into());
     };
     Ok(Json(Suggestions {
-        suggestions: suggestions(filter, &settings),
+        suggestions: rank_suggestions(filter, &settings),
     }))
 }
 
 /// Returns suggestions, the best first. If few topics fit, the first topics of the catalogue
 /// follow, which suit nearly everybody.
-fn suggestions(filter: &str, settings: &Settings) -> Vec<Bucket> {
+fn rank_suggestions(filter: &str, settings: &Settings) -> Vec<Bucket> {
     let taken = settings.buckets_with(&[]);
     let taken: HashSet<&str> = taken.iter().map(|bucket| bucket.key.as_str()).collect();
     let (filter, workspace) = (
-        wanted(filter),
-        wanted(settings.workspace_prompt.as_deref().unwrap_or_default()),
+        wanted_stems(filter),
+        wanted_stems(settings.workspace_prompt.as_deref().unwrap_or_default()),
     );
     let free = CATALOGUE
         .iter()
         .filter(|topic| !taken.contains(topic.bucket.key.as_str()));
-    let mut ranked: Vec<(usize, &Topic)> = free
+    let mut ranked: Vec<(usize, &CatalogueTopic)> = free
         .map(|topic| {
             let shared = |words: &HashSet<String>| topic.stems.intersection(words).count();
             // The filter prompt says what to keep, and counts more than the description of the
@@ -96,7 +96,7 @@ fn suggestions(filter: &str, settings: &Settings) -> Vec<Bucket> {
         .collect();
     ranked.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
     let fitting = ranked.iter().filter(|(score, _)| *score > 0).count();
-    ranked.truncate(fitting.clamp(LEAST, MOST));
+    ranked.truncate(fitting.clamp(MIN_SUGGESTIONS, MAX_SUGGESTIONS));
 
     ranked
         .into_iter()
@@ -106,10 +106,10 @@ fn suggestions(filter: &str, settings: &Settings) -> Vec<Bucket> {
 
 /// Returns the stems of the wanted topics in a prompt: each sentence counts up to the word after
 /// which it names unwanted topics.
-fn wanted(prompt: &str) -> HashSet<String> {
+fn wanted_stems(prompt: &str) -> HashSet<String> {
     let turns = |word: &&str| {
         let word = word.to_lowercase().replace('’', "'");
-        TURNS.contains(&word.as_str()) || word.ends_with("n't")
+        NEGATING_WORDS.contains(&word.as_str()) || word.ends_with("n't")
     };
 
     let sentences = prompt.split(['.', '!', '?', ';', '\n']);
@@ -118,16 +118,16 @@ fn wanted(prompt: &str) -> HashSet<String> {
             sentence
                 .unicode_words()
                 .take_while(|word| !turns(word))
-                .map(stem)
+                .map(stem_word)
         })
         .collect()
 }
 
-fn stems(text: &str) -> impl Iterator<Item = String> {
-    text.unicode_words().map(stem)
+fn stems_of(text: &str) -> impl Iterator<Item = String> {
+    text.unicode_words().map(stem_word)
 }
 
-fn stem(word: &str) -> String {
+fn stem_word(word: &str) -> String {
     let lower = word.to_lowercase();
     Stemmer::create(Algorithm::English)
         .stem(&lower)
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     fn keys(filter: &str, settings: &Settings) -> Vec<String> {
-        suggestions(filter, settings)
+        rank_suggestions(filter, settings)
             .into_iter()
             .map(|bucket| bucket.key)
             .collect()
@@ -151,7 +151,7 @@ mod tests {
         let buckets: Vec<Bucket> = CATALOGUE.iter().map(|topic| topic.bucket.clone()).collect();
         Bucket::check_all("topics", &buckets).unwrap();
         assert!(buckets.len() >= 25);
-        assert!(TURNS.is_sorted());
+        assert!(NEGATING_WORDS.is_sorted());
     }
 
     #[test]

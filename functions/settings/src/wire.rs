@@ -10,7 +10,7 @@ use domain::{Bucket, Error, Patch, Result, Secret, Settings};
 use serde_json::{Map, Value, json};
 
 /// The settings other than those of providers.
-const NAMES: [&str; 10] = [
+const SETTING_NAMES: [&str; 10] = [
     "chunkSize",
     "profileBuckets",
     "shouldLLMFilter",
@@ -25,12 +25,12 @@ const NAMES: [&str; 10] = [
 /// The suffixes of the settings of a provider.
 const APP_NAMES: [&str; 3] = ["ClientId", "ClientSecret", "CustomKeyEnabled"];
 
-const TEXT: &str = "a string, or null";
-const FLAG: &str = "true or false, or null";
+const TEXT_RULE: &str = "a string, or null";
+const FLAG_RULE: &str = "true or false, or null";
 
 /// Returns every setting by its name. A secret is shown as null, next to a flag that says whether
 /// it is set.
-pub(crate) fn shown(settings: &Settings) -> Map<String, Value> {
+pub(crate) fn show_settings(settings: &Settings) -> Map<String, Value> {
     let mut shown = Map::new();
     let mut set = |name: String, value: Value| shown.insert(name, value);
     set(
@@ -69,7 +69,7 @@ pub(crate) fn shown(settings: &Settings) -> Map<String, Value> {
 ///
 /// # Errors
 /// [`Error::Invalid`] naming the field.
-pub(crate) fn change(sent: &Map<String, Value>) -> Result<(Vec<String>, SettingsChange)> {
+pub(crate) fn parse_change(sent: &Map<String, Value>) -> Result<(Vec<String>, SettingsChange)> {
     let (mut names, mut change) = (Vec::new(), SettingsChange::default());
     for (name, value) in sent {
         // Clients of the hosted service use the vendor's name here.
@@ -82,7 +82,7 @@ pub(crate) fn change(sent: &Map<String, Value>) -> Result<(Vec<String>, Settings
                 format!("the same setting as {ours}, which is sent as well"),
             ));
         }
-        read(&mut change, name, &ours, value)?;
+        parse_setting(&mut change, name, &ours, value)?;
         let is_secret = ours.ends_with("ClientSecret");
         let presence = is_secret.then(|| format!("{ours}Set"));
         names.push(ours);
@@ -93,75 +93,84 @@ pub(crate) fn change(sent: &Map<String, Value>) -> Result<(Vec<String>, Settings
 }
 
 /// Parses one setting. `name` is the name in the request, and `ours` is the name of the setting.
-fn read(change: &mut SettingsChange, name: &str, ours: &str, value: &Value) -> Result<()> {
+fn parse_setting(change: &mut SettingsChange, name: &str, ours: &str, value: &Value) -> Result<()> {
     match ours {
         "chunkSize" => {
-            change.chunk_size = patch(name, value, "a whole number, or null", Value::as_i64)?
+            change.chunk_size = parse_patch(name, value, "a whole number, or null", Value::as_i64)?
         }
         "profileBuckets" => {
             let rule = "an array of {key, description}, or null";
-            change.profile_buckets = patch(name, value, rule, buckets)?;
+            change.profile_buckets = parse_patch(name, value, rule, parse_buckets)?;
         }
-        "shouldLLMFilter" => change.should_llm_filter = patch(name, value, FLAG, Value::as_bool)?,
-        "filterPrompt" => change.filter_prompt = patch(name, value, TEXT, text)?,
+        "shouldLLMFilter" => {
+            change.should_llm_filter = parse_patch(name, value, FLAG_RULE, Value::as_bool)?
+        }
+        "filterPrompt" => change.filter_prompt = parse_patch(name, value, TEXT_RULE, as_text)?,
         "includeItems" | "excludeItems" => {
             let rule =
                 "an object of `patterns` and `folders`, which are arrays of strings; or null";
-            let rules = patch(name, value, rule, item_rules)?;
+            let rules = parse_patch(name, value, rule, parse_item_rules)?;
             *(if ours == "includeItems" {
                 &mut change.include_items
             } else {
                 &mut change.exclude_items
             }) = rules;
         }
-        "workspacePrompt" => change.workspace_prompt = patch(name, value, TEXT, text)?,
+        "workspacePrompt" => {
+            change.workspace_prompt = parse_patch(name, value, TEXT_RULE, as_text)?
+        }
         "trustedSources" => {
             let rule = "an object of `providers` (cloud-drive, web-crawler), `connections`, `senders` and `hosts`, which are \
                         arrays of strings; or null";
-            change.trusted_sources = patch(name, value, rule, trusted_sources)?;
+            change.trusted_sources = parse_patch(name, value, rule, parse_trusted_sources)?;
         }
         "logContent" => {
             let mode = |value: &Value| LogContent::parse(value.as_str()?);
-            change.log_content = patch(name, value, "full, redacted or off, or null", mode)?;
+            change.log_content = parse_patch(name, value, "full, redacted or off, or null", mode)?;
         }
         "allowedRedirectUrls" => {
             let rule = "an array of origins like https://app.example.com, or null";
-            change.allowed_redirect_urls = patch(name, value, rule, texts)?;
+            change.allowed_redirect_urls = parse_patch(name, value, rule, as_texts)?;
         }
-        _ => return read_app(change, name, ours, value),
+        _ => return parse_app_setting(change, name, ours, value),
     }
     Ok(())
 }
 
-fn read_app(change: &mut SettingsChange, name: &str, ours: &str, value: &Value) -> Result<()> {
+fn parse_app_setting(
+    change: &mut SettingsChange,
+    name: &str,
+    ours: &str,
+    value: &Value,
+) -> Result<()> {
     let providers = Provider::ALL.into_iter();
     let found = providers
         .filter_map(|provider| Some((provider, ours.strip_prefix(provider.prefix())?)))
         .next();
     let (provider, field) = found
         .filter(|(_, field)| APP_NAMES.contains(field))
-        .ok_or_else(|| unknown(name))?;
+        .ok_or_else(|| unknown_setting_error(name))?;
     let app: &mut AppChange = change.apps.entry(provider).or_default();
     match field {
-        "ClientId" => app.client_id = patch(name, value, TEXT, text)?,
+        "ClientId" => app.client_id = parse_patch(name, value, TEXT_RULE, as_text)?,
         "ClientSecret" => {
             let new = |secret| NewSecret::of(provider, Secret::new(secret));
-            app.client_secret = patch(name, value, TEXT, text)?.map(new);
+            app.client_secret = parse_patch(name, value, TEXT_RULE, as_text)?.map(new);
         }
-        _ => app.enabled = patch(name, value, FLAG, Value::as_bool)?,
+        _ => app.enabled = parse_patch(name, value, FLAG_RULE, Value::as_bool)?,
     }
 
     Ok(())
 }
 
-fn unknown(name: &str) -> Error {
+fn unknown_setting_error(name: &str) -> Error {
     let of_apps = Provider::ALL.iter().flat_map(|provider| {
         APP_NAMES
             .iter()
             .map(move |field| format!("{}{field}", provider.prefix()))
     });
 
-    let all: Vec<String> = NAMES
+    let all: Vec<String> = SETTING_NAMES
         .iter()
         .map(|name| (*name).to_owned())
         .chain(of_apps)
@@ -175,7 +184,7 @@ fn unknown(name: &str) -> Error {
     )
 }
 
-fn patch<T>(
+fn parse_patch<T>(
     name: &str,
     value: &Value,
     rule: &str,
@@ -189,19 +198,19 @@ fn patch<T>(
         .ok_or_else(|| Error::invalid_field(name, rule))
 }
 
-fn text(value: &Value) -> Option<String> {
+fn as_text(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
-fn texts(value: &Value) -> Option<Vec<String>> {
-    value.as_array()?.iter().map(text).collect()
+fn as_texts(value: &Value) -> Option<Vec<String>> {
+    value.as_array()?.iter().map(as_text).collect()
 }
 
-fn buckets(value: &Value) -> Option<Vec<Bucket>> {
+fn parse_buckets(value: &Value) -> Option<Vec<Bucket>> {
     serde_json::from_value(value.clone()).ok()
 }
 
-fn trusted_sources(value: &Value) -> Option<TrustedSources> {
+fn parse_trusted_sources(value: &Value) -> Option<TrustedSources> {
     let object = value.as_object()?;
     let known = ["providers", "connections", "senders", "hosts"];
     if object.keys().any(|key| !known.contains(&key.as_str())) {
@@ -213,7 +222,7 @@ fn trusted_sources(value: &Value) -> Option<TrustedSources> {
         Some(entries) => entries
             .as_array()?
             .iter()
-            .map(text)
+            .map(as_text)
             .collect::<Option<Vec<String>>>(),
     };
 
@@ -241,7 +250,7 @@ fn trusted_sources(value: &Value) -> Option<TrustedSources> {
     })
 }
 
-fn item_rules(value: &Value) -> Option<ItemRules> {
+fn parse_item_rules(value: &Value) -> Option<ItemRules> {
     let object = value.as_object()?;
     let known = ["patterns", "folders"];
     if object.keys().any(|key| !known.contains(&key.as_str())) {
@@ -250,7 +259,7 @@ fn item_rules(value: &Value) -> Option<ItemRules> {
 
     let list = |key: &str| match object.get(key) {
         None | Some(Value::Null) => Some(Vec::new()),
-        Some(entries) => entries.as_array()?.iter().map(text).collect(),
+        Some(entries) => entries.as_array()?.iter().map(as_text).collect(),
     };
 
     Some(ItemRules {
@@ -265,14 +274,14 @@ mod tests {
 
     #[test]
     fn every_setting_that_is_shown_can_be_set_and_no_other() {
-        let shown = shown(&Settings::default());
+        let shown = show_settings(&Settings::default());
         for name in shown
             .keys()
             .filter(|name| !name.ends_with("ClientSecretSet"))
         {
-            let (names, _) = change(&Map::from_iter([(name.clone(), Value::Null)])).unwrap();
+            let (names, _) = parse_change(&Map::from_iter([(name.clone(), Value::Null)])).unwrap();
             assert_eq!(names[0], *name);
-            let refusal = unknown("x").to_string();
+            let refusal = unknown_setting_error("x").to_string();
             assert!(
                 refusal.contains(name.as_str()),
                 "{name} is missing in: {refusal}"
@@ -287,7 +296,7 @@ mod tests {
             "googleDrive",
         ] {
             assert!(
-                change(&Map::from_iter([(name.to_owned(), Value::Null)])).is_err(),
+                parse_change(&Map::from_iter([(name.to_owned(), Value::Null)])).is_err(),
                 "{name}"
             );
         }
@@ -295,7 +304,7 @@ mod tests {
 
     #[test]
     fn no_message_repeats_what_was_sent() {
-        for name in shown(&Settings::default())
+        for name in show_settings(&Settings::default())
             .keys()
             .filter(|name| !name.contains("Prompt"))
         {
@@ -304,7 +313,7 @@ mod tests {
                 json!({"s3cr3t": "s3cr3t"}),
                 json!("s3cr3t"),
             ] {
-                let refusal = change(&Map::from_iter([(name.clone(), value)])).err();
+                let refusal = parse_change(&Map::from_iter([(name.clone(), value)])).err();
                 assert!(
                     refusal.is_none_or(|refusal| !format!("{refusal:?}").contains("s3cr3t")),
                     "{name}"

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::is_json;
 use crate::format::Format;
 use blocks::Section;
-pub(crate) use pack::{End, Span, Unit, pack};
+pub(crate) use pack::{ChunkSpan, TextUnit, UnitEnd, pack_units};
 
 /// A part of a document that is embedded and found on its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,7 +85,7 @@ impl ChunkOptions {
     }
 
     /// Returns the target, clamped to the allowed range.
-    pub(crate) fn target(&self) -> usize {
+    pub(crate) fn clamped_target(&self) -> usize {
         self.target_chars.clamp(TARGET_RANGE.0, TARGET_RANGE.1)
     }
 }
@@ -96,24 +96,26 @@ impl ChunkOptions {
 /// the target. Their starts are ascending, and together they cover everything but white space.
 pub fn chunk(text: &str, format: Format, options: &ChunkOptions) -> Vec<Chunk> {
     let mut spans = Vec::new();
-    for section in sections(text, format, options.target()) {
-        pack(text, &section.units, &section.headings, options, &mut spans);
+    for section in split_sections(text, format, options.clamped_target()) {
+        pack_units(text, &section.units, &section.headings, options, &mut spans);
     }
-    to_chunks(text, spans)
+    chunks_from_spans(text, spans)
 }
 
-fn sections(text: &str, format: Format, target: usize) -> Vec<Section> {
+fn split_sections(text: &str, format: Format, target: usize) -> Vec<Section> {
     match format {
-        Format::Code => code::sections(text, code::Style::Code, target),
+        Format::Code => code::split_sections(text, code::IndentedFormat::Code, target),
         // A file with one value per line is not JSON as a whole.
-        Format::Data if text.starts_with('{') || is_json(text) => json::sections(text, target),
-        Format::Data => code::sections(text, code::Style::Data, target),
-        _ => blocks::sections(text, format, target),
+        Format::Data if text.starts_with('{') || is_json(text) => {
+            json::split_sections(text, target)
+        }
+        Format::Data => code::split_sections(text, code::IndentedFormat::Data, target),
+        _ => blocks::split_sections(text, format, target),
     }
 }
 
 /// Adds the character offsets and the text to byte spans.
-pub(crate) fn to_chunks(text: &str, spans: Vec<Span>) -> Vec<Chunk> {
+pub(crate) fn chunks_from_spans(text: &str, spans: Vec<ChunkSpan>) -> Vec<Chunk> {
     let mut chunks: Vec<Chunk> = Vec::with_capacity(spans.len());
     let (mut byte, mut character) = (0, 0);
     for span in spans {

@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, FailureCode};
 use crate::format::Format;
-use crate::sniff::unsupported;
+use crate::sniff::unsupported_failure;
 
 const MAGIC: &[u8] = b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1";
 /// The size and alignment of the entry of a stream, which begins with its name in UTF-16.
@@ -13,7 +13,7 @@ pub(crate) fn is_compound(bytes: &[u8]) -> bool {
 }
 
 /// Returns the format of a compound file by the names of its streams.
-pub(crate) fn format(bytes: &[u8], hints: [Option<Format>; 2]) -> Result<Format, Failure> {
+pub(crate) fn detect_format(bytes: &[u8], hints: [Option<Format>; 2]) -> Result<Format, Failure> {
     let has = |name: &str| {
         let name: Vec<u8> = name
             .encode_utf16()
@@ -50,5 +50,5 @@ pub(crate) fn format(bytes: &[u8], hints: [Option<Format>; 2]) -> Result<Format,
 
     found
         .or(hinted)
-        .ok_or_else(|| unsupported("an office document (application/x-ole-storage)"))
+        .ok_or_else(|| unsupported_failure("an office document (application/x-ole-storage)"))
 }

@@ -4,9 +4,11 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::canonical::canonical;
-use crate::chunk::{Chunk, ChunkOptions, End, Span, Unit, pack, to_chunks};
-use crate::sentences::{pieces, sentences};
+use crate::canonical::to_canonical;
+use crate::chunk::{
+    Chunk, ChunkOptions, ChunkSpan, TextUnit, UnitEnd, chunks_from_spans, pack_units,
+};
+use crate::sentences::{split_pieces, split_sentences};
 
 /// One turn of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -30,7 +32,7 @@ pub fn render_conversation(turns: &[Turn]) -> (String, Vec<Range<usize>>) {
     let mut places = Vec::with_capacity(turns.len());
     let mut chars = 0;
     for turn in turns {
-        let words = canonical(&turn.text);
+        let words = to_canonical(&turn.text);
         if words.trim().is_empty() {
             places.push(chars..chars);
             continue;
@@ -39,9 +41,9 @@ pub fn render_conversation(turns: &[Turn]) -> (String, Vec<Range<usize>>) {
             text.push_str("\n\n");
             chars += 2;
         }
-        let speaker = speaker(turn);
+        let speaker = speaker_name(turn);
         // White space at the start of a turn has no meaning after a name.
-        let paragraph = canonical(&format!(
+        let paragraph = to_canonical(&format!(
             "{speaker}{}{}",
             if speaker.is_empty() { "" } else { ": " },
             words.trim()
@@ -56,13 +58,13 @@ pub fn render_conversation(turns: &[Turn]) -> (String, Vec<Range<usize>>) {
 }
 
 /// Returns the name of the speaker, or else the role with a capital letter.
-fn speaker(turn: &Turn) -> String {
+fn speaker_name(turn: &Turn) -> String {
     let name = turn
         .speaker
         .as_deref()
         .filter(|name| !name.trim().is_empty())
         .unwrap_or(&turn.role);
-    let name = canonical(name)
+    let name = to_canonical(name)
         .split_whitespace()
         .collect::<Vec<_>>()
         .join(" ");
@@ -86,16 +88,17 @@ pub fn chunk_conversation(
     turn_spans: &[Range<usize>],
     options: &ChunkOptions,
 ) -> Vec<Chunk> {
-    let (places, turns): (Vec<usize>, Vec<Unit>) = spoken(text, turn_spans).into_iter().unzip();
-    let target = options.target();
+    let (places, turns): (Vec<usize>, Vec<TextUnit>) =
+        spoken_turns(text, turn_spans).into_iter().unzip();
+    let target = options.clamped_target();
     let mut spans = Vec::new();
     let mut first = 0;
     while first < turns.len() {
         if turns[first].chars > target {
             let before = spans.len();
-            pack(
+            pack_units(
                 text,
-                &units(text, &turns[first], target),
+                &long_turn_units(text, &turns[first], target),
                 &[],
                 options,
                 &mut spans,
@@ -107,22 +110,22 @@ pub fn chunk_conversation(
             continue;
         }
 
-        let end = window_end(text, &turns, first, options);
+        let end = find_window_end(text, &turns, first, options);
         let bytes = turns[first].bytes.start..turns[end - 1].bytes.end;
-        spans.push(Span {
+        spans.push(ChunkSpan {
             bytes,
             headings: Vec::new(),
             turns: Some(places[first]..places[end - 1] + 1),
         });
-        first = next_window(&turns, first, end, options);
+        first = find_next_window(&turns, first, end, options);
     }
 
-    to_chunks(text, spans)
+    chunks_from_spans(text, spans)
 }
 
 /// Converts the character spans of turns to bytes. Returns each turn that is not blank, with its
 /// index.
-fn spoken(text: &str, places: &[Range<usize>]) -> Vec<(usize, Unit)> {
+fn spoken_turns(text: &str, places: &[Range<usize>]) -> Vec<(usize, TextUnit)> {
     let mut turns = Vec::with_capacity(places.len());
     let mut indices = text.char_indices().map(|(at, _)| at).enumerate().peekable();
     let mut byte_of = |character: usize| {
@@ -134,14 +137,14 @@ fn spoken(text: &str, places: &[Range<usize>]) -> Vec<(usize, Unit)> {
         let start = byte_of(place.start);
         let bytes = start..byte_of(place.end).max(start);
         if !text[bytes.clone()].trim().is_empty() {
-            turns.push((index, Unit::of(text, bytes, End::Block)));
+            turns.push((index, TextUnit::of(text, bytes, UnitEnd::Block)));
         }
     }
 
     turns
 }
 
-fn window_end(text: &str, turns: &[Unit], first: usize, options: &ChunkOptions) -> usize {
+fn find_window_end(text: &str, turns: &[TextUnit], first: usize, options: &ChunkOptions) -> usize {
     let mut end = first + 1;
     let mut chars = turns[first].chars;
     while end < turns.len() && end - first < options.turns_per_window.max(1) {
@@ -149,7 +152,7 @@ fn window_end(text: &str, turns: &[Unit], first: usize, options: &ChunkOptions) 
             .chars()
             .count()
             + turns[end].chars;
-        if chars > options.target() {
+        if chars > options.clamped_target() {
             break;
         }
         end += 1;
@@ -159,8 +162,8 @@ fn window_end(text: &str, turns: &[Unit], first: usize, options: &ChunkOptions) 
 }
 
 /// Returns the first turn of the next window, which always holds a turn that the last one did not.
-fn next_window(turns: &[Unit], first: usize, end: usize, options: &ChunkOptions) -> usize {
-    let target = options.target();
+fn find_next_window(turns: &[TextUnit], first: usize, end: usize, options: &ChunkOptions) -> usize {
+    let target = options.clamped_target();
     if end == turns.len() || turns[end].chars > target {
         return end;
     }
@@ -181,15 +184,15 @@ fn next_window(turns: &[Unit], first: usize, end: usize, options: &ChunkOptions)
 }
 
 /// Cuts a long turn into sentences, and those into pieces if necessary.
-fn units(text: &str, turn: &Unit, target: usize) -> Vec<Unit> {
+fn long_turn_units(text: &str, turn: &TextUnit, target: usize) -> Vec<TextUnit> {
     let cut = |sentence: Range<usize>| match text[sentence.clone()].chars().nth(target) {
-        Some(_) => pieces(text, sentence, target),
+        Some(_) => split_pieces(text, sentence, target),
         None => vec![sentence],
     };
-    let parts = sentences(text, turn.bytes.clone())
+    let parts = split_sentences(text, turn.bytes.clone())
         .into_iter()
         .flat_map(cut);
     parts
-        .map(|part| Unit::of(text, part, End::Sentence))
+        .map(|part| TextUnit::of(text, part, UnitEnd::Sentence))
         .collect()
 }

@@ -6,12 +6,12 @@ use crate::extract::Extracted;
 use crate::failure::{Failure, FailureCode};
 use crate::format::Format;
 use crate::sheets::MAX_CELLS;
-use crate::table::Tables;
+use crate::table::MarkdownTables;
 
 /// The number of records that are examined to detect the delimiter.
-const LOOK_RECORDS: usize = 50;
+const SAMPLE_RECORDS: usize = 50;
 /// The number of bytes that are examined for it, because records may have any length.
-const LOOK_BYTES: usize = 256 * 1024;
+const SAMPLE_BYTES: usize = 256 * 1024;
 /// The most columns of a table, as in the widest spreadsheets.
 const MAX_COLUMNS: usize = 16_384;
 /// The candidates for the delimiter. The earlier one wins a tie: decimal commas in numbers are as
@@ -19,20 +19,20 @@ const MAX_COLUMNS: usize = 16_384;
 const DELIMITERS: [u8; 4] = *b"\t;|,";
 
 /// Reads a table. A text that is not a table stays as it is.
-pub(crate) fn read(text: String, name: Option<&str>) -> Result<Extracted, Failure> {
-    let Some(delimiter) = delimiter(&text) else {
+pub(crate) fn read_table(text: String, name: Option<&str>) -> Result<Extracted, Failure> {
+    let Some(delimiter) = detect_delimiter(&text) else {
         return Ok(Extracted::new(Format::Text, text));
     };
 
-    let mut tables = Tables::default();
+    let mut tables = MarkdownTables::default();
     let file = name
         .and_then(|name| name.rsplit(['/', '\\']).next())
         .unwrap_or_default();
     tables.begin(file.rsplit_once('.').map_or(file, |(stem, _)| stem));
-    check(measure(&text, delimiter))?;
-    let width = width(&text, delimiter);
+    check_size(measure_table(&text, delimiter))?;
+    let width = column_count(&text, delimiter);
     // No text is malformed to this reader.
-    for record in reader(&text, delimiter).records().map_while(Result::ok) {
+    for record in csv_reader(&text, delimiter).records().map_while(Result::ok) {
         let row: Vec<&str> = record.iter().collect();
         if row.iter().any(|cell| !cell.trim().is_empty()) {
             tables.row(&row, width)?;
@@ -44,14 +44,14 @@ pub(crate) fn read(text: String, name: Option<&str>) -> Result<Extracted, Failur
 
 /// The size of a table.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Size {
+struct TableSize {
     columns: usize,
     cells: usize,
 }
 
 /// Rejects a table that is too large to be read record by record, because each cell of a record
 /// takes memory, even if it is empty.
-fn check(size: Size) -> Result<(), Failure> {
+fn check_size(size: TableSize) -> Result<(), Failure> {
     let message = if size.columns > MAX_COLUMNS {
         format!("The table has a row of more than {MAX_COLUMNS} cells; send fewer columns.")
     } else if size.cells > MAX_CELLS {
@@ -65,8 +65,8 @@ fn check(size: Size) -> Result<(), Failure> {
 /// Measures a table without storing any of it. It separates cells in the same way as the reader: a
 /// quote has a meaning only at the start of a cell, and two quotes within a quoted cell are one
 /// character.
-fn measure(text: &str, delimiter: u8) -> Size {
-    let mut size = Size::default();
+fn measure_table(text: &str, delimiter: u8) -> TableSize {
+    let mut size = TableSize::default();
     let (mut columns, mut at_start, mut in_quotes, mut is_blank) = (1, true, false, true);
     for byte in text.bytes() {
         // The second of two quotes opens the quoted part again, as if the first had closed it.
@@ -75,7 +75,7 @@ fn measure(text: &str, delimiter: u8) -> Size {
             b'"' if opens => in_quotes = !in_quotes,
             b'\n' | b'\r' if !in_quotes => {
                 if !is_blank {
-                    size = Size {
+                    size = TableSize {
                         columns: size.columns.max(columns),
                         cells: size.cells + columns,
                     };
@@ -95,7 +95,7 @@ fn measure(text: &str, delimiter: u8) -> Size {
     }
 
     if !is_blank {
-        size = Size {
+        size = TableSize {
             columns: size.columns.max(columns),
             cells: size.cells + columns,
         };
@@ -104,7 +104,7 @@ fn measure(text: &str, delimiter: u8) -> Size {
     size
 }
 
-fn reader(text: &str, delimiter: u8) -> csv::Reader<&[u8]> {
+fn csv_reader(text: &str, delimiter: u8) -> csv::Reader<&[u8]> {
     ReaderBuilder::new()
         .delimiter(delimiter)
         .has_headers(false)
@@ -113,8 +113,8 @@ fn reader(text: &str, delimiter: u8) -> csv::Reader<&[u8]> {
 }
 
 /// Returns the number of columns of the first record that is not blank.
-fn width(text: &str, delimiter: u8) -> usize {
-    reader(text, delimiter)
+fn column_count(text: &str, delimiter: u8) -> usize {
+    csv_reader(text, delimiter)
         .records()
         .map_while(Result::ok)
         .map(|record| record.len())
@@ -124,12 +124,12 @@ fn width(text: &str, delimiter: u8) -> usize {
 
 /// Returns the delimiter that cuts most of the first records into the same number of cells, more
 /// than one.
-fn delimiter(text: &str) -> Option<u8> {
-    let sample = &text[..text.floor_char_boundary(LOOK_BYTES)];
+fn detect_delimiter(text: &str) -> Option<u8> {
+    let sample = &text[..text.floor_char_boundary(SAMPLE_BYTES)];
     let alike = |delimiter: u8| {
-        let records = reader(sample, delimiter)
+        let records = csv_reader(sample, delimiter)
             .into_records()
-            .take(LOOK_RECORDS)
+            .take(SAMPLE_RECORDS)
             .map_while(Result::ok);
         let mut widths: Vec<usize> = records.map(|record| record.len()).collect();
         widths.sort_unstable();
@@ -162,12 +162,12 @@ mod tests {
             "",
             "\n",
         ] {
-            let records = reader(text, b',').into_records().map_while(Result::ok);
+            let records = csv_reader(text, b',').into_records().map_while(Result::ok);
             let widths: Vec<usize> = records.map(|record| record.len()).collect();
             let columns = widths.iter().copied().max().unwrap_or_default();
             assert_eq!(
-                measure(text, b','),
-                Size {
+                measure_table(text, b','),
+                TableSize {
                     columns,
                     cells: widths.iter().sum()
                 },
@@ -181,7 +181,7 @@ mod tests {
         let wide = ",".repeat(29 << 20);
         let long = ",a,,,,,,,\n".repeat(MAX_CELLS / 9 + 1);
         for (text, word) in [(wide, "columns"), (long, "parts")] {
-            let failure = read(text, None).expect_err("it is refused");
+            let failure = read_table(text, None).expect_err("it is refused");
             assert_eq!(failure.code, FailureCode::ContentLimit);
             assert!(failure.message.contains(word), "{}", failure.message);
         }

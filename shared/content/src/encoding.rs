@@ -9,7 +9,7 @@ const DETECT_BYTES: usize = 256 * 1024;
 /// Decodes text. The encoding is determined by, in this order, a byte order mark, the zero bytes of
 /// UTF-16, validity as UTF-8, the declared charset, and the detection that browsers use. Malformed
 /// sequences become U+FFFD.
-pub(crate) fn decode(bytes: &[u8], charset: Option<&str>) -> String {
+pub(crate) fn decode_text(bytes: &[u8], charset: Option<&str>) -> String {
     if let Some((encoding, mark_length)) = Encoding::for_bom(bytes) {
         return encoding
             .decode_without_bom_handling(&bytes[mark_length..])
@@ -17,7 +17,7 @@ pub(crate) fn decode(bytes: &[u8], charset: Option<&str>) -> String {
             .into_owned();
     }
 
-    if let Some(encoding) = utf16_without_mark(bytes) {
+    if let Some(encoding) = detect_utf16(bytes) {
         return encoding.decode_without_bom_handling(bytes).0.into_owned();
     }
 
@@ -33,7 +33,7 @@ pub(crate) fn decode(bytes: &[u8], charset: Option<&str>) -> String {
     // declaration is wrong.
     let encoding = match declared {
         Some(encoding) if encoding != UTF_8 || mostly_utf8(bytes) => encoding,
-        _ => guess(bytes),
+        _ => guess_encoding(bytes),
     };
 
     encoding.decode_without_bom_handling(bytes).0.into_owned()
@@ -51,7 +51,7 @@ pub(crate) fn charset_of(media_type: &str) -> Option<&str> {
 
 /// Recognizes UTF-16 by zero bytes that are all on one side. Spaces, newlines and Latin letters
 /// have one in every language.
-pub(crate) fn utf16_without_mark(bytes: &[u8]) -> Option<&'static Encoding> {
+pub(crate) fn detect_utf16(bytes: &[u8]) -> Option<&'static Encoding> {
     if !bytes.len().is_multiple_of(2) {
         return None;
     }
@@ -70,7 +70,7 @@ pub(crate) fn utf16_without_mark(bytes: &[u8]) -> Option<&'static Encoding> {
     };
 
     let text = encoding.decode_without_bom_handling(sample).0;
-    let is_strange = |letter: char| letter == '\u{FFFD}' || is_strange(letter);
+    let is_strange = |letter: char| letter == '\u{FFFD}' || is_non_text_char(letter);
     // The sample may end between two surrogates.
     let is_cut = sample.len() < bytes.len();
 
@@ -78,7 +78,7 @@ pub(crate) fn utf16_without_mark(bytes: &[u8]) -> Option<&'static Encoding> {
 }
 
 /// Checks for a character that does not occur in any text.
-fn is_strange(letter: char) -> bool {
+fn is_non_text_char(letter: char) -> bool {
     matches!(letter, '\0'..='\u{8}' | '\u{E}'..='\u{1F}' | '\u{7F}'..='\u{9F}' | '\u{E000}'..='\u{F8FF}')
 }
 
@@ -92,7 +92,7 @@ fn mostly_utf8(bytes: &[u8]) -> bool {
     damaged * 20 <= valid
 }
 
-fn guess(bytes: &[u8]) -> &'static Encoding {
+fn guess_encoding(bytes: &[u8]) -> &'static Encoding {
     if mostly_utf8(bytes) && !bytes.is_ascii() {
         return UTF_8;
     }
@@ -108,16 +108,19 @@ mod tests {
 
     #[test]
     fn byte_order_marks_are_obeyed() {
-        assert_eq!(decode(b"\xEF\xBB\xBFhi", None), "hi");
-        assert_eq!(decode(b"\xFF\xFEh\0i\0", None), "hi");
-        assert_eq!(decode(b"\xFE\xFF\0h\0i", None), "hi");
+        assert_eq!(decode_text(b"\xEF\xBB\xBFhi", None), "hi");
+        assert_eq!(decode_text(b"\xFF\xFEh\0i\0", None), "hi");
+        assert_eq!(decode_text(b"\xFE\xFF\0h\0i", None), "hi");
     }
 
     #[test]
     fn declared_charset_decides_when_the_bytes_are_not_utf8() {
-        assert_eq!(decode(b"\xCC\xE0\xFF\xEA", Some("windows-1251")), "Маяк");
-        assert_eq!(decode("Маяк".as_bytes(), Some("windows-1251")), "Маяк");
-        assert_eq!(decode(b"caf\xE9", Some("utf-8")), "café");
+        assert_eq!(
+            decode_text(b"\xCC\xE0\xFF\xEA", Some("windows-1251")),
+            "Маяк"
+        );
+        assert_eq!(decode_text("Маяк".as_bytes(), Some("windows-1251")), "Маяк");
+        assert_eq!(decode_text(b"caf\xE9", Some("utf-8")), "café");
     }
 
     #[test]
@@ -126,12 +129,12 @@ mod tests {
             .as_bytes()
             .to_vec();
         bytes.push(0xD0);
-        assert!(decode(&bytes, None).starts_with("Маяк на мысе"));
+        assert!(decode_text(&bytes, None).starts_with("Маяк на мысе"));
     }
 
     #[test]
     fn iso_2022_jp_is_read() {
-        assert_eq!(decode(b"\x1b$B$3$s\x1b(B", None), "こん");
+        assert_eq!(decode_text(b"\x1b$B$3$s\x1b(B", None), "こん");
     }
 
     #[test]

@@ -5,11 +5,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::{Deserialize, Serialize};
 
-use crate::canonical::canonical;
-use crate::encoding::decode;
+use crate::canonical::to_canonical;
+use crate::encoding::decode_text;
 use crate::failure::{Failure, FailureCode};
 use crate::format::Format;
-use crate::sniff::{Sniffed, Source, sniff_text};
+use crate::sniff::{SniffedContent, Source, sniff_content};
 use crate::{csv, html, mail, markdown, notebook, office, pdf, sheets};
 
 /// The most canonical text of a document, in bytes. It is more than any accepted file, so only a
@@ -48,7 +48,7 @@ impl Extracted {
     }
 
     /// Sets a property, unless the value is blank.
-    pub(crate) fn set(&mut self, name: &str, value: Option<&str>) {
+    pub(crate) fn set_property(&mut self, name: &str, value: Option<&str>) {
         if let Some(value) = value
             .map(|value| one_line(value, MAX_PROPERTY_CHARS))
             .filter(|v| !v.is_empty())
@@ -71,7 +71,7 @@ impl Extracted {
 /// A permanent [`Failure`], which a retry does not change. A panic inside a parser is one as well
 /// (`corrupt`).
 pub fn extract(source: &Source) -> Result<Extracted, Failure> {
-    guarded(|| read(sniff_text(source)?, source))
+    run_guarded(|| read_sniffed(sniff_content(source)?, source))
 }
 
 /// Extracts the text with the reader of a given format, whatever the bytes look like. It serves to
@@ -82,19 +82,19 @@ pub fn extract(source: &Source) -> Result<Extracted, Failure> {
 pub fn extract_as(format: Format, bytes: &[u8]) -> Result<Extracted, Failure> {
     let is_text =
         format.is_plain() || matches!(format, Format::Csv | Format::Html | Format::Notebook);
-    let text = || Sniffed::Text {
-        text: decode(bytes, None),
+    let text = || SniffedContent::Text {
+        text: decode_text(bytes, None),
         format,
     };
 
     let sniffed = if is_text {
         text()
     } else {
-        Sniffed::Binary(format)
+        SniffedContent::Binary(format)
     };
 
-    guarded(|| {
-        read(
+    run_guarded(|| {
+        read_sniffed(
             sniffed,
             &Source {
                 bytes,
@@ -105,7 +105,7 @@ pub fn extract_as(format: Format, bytes: &[u8]) -> Result<Extracted, Failure> {
 }
 
 /// Runs a reader, and brings its text into canonical form.
-fn guarded(read: impl FnOnce() -> Result<Extracted, Failure>) -> Result<Extracted, Failure> {
+fn run_guarded(read: impl FnOnce() -> Result<Extracted, Failure>) -> Result<Extracted, Failure> {
     let read = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
         Err(Failure::new(
             FailureCode::Corrupt,
@@ -118,7 +118,7 @@ fn guarded(read: impl FnOnce() -> Result<Extracted, Failure>) -> Result<Extracte
         return Err(too_much_text());
     }
 
-    extracted.text = canonical(&extracted.text);
+    extracted.text = to_canonical(&extracted.text);
     if extracted.text.trim().is_empty() {
         return Err(Failure::new(
             FailureCode::Empty,
@@ -138,46 +138,46 @@ pub(crate) fn too_much_text() -> Failure {
     )
 }
 
-fn read(sniffed: Sniffed, source: &Source) -> Result<Extracted, Failure> {
+fn read_sniffed(sniffed: SniffedContent, source: &Source) -> Result<Extracted, Failure> {
     match sniffed {
-        Sniffed::Binary(format) => read_binary(format, source.bytes),
-        Sniffed::Text {
+        SniffedContent::Binary(format) => read_binary(format, source.bytes),
+        SniffedContent::Text {
             text,
             format: Format::Html,
-        } => html::read(&text),
-        Sniffed::Text {
+        } => html::read_page(&text),
+        SniffedContent::Text {
             text,
             format: Format::Markdown,
-        } => Ok(markdown::read(text)),
-        Sniffed::Text {
+        } => Ok(markdown::read_markdown(text)),
+        SniffedContent::Text {
             text,
             format: Format::Csv,
-        } => csv::read(text, source.name),
-        Sniffed::Text {
+        } => csv::read_table(text, source.name),
+        SniffedContent::Text {
             text,
             format: Format::Notebook,
-        } => notebook::read(&text),
-        Sniffed::Text { text, format } => Ok(Extracted::new(format, text)),
+        } => notebook::read_notebook(&text),
+        SniffedContent::Text { text, format } => Ok(Extracted::new(format, text)),
     }
 }
 
 fn read_binary(format: Format, bytes: &[u8]) -> Result<Extracted, Failure> {
     match format {
-        Format::Pdf => pdf::read(bytes),
-        Format::Xlsx | Format::Xls | Format::Ods => sheets::read(format, bytes),
-        Format::Email => mail::read(bytes),
+        Format::Pdf => pdf::read_pdf(bytes),
+        Format::Xlsx | Format::Xls | Format::Ods => sheets::read_workbook(format, bytes),
+        Format::Email => mail::read_message(bytes),
         Format::Image | Format::Audio | Format::Video => {
             let message = format!(
                 "This is {}, which has no text that could be extracted.",
-                name_of(format)
+                describe_media(format)
             );
             Err(Failure::new(FailureCode::UnsupportedType, message))
         }
-        _ => office::read(format, bytes),
+        _ => office::read_document(format, bytes),
     }
 }
 
-fn name_of(format: Format) -> &'static str {
+fn describe_media(format: Format) -> &'static str {
     match format {
         Format::Image => "an image",
         Format::Audio => "an audio recording",
@@ -188,7 +188,7 @@ fn name_of(format: Format) -> &'static str {
 /// Returns `value` in canonical form on one line, with single spaces and at most `limit`
 /// characters.
 pub(crate) fn one_line(value: &str, limit: usize) -> String {
-    let words = canonical(value)
+    let words = to_canonical(value)
         .split_whitespace()
         .collect::<Vec<_>>()
         .join(" ");
@@ -197,7 +197,7 @@ pub(crate) fn one_line(value: &str, limit: usize) -> String {
 
 /// Checks whether a title or a name was meant for people. Many programs write a placeholder or the
 /// name of their input.
-pub(crate) fn is_meant(value: &str) -> bool {
+pub(crate) fn is_human_title(value: &str) -> bool {
     const PLACEHOLDERS: [&str; 8] = [
         "untitled",
         "anonymous",

@@ -89,20 +89,20 @@ impl Format {
 
     /// Returns the format that the extension of a file name indicates. `.txt` indicates nothing,
     /// because such a file may contain Markdown.
-    pub(crate) fn of_name(name: &str) -> Option<Self> {
+    pub(crate) fn from_file_name(name: &str) -> Option<Self> {
         let file = name.rsplit(['/', '\\']).next()?;
         let extension = file
             .rsplit_once('.')
             .map(|(_, extension)| extension.to_ascii_lowercase());
         match extension.as_deref() {
             Some("txt" | "text" | "") => None,
-            Some(extension) => Some(of_extension(extension).unwrap_or(Self::Text)),
+            Some(extension) => Some(format_of_extension(extension).unwrap_or(Self::Text)),
             None => CODE_FILES.contains(&file).then_some(Self::Code),
         }
     }
 
     /// Returns the format that a media type, or the `fileType` of the API, indicates.
-    pub(crate) fn of_declared(declared: &str) -> Option<Self> {
+    pub(crate) fn from_declared_type(declared: &str) -> Option<Self> {
         let essence = declared.split(';').next()?.trim().to_ascii_lowercase();
 
         match essence.as_str() {
@@ -119,12 +119,12 @@ impl Format {
             "application/vnd.ms-excel" => Some(Self::Xls),
             "application/vnd.ms-powerpoint" => Some(Self::Ppt),
             "application/x-ipynb+json" => Some(Self::Notebook),
-            _ => of_office_type(&essence),
+            _ => format_of_office_type(&essence),
         }
     }
 }
 
-fn of_office_type(essence: &str) -> Option<Format> {
+fn format_of_office_type(essence: &str) -> Option<Format> {
     let kinds = [
         (
             "application/vnd.openxmlformats-officedocument.wordprocessingml",
@@ -165,7 +165,7 @@ const CODE_FILES: [&str; 6] = [
     "Vagrantfile",
 ];
 
-fn of_extension(extension: &str) -> Option<Format> {
+fn format_of_extension(extension: &str) -> Option<Format> {
     Some(match extension {
         "pdf" => Format::Pdf,
         "html" | "htm" | "xhtml" | "xht" => Format::Html,

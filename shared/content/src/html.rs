@@ -16,9 +16,9 @@ mod writer;
 use dom_query::{Document, NodeRef};
 use dom_smoothie::{Config, Metadata, Readability};
 
-pub(crate) use detect::{charset_in_head, is_html_document, is_html_fragment};
-use render::{Mode, render};
-use serializing::is_quickly_written;
+pub(crate) use detect::{find_charset, is_html_document, is_html_fragment};
+use render::{RenderMode, render_markdown};
+use serializing::is_fast_to_serialize;
 
 use crate::extract::{Extracted, MAX_TEXT_BYTES, MAX_TITLE_CHARS, one_line, too_much_text};
 use crate::failure::Failure;
@@ -31,14 +31,14 @@ const MAX_READABLE_ELEMENTS: usize = 50_000;
 const READABLE_SHARE: f64 = 0.35;
 
 /// Reads a web page or a fragment of one.
-pub(crate) fn read(html: &str) -> Result<Extracted, Failure> {
-    let page = tree::parse(html);
+pub(crate) fn read_page(html: &str) -> Result<Extracted, Failure> {
+    let page = tree::parse_html(html);
     let mut extracted = Extracted::new(Format::Html, String::new());
     if is_html_document(html) || page.select_single("title").exists() {
-        let metadata = describe(&page, &mut extracted);
-        extracted.text = with_title(readable(page), &metadata.title);
+        let metadata = set_metadata(&page, &mut extracted);
+        extracted.text = prepend_title(readable_text(page), &metadata.title);
     } else {
-        extracted.text = render(&page.root(), Mode::Everything);
+        extracted.text = render_markdown(&page.root(), RenderMode::Everything);
         let title = first_heading(&extracted.text).map(str::to_owned);
         extracted.set_title(title.as_deref());
     }
@@ -51,15 +51,17 @@ pub(crate) fn read(html: &str) -> Result<Extracted, Failure> {
 }
 
 /// Returns the text of a page that is part of something else, such as a mail.
-pub(crate) fn fragment(html: &str) -> String {
-    render(&tree::parse(html).root(), Mode::Everything)
+pub(crate) fn render_fragment(html: &str) -> String {
+    render_markdown(&tree::parse_html(html).root(), RenderMode::Everything)
 }
 
 /// Sets the title and the properties from the page's own metadata.
-fn describe(page: &Document, extracted: &mut Extracted) -> Metadata {
+fn set_metadata(page: &Document, extracted: &mut Extracted) -> Metadata {
     let language = page.html_root().attr("lang");
     let mut metadata = Metadata::default();
-    if let Ok(readability) = Readability::with_document(page.clone(), None, Some(config())) {
+    if let Ok(readability) =
+        Readability::with_document(page.clone(), None, Some(readability_config()))
+    {
         metadata = readability.get_article_metadata(readability.parse_json_ld());
         if metadata.title.trim().is_empty() {
             metadata.title = readability.get_article_title().to_string();
@@ -72,19 +74,19 @@ fn describe(page: &Document, extracted: &mut Extracted) -> Metadata {
     }
 
     extracted.set_title(Some(&metadata.title));
-    extracted.set("author", metadata.byline.as_deref());
-    extracted.set("created", metadata.published_time.as_deref());
-    extracted.set("modified", metadata.modified_time.as_deref());
-    extracted.set("description", metadata.excerpt.as_deref());
-    extracted.set("siteName", metadata.site_name.as_deref());
-    extracted.set("ogImage", metadata.image.as_deref());
-    extracted.set("url", metadata.url.as_deref());
-    extracted.set("language", metadata.lang.as_deref().or(language.as_deref()));
+    extracted.set_property("author", metadata.byline.as_deref());
+    extracted.set_property("created", metadata.published_time.as_deref());
+    extracted.set_property("modified", metadata.modified_time.as_deref());
+    extracted.set_property("description", metadata.excerpt.as_deref());
+    extracted.set_property("siteName", metadata.site_name.as_deref());
+    extracted.set_property("ogImage", metadata.image.as_deref());
+    extracted.set_property("url", metadata.url.as_deref());
+    extracted.set_property("language", metadata.lang.as_deref().or(language.as_deref()));
 
     metadata
 }
 
-fn config() -> Config {
+fn readability_config() -> Config {
     Config {
         max_elements_to_parse: MAX_READABLE_ELEMENTS,
         ..Config::default()
@@ -92,24 +94,27 @@ fn config() -> Config {
 }
 
 /// Returns the readable part of a page.
-fn readable(page: Document) -> String {
-    let whole = render(&page.root(), Mode::Content);
+fn readable_text(page: Document) -> String {
+    let whole = render_markdown(&page.root(), RenderMode::Content);
     if let Some(main) = main_element(&page) {
-        let text = render(&main, Mode::Content);
+        let text = render_markdown(&main, RenderMode::Content);
         if is_believable(&text, &whole) {
             return text;
         }
     }
 
-    if !is_quickly_written(&page.root()) {
+    if !is_fast_to_serialize(&page.root()) {
         return whole;
     }
 
-    let article =
-        Readability::with_document(page, None, Some(config())).and_then(|mut page| page.parse());
+    let article = Readability::with_document(page, None, Some(readability_config()))
+        .and_then(|mut page| page.parse());
     match article {
         Ok(article) => {
-            let text = render(&tree::parse(&article.content).root(), Mode::Content);
+            let text = render_markdown(
+                &tree::parse_html(&article.content).root(),
+                RenderMode::Content,
+            );
             if is_believable(&text, &whole) {
                 text
             } else {
@@ -146,7 +151,7 @@ fn main_element(page: &Document) -> Option<NodeRef<'_>> {
 }
 
 /// Puts the page's title above a text without a top-level heading.
-fn with_title(text: String, title: &str) -> String {
+fn prepend_title(text: String, title: &str) -> String {
     let has_heading = text.lines().any(|line| line.starts_with("# "));
     let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
     if has_heading || title.is_empty() || text.is_empty() {
@@ -158,5 +163,5 @@ fn with_title(text: String, title: &str) -> String {
 
 fn first_heading(text: &str) -> Option<&str> {
     let line = text.lines().find(|line| !line.is_empty())?;
-    crate::markdown::atx_heading(line).map(|(_, title)| title)
+    crate::markdown::parse_atx_heading(line).map(|(_, title)| title)
 }

@@ -53,17 +53,17 @@ pub(crate) fn is_message(bytes: &[u8], is_expected: bool) -> bool {
     }
 }
 
-pub(crate) fn read(bytes: &[u8]) -> Result<Extracted, Failure> {
+pub(crate) fn read_message(bytes: &[u8]) -> Result<Extracted, Failure> {
     let message = MessageParser::default()
         .parse(bytes)
-        .ok_or_else(package::corrupt)?;
+        .ok_or_else(package::corrupt_failure)?;
     let mut extracted = Extracted::new(Format::Email, String::new());
-    let from = message.from().map(people);
+    let from = message.from().map(format_addresses);
     let date = message.date().map(mail_parser::DateTime::to_rfc3339);
     let headers = [
         ("From", from.clone()),
-        ("To", message.to().map(people)),
-        ("Cc", message.cc().map(people)),
+        ("To", message.to().map(format_addresses)),
+        ("Cc", message.cc().map(format_addresses)),
         ("Date", date.clone()),
         ("Subject", message.subject().map(str::to_owned)),
     ];
@@ -79,7 +79,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Extracted, Failure> {
     for part in message.text_bodies() {
         let body = match &part.body {
             PartType::Text(body) => body.trim().to_owned(),
-            PartType::Html(body) => html::fragment(body),
+            PartType::Html(body) => html::render_fragment(body),
             _ => continue,
         };
         text.push_str(&format!("\n{body}\n"));
@@ -95,13 +95,13 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Extracted, Failure> {
 
     extracted.text = text;
     extracted.set_title(message.subject());
-    extracted.set("author", from.as_deref());
-    extracted.set("created", date.as_deref());
+    extracted.set_property("author", from.as_deref());
+    extracted.set_property("created", date.as_deref());
     Ok(extracted)
 }
 
 /// Returns names and addresses on one line.
-fn people(address: &Address) -> String {
+fn format_addresses(address: &Address) -> String {
     let one = |person: &mail_parser::Addr| match (person.name(), person.address()) {
         (Some(name), Some(address)) => format!("{name} <{address}>"),
         (name, address) => name.or(address).unwrap_or_default().to_owned(),

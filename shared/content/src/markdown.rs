@@ -8,7 +8,7 @@ const LOOK_BYTES: usize = 64 * 1024;
 
 /// Keeps the text as it is. The title comes from the front matter, or else from the first heading
 /// if only blank lines precede it.
-pub(crate) fn read(text: String) -> Extracted {
+pub(crate) fn read_markdown(text: String) -> Extracted {
     let mut extracted = Extracted::new(Format::Markdown, String::new());
     let (front, body) = split_front_matter(&text);
     let mut title = None;
@@ -16,10 +16,10 @@ pub(crate) fn read(text: String) -> Extracted {
         let value = value.trim().trim_matches(['"', '\'']);
         match key.to_ascii_lowercase().as_str() {
             "title" => title = Some(value),
-            "author" => extracted.set("author", Some(value)),
-            "date" => extracted.set("created", Some(value)),
-            "description" => extracted.set("description", Some(value)),
-            "lang" | "language" => extracted.set("language", Some(value)),
+            "author" => extracted.set_property("author", Some(value)),
+            "date" => extracted.set_property("created", Some(value)),
+            "description" => extracted.set_property("description", Some(value)),
+            "lang" | "language" => extracted.set_property("language", Some(value)),
             _ => {}
         }
     }
@@ -65,7 +65,7 @@ pub(crate) fn split_front_matter(text: &str) -> (&str, &str) {
 pub(crate) fn first_heading(body: &str) -> Option<&str> {
     let mut lines = body.lines().skip_while(|line| line.trim().is_empty());
     let first = lines.next()?;
-    if let Some((_, title)) = atx_heading(first) {
+    if let Some((_, title)) = parse_atx_heading(first) {
         return Some(title);
     }
     let underline = lines.next()?.trim_end();
@@ -73,7 +73,7 @@ pub(crate) fn first_heading(body: &str) -> Option<&str> {
 }
 
 /// Returns level and text of a `# heading` line.
-pub(crate) fn atx_heading(line: &str) -> Option<(u8, &str)> {
+pub(crate) fn parse_atx_heading(line: &str) -> Option<(u8, &str)> {
     let line = strip_indent(line)?;
     let level = line.bytes().take_while(|byte| *byte == b'#').count();
     let rest = &line[level..];
@@ -109,7 +109,7 @@ pub(crate) fn looks_like_markdown(text: &str) -> bool {
     }
 
     let text = &text[..text.floor_char_boundary(LOOK_BYTES)];
-    let mut signs = Signs::default();
+    let mut signs = MarkdownSigns::default();
     let mut previous_blank = true;
     for line in text.lines() {
         signs.look_at(line, previous_blank);
@@ -121,7 +121,7 @@ pub(crate) fn looks_like_markdown(text: &str) -> bool {
 
 /// The signs of Markdown in a text.
 #[derive(Default)]
-struct Signs {
+struct MarkdownSigns {
     headings: usize,
     fences: usize,
     lists: usize,
@@ -130,7 +130,7 @@ struct Signs {
     in_fence: bool,
 }
 
-impl Signs {
+impl MarkdownSigns {
     fn look_at(&mut self, line: &str, previous_blank: bool) {
         let trimmed = line.trim();
         if trimmed.starts_with("```") || trimmed.starts_with("~~~") {
@@ -142,7 +142,7 @@ impl Signs {
             return;
         }
 
-        let heading = previous_blank.then(|| atx_heading(line)).flatten();
+        let heading = previous_blank.then(|| parse_atx_heading(line)).flatten();
         self.headings += usize::from(heading.is_some_and(|(_, title)| !title.is_empty()));
         self.lists += usize::from(
             ["- ", "* ", "+ "]
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn front_matter_gives_title_and_properties() {
-        let read = read(
+        let read = read_markdown(
             "---\ntitle: \"Tides: a primer\"\nauthor: Mira\ndate: 2024-03-05\n---\n# Other\n"
                 .into(),
         );
@@ -197,14 +197,14 @@ mod tests {
     #[test]
     fn title_is_the_first_heading() {
         assert_eq!(
-            read("\n# About C#\ntext".into()).title.as_deref(),
+            read_markdown("\n# About C#\ntext".into()).title.as_deref(),
             Some("About C#")
         );
         assert_eq!(
-            read("Tides\n=====\ntext".into()).title.as_deref(),
+            read_markdown("Tides\n=====\ntext".into()).title.as_deref(),
             Some("Tides")
         );
-        assert_eq!(read("text\n\n# Later\n".into()).title, None);
+        assert_eq!(read_markdown("text\n\n# Later\n".into()).title, None);
     }
 
     #[test]

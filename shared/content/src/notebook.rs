@@ -30,7 +30,7 @@ struct Cell {
     kind: String,
     /// The source, called input in code cells until version 3.
     #[serde(alias = "input")]
-    source: Lines,
+    source: MultilineText,
     /// The level of a heading, which is a cell of its own until version 3.
     level: Option<usize>,
     #[serde(default)]
@@ -40,18 +40,18 @@ struct Cell {
 #[derive(Deserialize)]
 struct Output {
     /// The printed output of the program.
-    text: Option<Lines>,
+    text: Option<MultilineText>,
     /// The value of an expression, in several media types. Images are skipped without being read.
     #[serde(default)]
-    data: Results,
+    data: OutputData,
 }
 
 #[derive(Deserialize, Default)]
-struct Results {
+struct OutputData {
     #[serde(rename = "text/markdown")]
-    markdown: Option<Lines>,
+    markdown: Option<MultilineText>,
     #[serde(rename = "text/plain")]
-    plain: Option<Lines>,
+    plain: Option<MultilineText>,
 }
 
 #[derive(Deserialize, Default)]
@@ -69,12 +69,12 @@ struct Kernel {
 /// A text as a whole, or as lines with their line ends.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Lines {
+enum MultilineText {
     Whole(String),
     Lines(Vec<String>),
 }
 
-impl Lines {
+impl MultilineText {
     fn text(self) -> String {
         match self {
             Self::Whole(text) => text,
@@ -91,8 +91,8 @@ pub(crate) fn is_notebook(text: &str) -> bool {
             .all(|key| text.contains(key))
 }
 
-pub(crate) fn read(text: &str) -> Result<Extracted, Failure> {
-    let notebook: Notebook = serde_json::from_str(text).map_err(|_| package::corrupt())?;
+pub(crate) fn read_notebook(text: &str) -> Result<Extracted, Failure> {
+    let notebook: Notebook = serde_json::from_str(text).map_err(|_| package::corrupt_failure())?;
     let language = notebook
         .metadata
         .kernelspec
@@ -112,11 +112,11 @@ pub(crate) fn read(text: &str) -> Result<Extracted, Failure> {
     for cell in notebook
         .cells
         .or_else(on_sheets)
-        .ok_or_else(package::corrupt)?
+        .ok_or_else(package::corrupt_failure)?
     {
         let source = cell.source.text();
         match (cell.kind.as_str(), cell.level) {
-            ("code", _) => parts.push(fenced(&source, &language)),
+            ("code", _) => parts.push(fence_code(&source, &language)),
             ("heading", Some(level)) => {
                 parts.push(format!("{} {source}", "#".repeat(level.clamp(1, 6))))
             }
@@ -126,8 +126,8 @@ pub(crate) fn read(text: &str) -> Result<Extracted, Failure> {
             let printed = output
                 .text
                 .or(output.data.plain)
-                .map(|lines| fenced(&lines.text(), ""));
-            parts.extend(output.data.markdown.map(Lines::text).or(printed));
+                .map(|lines| fence_code(&lines.text(), ""));
+            parts.extend(output.data.markdown.map(MultilineText::text).or(printed));
         }
     }
 
@@ -143,7 +143,7 @@ pub(crate) fn read(text: &str) -> Result<Extracted, Failure> {
 }
 
 /// Puts code between fences that are longer than any run of backticks in it.
-fn fenced(code: &str, language: &str) -> String {
+fn fence_code(code: &str, language: &str) -> String {
     let code = code.trim_end();
     if code.is_empty() {
         return String::new();

@@ -6,28 +6,28 @@ use docling::{
 };
 use docling_core::{DoclingDocument, Node};
 
-use crate::extract::{Extracted, MAX_TEXT_BYTES, is_meant, too_much_text};
+use crate::extract::{Extracted, MAX_TEXT_BYTES, is_human_title, too_much_text};
 use crate::failure::{Failure, FailureCode};
 use crate::format::Format;
 use crate::markdown::first_heading;
-use crate::package::{self, Package};
+use crate::package::{self, ZipPackage};
 use crate::rtf;
 
 /// Reads a document in one of the formats that [`input_format`] supports.
-pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extracted, Failure> {
-    let input = input_format(format).ok_or_else(package::corrupt)?;
+pub(crate) fn read_document(format: Format, bytes: &[u8]) -> Result<Extracted, Failure> {
+    let input = input_format(format).ok_or_else(package::corrupt_failure)?;
     let package = if package::is_package(bytes) {
-        Some(package::check(bytes)?)
+        Some(package::check_package(bytes)?)
     } else {
         None
     };
 
     if package.is_none() && is_always_package(format) {
-        return Err(package::corrupt());
+        return Err(package::corrupt_failure());
     }
 
     let readable = if format == Format::Rtf {
-        rtf::simplified(bytes)
+        rtf::simplify_controls(bytes)
     } else {
         bytes.to_vec()
     };
@@ -37,16 +37,19 @@ pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extracted, Failure> {
         .strict(true)
         .compact_tables(true);
     let metadata = converter.document_metadata(&source);
-    let document = converter.convert(source).map_err(failure)?.document;
-    let mut extracted = Extracted::new(format, markdown(format, document));
+    let document = converter
+        .convert(source)
+        .map_err(failure_from_error)?
+        .document;
+    let mut extracted = Extracted::new(format, export_markdown(format, document));
     if extracted.text.len() > MAX_TEXT_BYTES {
         return Err(too_much_text());
     }
 
-    describe(&metadata, &mut extracted);
-    count(format, package.as_ref(), &mut extracted);
+    set_metadata(&metadata, &mut extracted);
+    set_slide_count(format, package.as_ref(), &mut extracted);
     if format == Format::Rtf {
-        rtf::describe(bytes, &mut extracted);
+        rtf::set_metadata(bytes, &mut extracted);
     }
 
     if extracted.title.is_none() {
@@ -79,7 +82,7 @@ fn is_always_package(format: Format) -> bool {
 }
 
 /// Returns the failure for an error of the reader.
-fn failure(error: ConversionError) -> Failure {
+fn failure_from_error(error: ConversionError) -> Failure {
     if error.encryption().is_some() {
         Failure::new(
             FailureCode::Encrypted,
@@ -91,15 +94,18 @@ fn failure(error: ConversionError) -> Failure {
             "The document holds more cells than are read.",
         )
     } else {
-        package::corrupt()
+        package::corrupt_failure()
     }
 }
 
 /// Returns the text with the parts that the reader leaves out by default: speaker notes and
 /// footnotes.
-fn markdown(format: Format, mut document: DoclingDocument) -> String {
+fn export_markdown(format: Format, mut document: DoclingDocument) -> String {
     let nodes = std::mem::take(&mut document.nodes);
-    document.nodes = nodes.into_iter().map(|node| shown(format, node)).collect();
+    document.nodes = nodes
+        .into_iter()
+        .map(|node| show_hidden_node(format, node))
+        .collect();
     let options = MarkdownExportOptions {
         escape_html: false,
         escape_underscores: false,
@@ -112,12 +118,12 @@ fn markdown(format: Format, mut document: DoclingDocument) -> String {
         .replace("&#124;", "\\|")
 }
 
-fn shown(format: Format, node: Node) -> Node {
+fn show_hidden_node(format: Format, node: Node) -> Node {
     match node {
         Node::Furniture {
             layer: ContentLayer::Notes,
             inner,
-        } if format == Format::Pptx => labelled(*inner),
+        } if format == Format::Pptx => label_note(*inner),
         Node::Group {
             label,
             name,
@@ -126,7 +132,7 @@ fn shown(format: Format, node: Node) -> Node {
         } => {
             let children = children
                 .into_iter()
-                .map(|node| shown(format, node))
+                .map(|node| show_hidden_node(format, node))
                 .collect();
             Node::Group {
                 label,
@@ -145,9 +151,9 @@ fn shown(format: Format, node: Node) -> Node {
 }
 
 /// Labels a speaker note.
-fn labelled(note: Node) -> Node {
+fn label_note(note: Node) -> Node {
     match note {
-        Node::Located { inner, .. } => labelled(*inner),
+        Node::Located { inner, .. } => label_note(*inner),
         Node::Paragraph { text } => Node::Paragraph {
             text: format!("Notes: {text}"),
         },
@@ -156,16 +162,21 @@ fn labelled(note: Node) -> Node {
 }
 
 /// Sets the title and the properties from the file's metadata.
-pub(crate) fn describe(metadata: &DocumentMetadata, extracted: &mut Extracted) {
-    extracted.set_title(metadata.title.as_deref().filter(|title| is_meant(title)));
-    extracted.set("author", Some(&metadata.authors.join(", ")));
-    extracted.set(
+pub(crate) fn set_metadata(metadata: &DocumentMetadata, extracted: &mut Extracted) {
+    extracted.set_title(
+        metadata
+            .title
+            .as_deref()
+            .filter(|title| is_human_title(title)),
+    );
+    extracted.set_property("author", Some(&metadata.authors.join(", ")));
+    extracted.set_property(
         "created",
         metadata.created.as_deref().or(metadata.date.as_deref()),
     );
-    extracted.set("modified", metadata.modified.as_deref());
-    extracted.set("language", metadata.language.as_deref());
-    extracted.set(
+    extracted.set_property("modified", metadata.modified.as_deref());
+    extracted.set_property("language", metadata.language.as_deref());
+    extracted.set_property(
         "description",
         metadata
             .description
@@ -177,22 +188,22 @@ pub(crate) fn describe(metadata: &DocumentMetadata, extracted: &mut Extracted) {
         .properties
         .get("pages")
         .filter(|pages| *pages != "0");
-    extracted.set("pageCount", pages.map(String::as_str));
+    extracted.set_property("pageCount", pages.map(String::as_str));
 }
 
 /// Sets the number of slides of a presentation.
-fn count(format: Format, package: Option<&Package>, extracted: &mut Extracted) {
+fn set_slide_count(format: Format, package: Option<&ZipPackage>, extracted: &mut Extracted) {
     let is_slide = |name: &str| name.starts_with("ppt/slides/slide") && name.ends_with(".xml");
     if let (Format::Pptx, Some(package)) = (format, package) {
-        let slides = package::names(package)
+        let slides = package::part_names(package)
             .filter(|name| is_slide(name))
             .count();
-        extracted.set("slideCount", Some(&slides.to_string()));
+        extracted.set_property("slideCount", Some(&slides.to_string()));
     }
 }
 
 /// Returns the metadata of a file whose text another reader reads.
-pub(crate) fn metadata(format: Format, bytes: &[u8]) -> DocumentMetadata {
+pub(crate) fn read_metadata(format: Format, bytes: &[u8]) -> DocumentMetadata {
     let input = if format == Format::Ods {
         InputFormat::Ods
     } else {

@@ -9,7 +9,7 @@ use zip::result::ZipError;
 
 use crate::failure::{Failure, FailureCode};
 use crate::format::Format;
-use crate::sniff::unsupported;
+use crate::sniff::unsupported_failure;
 
 /// The most entries of a package.
 const MAX_ENTRIES: usize = 10_000;
@@ -30,7 +30,7 @@ const LOCAL_NAME_OFFSET: usize = 30;
 const LOCAL_NAME_LENGTH_OFFSET: usize = 26;
 
 /// A package whose directory could be read.
-pub(crate) type Package<'a> = ZipArchive<Cursor<&'a [u8]>>;
+pub(crate) type ZipPackage<'a> = ZipArchive<Cursor<&'a [u8]>>;
 
 /// Checks whether the bytes begin like a zip file.
 pub(crate) fn is_package(bytes: &[u8]) -> bool {
@@ -38,39 +38,40 @@ pub(crate) fn is_package(bytes: &[u8]) -> bool {
 }
 
 /// Returns the format of a package by its content.
-pub(crate) fn format(bytes: &[u8], hints: [Option<Format>; 2]) -> Result<Format, Failure> {
-    let Some(mut package) = open(bytes)? else {
+pub(crate) fn detect_format(bytes: &[u8], hints: [Option<Format>; 2]) -> Result<Format, Failure> {
+    let Some(mut package) = open_package(bytes)? else {
         // The file is truncated, because the directory is at its end. The entries at the start
         // still show the format.
         let hinted = hints
             .into_iter()
             .flatten()
             .find(|hint| hint.is_binary() && *hint != Format::Pdf);
-        return format_of_names(local_names(bytes))
+        return format_of_names(local_header_names(bytes))
             .or(hinted)
-            .ok_or_else(|| unsupported("an archive (application/zip)"));
+            .ok_or_else(|| unsupported_failure("an archive (application/zip)"));
     };
 
-    if let Some(format) = read_part(&mut package, "mimetype")
-        .and_then(|declared| Format::of_declared(&declared).filter(|format| format.is_binary()))
-    {
+    if let Some(format) = read_part(&mut package, "mimetype").and_then(|declared| {
+        Format::from_declared_type(&declared).filter(|format| format.is_binary())
+    }) {
         return Ok(format);
     }
 
-    format_of_names(names(&package)).ok_or_else(|| unsupported("an archive (application/zip)"))
+    format_of_names(part_names(&package))
+        .ok_or_else(|| unsupported_failure("an archive (application/zip)"))
 }
 
 /// Opens a package and unpacks everything in it once, so that no parser has to process more than is
 /// allowed.
 ///
 /// The sizes in the directory are checked first, but never trusted.
-pub(crate) fn check(bytes: &[u8]) -> Result<Package<'_>, Failure> {
-    let mut package = open(bytes)?.ok_or_else(corrupt)?;
+pub(crate) fn check_package(bytes: &[u8]) -> Result<ZipPackage<'_>, Failure> {
+    let mut package = open_package(bytes)?.ok_or_else(corrupt_failure)?;
     let mut claimed = 0u64;
     for index in 0..package.len() {
-        let entry = package.by_index_raw(index).map_err(|_| corrupt())?;
+        let entry = package.by_index_raw(index).map_err(|_| corrupt_failure())?;
         if entry.encrypted() {
-            return Err(encrypted());
+            return Err(encrypted_failure());
         }
         let ratio_limit = entry
             .compressed_size()
@@ -78,41 +79,46 @@ pub(crate) fn check(bytes: &[u8]) -> Result<Package<'_>, Failure> {
             .max(SMALL_ENTRY_BYTES);
         claimed = claimed.saturating_add(entry.size());
         if entry.size() > MAX_ENTRY_BYTES.min(ratio_limit) || claimed > MAX_TOTAL_BYTES {
-            return Err(bomb());
+            return Err(bomb_failure());
         }
     }
 
     let mut total = 0;
     for index in 0..package.len() {
-        total += unfold(&mut package, index)?;
+        total += measure_entry(&mut package, index)?;
         if total > MAX_TOTAL_BYTES {
-            return Err(bomb());
+            return Err(bomb_failure());
         }
     }
 
     if is_encrypted(&mut package) {
-        Err(encrypted())
+        Err(encrypted_failure())
     } else {
         Ok(package)
     }
 }
 
 /// Unpacks an entry without storing it, and returns its true size.
-fn unfold(package: &mut Package, index: usize) -> Result<u64, Failure> {
+fn measure_entry(package: &mut ZipPackage, index: usize) -> Result<u64, Failure> {
     let entry = package.by_index(index).map_err(|error| match error {
-        ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) => encrypted(),
-        _ => corrupt(),
+        ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) => encrypted_failure(),
+        _ => corrupt_failure(),
     })?;
     let limit = entry
         .compressed_size()
         .saturating_mul(MAX_RATIO)
         .clamp(SMALL_ENTRY_BYTES, MAX_ENTRY_BYTES);
-    let size = std::io::copy(&mut entry.take(limit + 1), &mut sink()).map_err(|_| corrupt())?;
-    if size > limit { Err(bomb()) } else { Ok(size) }
+    let size =
+        std::io::copy(&mut entry.take(limit + 1), &mut sink()).map_err(|_| corrupt_failure())?;
+    if size > limit {
+        Err(bomb_failure())
+    } else {
+        Ok(size)
+    }
 }
 
 /// Opens the directory; `None` if it cannot be read.
-fn open(bytes: &[u8]) -> Result<Option<Package<'_>>, Failure> {
+fn open_package(bytes: &[u8]) -> Result<Option<ZipPackage<'_>>, Failure> {
     let entries = bytes
         .windows(DIRECTORY_HEADER.len())
         .filter(|window| *window == DIRECTORY_HEADER);
@@ -124,7 +130,7 @@ fn open(bytes: &[u8]) -> Result<Option<Package<'_>>, Failure> {
 }
 
 /// Returns a short part that describes the package.
-fn read_part(package: &mut Package, name: &str) -> Option<String> {
+fn read_part(package: &mut ZipPackage, name: &str) -> Option<String> {
     let mut part = Vec::new();
     package
         .by_name(name)
@@ -136,7 +142,7 @@ fn read_part(package: &mut Package, name: &str) -> Option<String> {
 }
 
 /// Returns the names of the parts.
-pub(crate) fn names<'a>(package: &'a Package) -> impl Iterator<Item = Cow<'a, str>> {
+pub(crate) fn part_names<'a>(package: &'a ZipPackage) -> impl Iterator<Item = Cow<'a, str>> {
     package.file_names().filter_map(Result::ok)
 }
 
@@ -156,7 +162,7 @@ fn format_of_names<'a>(mut names: impl Iterator<Item = Cow<'a, str>>) -> Option<
 }
 
 /// Returns the names of entries from their local headers.
-fn local_names(bytes: &[u8]) -> impl Iterator<Item = Cow<'_, str>> {
+fn local_header_names(bytes: &[u8]) -> impl Iterator<Item = Cow<'_, str>> {
     let starts = bytes
         .windows(LOCAL_HEADER.len())
         .enumerate()
@@ -172,7 +178,7 @@ fn local_names(bytes: &[u8]) -> impl Iterator<Item = Cow<'_, str>> {
 }
 
 /// Checks whether the parts themselves are encrypted, as in `OpenDocument` files and e-books.
-fn is_encrypted(package: &mut Package) -> bool {
+fn is_encrypted(package: &mut ZipPackage) -> bool {
     let manifest = read_part(package, "META-INF/manifest.xml").unwrap_or_default();
     // E-books often obfuscate their fonts, which has no effect here.
     let parts = read_part(package, "META-INF/encryption.xml").unwrap_or_default();
@@ -189,21 +195,21 @@ fn is_encrypted(package: &mut Package) -> bool {
     manifest.contains(":encryption-data") || uris.any(is_text)
 }
 
-fn encrypted() -> Failure {
+fn encrypted_failure() -> Failure {
     Failure::new(
         FailureCode::Encrypted,
         "The file is encrypted: it opens only with a password.",
     )
 }
 
-pub(crate) fn corrupt() -> Failure {
+pub(crate) fn corrupt_failure() -> Failure {
     Failure::new(
         FailureCode::Corrupt,
         "The file is damaged or incomplete: its structure could not be read.",
     )
 }
 
-fn bomb() -> Failure {
+fn bomb_failure() -> Failure {
     let (entry, total) = (MAX_ENTRY_BYTES / 1024 / 1024, MAX_TOTAL_BYTES / 1024 / 1024);
     let message = format!(
         "The file unfolds to too much: at most {entry} MiB in one part and {total} MiB in all are read, \

@@ -9,10 +9,10 @@ use docling_pdf::textparse::PageTextParser;
 use docling_pdf::{PdfError, TextOptions, convert_text_layer_pages_opts};
 use unpdf::Unpdf;
 
-use crate::extract::{Extracted, MAX_TEXT_BYTES, is_meant, too_much_text};
+use crate::extract::{Extracted, MAX_TEXT_BYTES, is_human_title, too_much_text};
 use crate::failure::{Failure, FailureCode};
 use crate::format::Format;
-use crate::markdown::atx_heading;
+use crate::markdown::parse_atx_heading;
 
 /// The most pages that are read.
 pub const MAX_PAGES: usize = 5_000;
@@ -20,27 +20,27 @@ pub const MAX_PAGES: usize = 5_000;
 /// The number of pages that are read at once.
 const PART_PAGES: usize = 50;
 
-pub(crate) fn read(bytes: &[u8]) -> Result<Extracted, Failure> {
-    parse(bytes).map_err(|failure| {
+pub(crate) fn read_pdf(bytes: &[u8]) -> Result<Extracted, Failure> {
+    parse_pdf(bytes).map_err(|failure| {
         // The encryption of some producers is unknown to the reader, but the key is in clear text.
         let is_encrypted = || bytes.windows(8).any(|window| window == b"/Encrypt");
         if failure.code == FailureCode::Corrupt && is_encrypted() {
-            unknown_encryption()
+            unknown_encryption_failure()
         } else {
             failure
         }
     })
 }
 
-fn parse(bytes: &[u8]) -> Result<Extracted, Failure> {
+fn parse_pdf(bytes: &[u8]) -> Result<Extracted, Failure> {
     let pages = count_pages(bytes)?;
-    let mut markdown = text_layer(bytes, pages)?;
+    let mut markdown = read_text_layer(bytes, pages)?;
     if markdown.trim().is_empty() {
-        markdown = few_words(bytes);
+        markdown = read_sparse_text(bytes);
     }
 
     if markdown.trim().is_empty() {
-        markdown = second_reading(bytes);
+        markdown = read_with_fallback(bytes);
     }
 
     if markdown.len() > MAX_TEXT_BYTES {
@@ -52,16 +52,16 @@ fn parse(bytes: &[u8]) -> Result<Extracted, Failure> {
         return Err(Failure::new(FailureCode::Empty, message));
     }
 
-    let mut extracted = Extracted::new(Format::Pdf, with_headings(&markdown, bytes));
-    extracted.set("pageCount", Some(&pages.to_string()));
-    describe(bytes, &mut extracted);
+    let mut extracted = Extracted::new(Format::Pdf, restore_headings(&markdown, bytes));
+    extracted.set_property("pageCount", Some(&pages.to_string()));
+    set_metadata(bytes, &mut extracted);
 
     Ok(extracted)
 }
 
 /// Returns the text layer, part by part for a long document. The reader joins paragraphs across
 /// pages, in time that grows with the square of the text it joins.
-fn text_layer(bytes: &[u8], pages: usize) -> Result<String, Failure> {
+fn read_text_layer(bytes: &[u8], pages: usize) -> Result<String, Failure> {
     let part = |pages: Option<(usize, usize)>| {
         let options = TextOptions {
             word_gap: None,
@@ -71,10 +71,11 @@ fn text_layer(bytes: &[u8], pages: usize) -> Result<String, Failure> {
             .map(|part| part.export_to_markdown())
     };
 
-    let mut markdown = part((pages > PART_PAGES).then_some((1, PART_PAGES))).map_err(failure)?;
+    let mut markdown =
+        part((pages > PART_PAGES).then_some((1, PART_PAGES))).map_err(failure_from_error)?;
     if pages > PART_PAGES && markdown.trim().is_empty() {
         // The document may be a scan, in which case each part would process all pages again.
-        return part(None).map_err(failure);
+        return part(None).map_err(failure_from_error);
     }
 
     for first in (1..=pages).step_by(PART_PAGES).skip(1) {
@@ -94,10 +95,10 @@ fn text_layer(bytes: &[u8], pages: usize) -> Result<String, Failure> {
 
 fn count_pages(bytes: &[u8]) -> Result<usize, Failure> {
     let meta = PdfMeta::open_with_password(bytes, None)
-        .map_err(failure)?
-        .ok_or_else(corrupt)?;
+        .map_err(failure_from_error)?
+        .ok_or_else(corrupt_failure)?;
     match meta.page_count() {
-        0 => Err(corrupt()),
+        0 => Err(corrupt_failure()),
         pages if pages > MAX_PAGES => {
             let message = format!("The PDF has {pages} pages; at most {MAX_PAGES} are read.");
             Err(Failure::new(FailureCode::ContentLimit, message))
@@ -106,33 +107,33 @@ fn count_pages(bytes: &[u8]) -> Result<usize, Failure> {
     }
 }
 
-fn unknown_encryption() -> Failure {
+fn unknown_encryption_failure() -> Failure {
     Failure::new(
         FailureCode::Encrypted,
         "The PDF is encrypted in a way that cannot be read here.",
     )
 }
 
-fn corrupt() -> Failure {
+fn corrupt_failure() -> Failure {
     Failure::new(
         FailureCode::Corrupt,
         "The PDF is damaged or incomplete: its structure could not be read.",
     )
 }
 
-fn failure(error: PdfError) -> Failure {
+fn failure_from_error(error: PdfError) -> Failure {
     match error {
         PdfError::Encrypted(reason) if reason.needs_password() => Failure::new(
             FailureCode::Encrypted,
             "The PDF is encrypted: it opens only with a password.",
         ),
-        PdfError::Encrypted(_) => unknown_encryption(),
-        _ => corrupt(),
+        PdfError::Encrypted(_) => unknown_encryption_failure(),
+        _ => corrupt_failure(),
     }
 }
 
 /// Returns the lines of a document with next to no text, which the converter takes for a scan.
-fn few_words(bytes: &[u8]) -> String {
+fn read_sparse_text(bytes: &[u8]) -> String {
     let Some(mut parser) = PageTextParser::open(bytes) else {
         return String::new();
     };
@@ -149,7 +150,7 @@ fn few_words(bytes: &[u8]) -> String {
 }
 
 /// Returns the text that another reader finds, which supports more fonts.
-fn second_reading(bytes: &[u8]) -> String {
+fn read_with_fallback(bytes: &[u8]) -> String {
     let read = Unpdf::new()
         .sequential()
         .with_images(false)
@@ -158,14 +159,16 @@ fn second_reading(bytes: &[u8]) -> String {
 }
 
 /// Sets the title and the properties from the document information dictionary.
-fn describe(bytes: &[u8], extracted: &mut Extracted) {
+fn set_metadata(bytes: &[u8], extracted: &mut Extracted) {
     for (key, value) in document_info(bytes, None) {
         match key.as_str() {
-            "Title" if is_meant(&value) => extracted.set_title(Some(&value)),
-            "Author" if is_meant(&value) => extracted.set("author", Some(&value)),
-            "Subject" if is_meant(&value) => extracted.set("description", Some(&value)),
-            "CreationDate" => extracted.set("created", Some(&value)),
-            "ModDate" => extracted.set("modified", Some(&value)),
+            "Title" if is_human_title(&value) => extracted.set_title(Some(&value)),
+            "Author" if is_human_title(&value) => extracted.set_property("author", Some(&value)),
+            "Subject" if is_human_title(&value) => {
+                extracted.set_property("description", Some(&value))
+            }
+            "CreationDate" => extracted.set_property("created", Some(&value)),
+            "ModDate" => extracted.set_property("modified", Some(&value)),
             _ => {}
         }
     }
@@ -173,10 +176,10 @@ fn describe(bytes: &[u8], extracted: &mut Extracted) {
 
 /// Marks the paragraphs that are in the outline of the file as headings, and removes the escapes of
 /// the Markdown export, which protect characters that have no meaning in a chunk or to a reader.
-fn with_headings(markdown: &str, bytes: &[u8]) -> String {
+fn restore_headings(markdown: &str, bytes: &[u8]) -> String {
     let mut levels: HashMap<String, usize> = HashMap::new();
     for item in extract_outline(bytes) {
-        let title = letters(&item.title);
+        let title = comparable_title(&item.title);
         if !title.is_empty() {
             levels.entry(title).or_insert(item.level);
         }
@@ -184,14 +187,14 @@ fn with_headings(markdown: &str, bytes: &[u8]) -> String {
 
     let mut out = String::with_capacity(markdown.len());
     for line in markdown.lines() {
-        let line = unescape(line);
-        match levels.remove(&letters(&line)) {
+        let line = unescape_markdown(line);
+        match levels.remove(&comparable_title(&line)) {
             Some(level) if !line.starts_with('#') => {
                 out.push_str(&"#".repeat((level + 1).min(6)));
                 out.push(' ');
             }
             // This is running text that would be read as a heading.
-            None if atx_heading(&line).is_some() => out.push('\\'),
+            None if parse_atx_heading(&line).is_some() => out.push('\\'),
             _ => {}
         }
         out.push_str(&line);
@@ -203,7 +206,7 @@ fn with_headings(markdown: &str, bytes: &[u8]) -> String {
 
 /// Returns the letters and digits of a title, so that the dots and spaces of numbering do not
 /// matter in comparisons.
-fn letters(title: &str) -> String {
+fn comparable_title(title: &str) -> String {
     title
         .chars()
         .filter(|letter| letter.is_alphanumeric())
@@ -211,7 +214,7 @@ fn letters(title: &str) -> String {
         .collect()
 }
 
-fn unescape(line: &str) -> String {
+fn unescape_markdown(line: &str) -> String {
     let line = line
         .replace("\\_", "_")
         .replace("\\*", "*")

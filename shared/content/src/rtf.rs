@@ -11,7 +11,7 @@ const LOOK_BYTES: usize = 256 * 1024;
 /// Returns the text in control words that the reader understands. A backslash before the end of a
 /// line becomes the end of a paragraph, and a footnote stands at its reference. Binary data, which
 /// the reader would take for text, is left out.
-pub(crate) fn simplified(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn simplify_controls(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
     while let Some(at) = rest.iter().position(|byte| *byte == b'\\') {
@@ -70,31 +70,31 @@ fn control_length(control: &[u8]) -> usize {
 }
 
 /// Sets title, author and subject from the information group.
-pub(crate) fn describe(bytes: &[u8], extracted: &mut Extracted) {
+pub(crate) fn set_metadata(bytes: &[u8], extracted: &mut Extracted) {
     let head = String::from_utf8_lossy(&bytes[..bytes.len().min(LOOK_BYTES)]);
     let Some((_, info)) = head.split_once("{\\info") else {
         return;
     };
-    extracted.set_title(value(info, "{\\title ").as_deref());
-    extracted.set("author", value(info, "{\\author ").as_deref());
-    extracted.set("description", value(info, "{\\subject ").as_deref());
+    extracted.set_title(group_text(info, "{\\title ").as_deref());
+    extracted.set_property("author", group_text(info, "{\\author ").as_deref());
+    extracted.set_property("description", group_text(info, "{\\subject ").as_deref());
 }
 
 /// Returns the text of a group that contains no other group.
-fn value(info: &str, start: &str) -> Option<String> {
+fn group_text(info: &str, start: &str) -> Option<String> {
     let (_, rest) = info.split_once(start)?;
     let mut value = String::new();
     let mut parts = rest.split('}').next()?.split('\\');
     value.push_str(parts.next()?);
     for part in parts {
-        value.push_str(&unescaped(part));
+        value.push_str(&decode_escape(part));
     }
     Some(value)
 }
 
 /// Returns the meaning of an escape and the text after it: `'e9` is a byte, `u8211?` a character
 /// with its substitute.
-fn unescaped(part: &str) -> String {
+fn decode_escape(part: &str) -> String {
     let byte = part
         .strip_prefix('\'')
         .and_then(|hex| Some((u8::from_str_radix(hex.get(..2)?, 16).ok()?, &hex[2..])));

@@ -8,7 +8,7 @@ use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 ///
 /// The boundaries are those of Unicode (UAX #29), which support the punctuation of every script. A
 /// single line break inside a paragraph does not end a sentence.
-pub(crate) fn sentences(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
+pub(crate) fn split_sentences(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     // A line break is a boundary to Unicode, and one byte long like the space that replaces it.
     let paragraph = text[range.clone()].replace('\n', " ");
     let bounds = paragraph.split_sentence_bound_indices();
@@ -19,7 +19,7 @@ pub(crate) fn sentences(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
 
 /// Cuts `text[range]` into consecutive pieces of at most `limit` characters: after a line, or else
 /// after white space, or else between two characters.
-pub(crate) fn pieces(text: &str, range: Range<usize>, limit: usize) -> Vec<Range<usize>> {
+pub(crate) fn split_pieces(text: &str, range: Range<usize>, limit: usize) -> Vec<Range<usize>> {
     let mut pieces = Vec::new();
     let mut start = range.start;
     while start < range.end {
@@ -32,7 +32,7 @@ pub(crate) fn pieces(text: &str, range: Range<usize>, limit: usize) -> Vec<Range
             GraphemeCursor::new(window, rest.len(), true).is_boundary(rest, 0),
             Ok(false)
         );
-        let end = start + cut(&rest[..window], is_torn);
+        let end = start + find_cut(&rest[..window], is_torn);
         pieces.push(start..end);
         start = end;
     }
@@ -42,7 +42,7 @@ pub(crate) fn pieces(text: &str, range: Range<usize>, limit: usize) -> Vec<Range
 
 /// Returns the best place to cut a full window. `is_torn` means that its end is inside a grapheme,
 /// which readers see as one character.
-fn cut(window: &str, is_torn: bool) -> usize {
+fn find_cut(window: &str, is_torn: bool) -> usize {
     // An earlier cut would leave many small pieces.
     let earliest = window.floor_char_boundary(window.len() / 3);
     let after = |at: usize| earliest + at;
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     fn parts(text: &str) -> Vec<&str> {
-        sentences(text, 0..text.len())
+        split_sentences(text, 0..text.len())
             .into_iter()
             .map(|range| &text[range])
             .collect()
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn pieces_end_at_lines_then_blanks_then_anywhere() {
         let cut = |text: &str| {
-            pieces(text, 0..text.len(), 8)
+            split_pieces(text, 0..text.len(), 8)
                 .into_iter()
                 .map(|r| text[r].to_owned())
                 .collect::<Vec<_>>()

@@ -12,7 +12,7 @@ use calamine::{
 use crate::extract::Extracted;
 use crate::failure::{Failure, FailureCode};
 use crate::format::Format;
-use crate::table::Tables;
+use crate::table::MarkdownTables;
 use crate::{office, package};
 
 /// The most cells that are read of all sheets together.
@@ -22,38 +22,38 @@ type Workbook<'a> = Sheets<Cursor<&'a [u8]>>;
 /// A cell that is not blank: row, column, text.
 type Cell = (u32, u32, String);
 
-pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extracted, Failure> {
+pub(crate) fn read_workbook(format: Format, bytes: &[u8]) -> Result<Extracted, Failure> {
     let package = if format == Format::Xls {
         None
     } else {
-        Some(package::check(bytes)?)
+        Some(package::check_package(bytes)?)
     };
 
     let readable = match package {
-        Some(mut package) if format == Format::Ods => ods::readable(bytes, &mut package)?,
+        Some(mut package) if format == Format::Ods => ods::make_readable(bytes, &mut package)?,
         _ => Cow::Borrowed(bytes),
     };
 
-    let mut workbook = open(format, &readable)?;
+    let mut workbook = open_workbook(format, &readable)?;
     let names = workbook.sheet_names();
-    let mut tables = Tables::default();
+    let mut tables = MarkdownTables::default();
     let mut room = MAX_CELLS;
     for name in &names {
-        let cells = cells(&mut workbook, name, room)?;
+        let cells = read_cells(&mut workbook, name, room)?;
         room -= cells.len();
-        write(name, cells, &mut tables)?;
+        write_sheet(name, cells, &mut tables)?;
     }
 
     let mut extracted = Extracted::new(format, tables.finish());
     if format != Format::Xls {
-        office::describe(&office::metadata(format, bytes), &mut extracted);
+        office::set_metadata(&office::read_metadata(format, bytes), &mut extracted);
     }
 
-    extracted.set("sheetCount", Some(&names.len().to_string()));
+    extracted.set_property("sheetCount", Some(&names.len().to_string()));
     Ok(extracted)
 }
 
-fn open(format: Format, bytes: &[u8]) -> Result<Workbook<'_>, Failure> {
+fn open_workbook(format: Format, bytes: &[u8]) -> Result<Workbook<'_>, Failure> {
     let encrypted = || {
         Failure::new(
             FailureCode::Encrypted,
@@ -67,34 +67,34 @@ fn open(format: Format, bytes: &[u8]) -> Result<Workbook<'_>, Failure> {
             .map(Sheets::Xls)
             .map_err(|error| match error {
                 XlsError::Password => encrypted(),
-                _ => package::corrupt(),
+                _ => package::corrupt_failure(),
             }),
         Format::Ods => calamine::Ods::new(cursor)
             .map(Sheets::Ods)
             .map_err(|error| match error {
                 OdsError::Password => encrypted(),
-                _ => package::corrupt(),
+                _ => package::corrupt_failure(),
             }),
-        _ => open_workbook_auto_from_rs(cursor).map_err(|_| package::corrupt()),
+        _ => open_workbook_auto_from_rs(cursor).map_err(|_| package::corrupt_failure()),
     }
 }
 
 /// Returns the cells of a sheet. Those of a newer workbook are read one by one, so that two cells
 /// in opposite corners do not create the whole sheet between them.
-fn cells(workbook: &mut Workbook, name: &str, room: usize) -> Result<Vec<Cell>, Failure> {
+fn read_cells(workbook: &mut Workbook, name: &str, room: usize) -> Result<Vec<Cell>, Failure> {
     let mut cells = Vec::new();
     if let Sheets::Xlsx(workbook) = workbook {
         // A sheet of charts has no cells.
         let Ok(mut reader) = workbook.worksheet_cells_reader(name) else {
             return Ok(cells);
         };
-        while let Some(cell) = reader.next_cell().map_err(|_| package::corrupt())? {
+        while let Some(cell) = reader.next_cell().map_err(|_| package::corrupt_failure())? {
             let (row, column) = cell.get_position();
-            push(
+            push_cell(
                 &mut cells,
                 row,
                 column,
-                shown(&Data::from(cell.get_value().clone())),
+                format_value(&Data::from(cell.get_value().clone())),
                 room,
             )?;
         }
@@ -104,19 +104,19 @@ fn cells(workbook: &mut Workbook, name: &str, room: usize) -> Result<Vec<Cell>, 
 
     let range = workbook
         .worksheet_range(name)
-        .map_err(|_| package::corrupt())?;
+        .map_err(|_| package::corrupt_failure())?;
     for (row, column, value) in range.used_cells() {
         let (row, column) = (
             u32::try_from(row).unwrap_or(u32::MAX),
             u32::try_from(column).unwrap_or(u32::MAX),
         );
-        push(&mut cells, row, column, shown(value), room)?;
+        push_cell(&mut cells, row, column, format_value(value), room)?;
     }
 
     Ok(cells)
 }
 
-fn push(
+fn push_cell(
     cells: &mut Vec<Cell>,
     row: u32,
     column: u32,
@@ -137,7 +137,7 @@ fn push(
 }
 
 /// Writes a sheet without its blank rows and columns.
-fn write(name: &str, cells: Vec<Cell>, tables: &mut Tables) -> Result<(), Failure> {
+fn write_sheet(name: &str, cells: Vec<Cell>, tables: &mut MarkdownTables) -> Result<(), Failure> {
     if cells.is_empty() {
         return Ok(());
     }
@@ -161,20 +161,20 @@ fn write(name: &str, cells: Vec<Cell>, tables: &mut Tables) -> Result<(), Failur
 }
 
 /// Returns a value in the form in which people read it.
-fn shown(value: &Data) -> String {
+fn format_value(value: &Data) -> String {
     match value {
-        Data::Float(number) => shown_number(*number),
-        Data::DateTime(moment) => shown_moment(moment),
+        Data::Float(number) => format_number(*number),
+        Data::DateTime(moment) => format_moment(moment),
         Data::Bool(true) => "TRUE".to_owned(),
         Data::Bool(false) => "FALSE".to_owned(),
         Data::DateTimeIso(text) => text.trim_end_matches("T00:00:00").to_owned(),
-        Data::DurationIso(text) => clock(text).unwrap_or_else(|| text.clone()),
+        Data::DurationIso(text) => format_duration(text).unwrap_or_else(|| text.clone()),
         other => other.to_string(),
     }
 }
 
 /// Returns the time for a duration such as `PT12H30M00S`.
-fn clock(duration: &str) -> Option<String> {
+fn format_duration(duration: &str) -> Option<String> {
     let (hours, rest) = duration.strip_prefix("PT")?.split_once('H')?;
     let (minutes, rest) = rest.split_once('M')?;
     let seconds = rest.strip_suffix('S')?.split(['.', ',']).next()?;
@@ -183,7 +183,7 @@ fn clock(duration: &str) -> Option<String> {
 
 /// Returns a number with fifteen digits, as spreadsheets show it. Further digits are an artefact of
 /// binary numbers.
-fn shown_number(number: f64) -> String {
+fn format_number(number: f64) -> String {
     let rounded = format!("{number:.14e}").parse().unwrap_or(number);
     let is_usual = rounded == 0.0 || (1e-6..1e15).contains(&f64::abs(rounded));
     if is_usual {
@@ -193,8 +193,8 @@ fn shown_number(number: f64) -> String {
     }
 }
 
-fn shown_moment(moment: &ExcelDateTime) -> String {
-    let number = || shown_number(moment.as_f64());
+fn format_moment(moment: &ExcelDateTime) -> String {
+    let number = || format_number(moment.as_f64());
     if moment.is_duration() {
         let seconds = moment.as_duration().map(|duration| duration.num_seconds());
         return seconds.map_or_else(number, |s| {

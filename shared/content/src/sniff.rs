@@ -1,10 +1,10 @@
 //! Recognition of the format of bytes. The bytes count most, then the file name, then the declared
 //! type.
 
-use crate::encoding::{charset_of, decode, utf16_without_mark};
+use crate::encoding::{charset_of, decode_text, detect_utf16};
 use crate::failure::{Failure, FailureCode};
 use crate::format::Format;
-use crate::html::{charset_in_head, is_html_document, is_html_fragment};
+use crate::html::{find_charset, is_html_document, is_html_fragment};
 use crate::markdown::looks_like_markdown;
 use crate::{compound, data, mail, notebook, package};
 
@@ -29,10 +29,10 @@ pub struct Source<'a> {
 
 impl Source<'_> {
     /// Returns the formats that the name and the declared type indicate.
-    fn hints(&self) -> [Option<Format>; 2] {
+    fn format_hints(&self) -> [Option<Format>; 2] {
         [
-            self.name.and_then(Format::of_name),
-            self.declared.and_then(Format::of_declared),
+            self.name.and_then(Format::from_file_name),
+            self.declared.and_then(Format::from_declared_type),
         ]
     }
 }
@@ -43,8 +43,8 @@ impl Source<'_> {
 /// `UnsupportedType` for a binary format without a reader, naming it. `Corrupt`, `Encrypted` or
 /// `ContentLimit` for a package whose format cannot be determined.
 pub fn sniff(source: &Source) -> Result<Format, Failure> {
-    sniff_text(source).map(|sniffed| match sniffed {
-        Sniffed::Binary(format) | Sniffed::Text { format, .. } => format,
+    sniff_content(source).map(|sniffed| match sniffed {
+        SniffedContent::Binary(format) | SniffedContent::Text { format, .. } => format,
     })
 }
 
@@ -55,7 +55,7 @@ pub fn media(source: &Source) -> Option<(Format, &'static str)> {
     if is_document(source.bytes) || is_text(source.bytes) {
         None
     } else {
-        media_of(source)
+        detect_media_type(source)
     }
 }
 
@@ -66,41 +66,41 @@ pub fn is_plain(source: &Source) -> bool {
 }
 
 /// The format, with the decoded text if decoding was necessary to determine it.
-pub(crate) enum Sniffed {
+pub(crate) enum SniffedContent {
     Binary(Format),
     Text { text: String, format: Format },
 }
 
-pub(crate) fn sniff_text(source: &Source) -> Result<Sniffed, Failure> {
+pub(crate) fn sniff_content(source: &Source) -> Result<SniffedContent, Failure> {
     let bytes = source.bytes;
-    let hints = source.hints();
-    if let Some(format) = binary_format(bytes, hints)? {
-        return Ok(Sniffed::Binary(format));
+    let hints = source.format_hints();
+    if let Some(format) = detect_binary_format(bytes, hints)? {
+        return Ok(SniffedContent::Binary(format));
     }
 
     if !is_text(bytes) {
-        if let Some((format, _)) = media_of(source) {
-            return Ok(Sniffed::Binary(format));
+        if let Some((format, _)) = detect_media_type(source) {
+            return Ok(SniffedContent::Binary(format));
         }
         let promised = hints.into_iter().flatten().find(|hint| hint.is_binary());
         // Something that should be a PDF and is not another known format is a damaged PDF.
         return match (binary_type(bytes), promised) {
-            (None, Some(format)) => Ok(Sniffed::Binary(format)),
-            (found, _) => Err(unsupported(
-                &found.map_or("an unknown binary file".to_owned(), name_of),
+            (None, Some(format)) => Ok(SniffedContent::Binary(format)),
+            (found, _) => Err(unsupported_failure(
+                &found.map_or("an unknown binary file".to_owned(), describe_type),
             )),
         };
     }
 
     if mail::is_message(bytes, hints.contains(&Some(Format::Email))) {
-        return Ok(Sniffed::Binary(Format::Email));
+        return Ok(SniffedContent::Binary(Format::Email));
     }
 
     let in_declared = source.declared.and_then(charset_of);
-    let text = decode(bytes, in_declared.or_else(|| charset_in_head(bytes)));
-    let format = text_format(&text, hints);
+    let text = decode_text(bytes, in_declared.or_else(|| find_charset(bytes)));
+    let format = detect_text_format(&text, hints);
 
-    Ok(Sniffed::Text { text, format })
+    Ok(SniffedContent::Text { text, format })
 }
 
 /// Checks whether the first bytes are those of a format that has a parser.
@@ -112,7 +112,10 @@ fn is_document(bytes: &[u8]) -> bool {
 }
 
 /// Recognizes the formats whose first bytes are sufficient.
-fn binary_format(bytes: &[u8], hints: [Option<Format>; 2]) -> Result<Option<Format>, Failure> {
+fn detect_binary_format(
+    bytes: &[u8],
+    hints: [Option<Format>; 2],
+) -> Result<Option<Format>, Failure> {
     if is_pdf(bytes) {
         return Ok(Some(Format::Pdf));
     }
@@ -122,17 +125,17 @@ fn binary_format(bytes: &[u8], hints: [Option<Format>; 2]) -> Result<Option<Form
     }
 
     if package::is_package(bytes) {
-        return package::format(bytes, hints).map(Some);
+        return package::detect_format(bytes, hints).map(Some);
     }
 
     if compound::is_compound(bytes) {
-        return compound::format(bytes, hints).map(Some);
+        return compound::detect_format(bytes, hints).map(Some);
     }
 
     Ok(None)
 }
 
-fn text_format(text: &str, hints: [Option<Format>; 2]) -> Format {
+fn detect_text_format(text: &str, hints: [Option<Format>; 2]) -> Format {
     if is_html_document(text) {
         return Format::Html;
     }
@@ -165,7 +168,7 @@ fn is_pdf(bytes: &[u8]) -> bool {
 
 /// Recognizes images and recordings. Some containers hold audio or video; for these, the name and
 /// the declared type decide.
-fn media_of(source: &Source) -> Option<(Format, &'static str)> {
+fn detect_media_type(source: &Source) -> Option<(Format, &'static str)> {
     let found = binary_type(source.bytes)?;
     let is_sound = source
         .declared
@@ -201,7 +204,7 @@ fn is_text(bytes: &[u8]) -> bool {
         return true;
     }
 
-    if utf16_without_mark(bytes).is_some() {
+    if detect_utf16(bytes).is_some() {
         return true;
     }
 
@@ -224,12 +227,12 @@ fn binary_type(bytes: &[u8]) -> Option<infer::Type> {
 }
 
 /// Returns the failure for a format that is recognized but not read.
-pub(crate) fn unsupported(what: &str) -> Failure {
+pub(crate) fn unsupported_failure(what: &str) -> Failure {
     let message = format!("This is {what}, a type that cannot be read here.");
     Failure::new(FailureCode::UnsupportedType, message)
 }
 
-fn name_of(kind: infer::Type) -> String {
+fn describe_type(kind: infer::Type) -> String {
     let family = match kind.matcher_type() {
         infer::MatcherType::Archive => "an archive",
         infer::MatcherType::Doc => "an office document",

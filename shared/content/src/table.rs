@@ -5,13 +5,13 @@ use crate::failure::Failure;
 
 /// A Markdown text of headings and tables, built row by row.
 #[derive(Default)]
-pub(crate) struct Tables {
+pub(crate) struct MarkdownTables {
     text: String,
     /// The number of rows of the table that is being written.
     rows: usize,
 }
 
-impl Tables {
+impl MarkdownTables {
     /// Begins a table under a heading.
     pub(crate) fn begin(&mut self, heading: &str) {
         self.rows = 0;

@@ -9,7 +9,7 @@ fn slice(text: &str, start: usize, end: usize) -> String {
 }
 
 /// Checks the guarantees that hold for any text.
-fn check(text: &str, chunks: &[Chunk], target: usize) -> Result<(), TestCaseError> {
+fn check_guarantees(text: &str, chunks: &[Chunk], target: usize) -> Result<(), TestCaseError> {
     let letters: Vec<char> = text.chars().collect();
     let mut covered = vec![false; letters.len()];
     let mut last_start = None;
@@ -69,20 +69,20 @@ proptest! {
     fn chunks_keep_their_promises_for_markdown(text in markdown(), target in 64usize..400) {
         for format in [Format::Markdown, Format::Text, Format::Code, Format::Data] {
             let chunks = chunk(&text, format, &options(target));
-            check(&text, &chunks, target)?;
+            check_guarantees(&text, &chunks, target)?;
             prop_assert_eq!(chunk(&text, format, &options(target)), chunks);
         }
     }
 
     #[test]
     fn chunks_keep_their_promises_for_any_text(text in "(?s).{0,600}", target in 0usize..200) {
-        check(&text, &chunk(&text, Format::Markdown, &options(target)), target.max(64))?;
+        check_guarantees(&text, &chunk(&text, Format::Markdown, &options(target)), target.max(64))?;
     }
 
     #[test]
     fn chunks_keep_their_promises_for_code_and_data(text in code(), target in 64usize..400) {
         for format in [Format::Code, Format::Data] {
-            check(&text, &chunk(&text, format, &options(target)), target)?;
+            check_guarantees(&text, &chunk(&text, format, &options(target)), target)?;
         }
     }
 
@@ -102,7 +102,7 @@ proptest! {
         let (text, spans) = render_conversation(&turns);
         let options = ChunkOptions { target_chars: target, turns_per_window, overlap_turns, ..ChunkOptions::default() };
         let windows = chunk_conversation(&text, &spans, &options);
-        check(&text, &windows, target)?;
+        check_guarantees(&text, &windows, target)?;
 
         for window in &windows {
             let turns = window.turns.clone().expect("a window names its turns");
@@ -328,7 +328,7 @@ fn a_setting_of_any_chunk_size_works() {
     for size in [64, 100, 900, 4000, 16_000] {
         let chunks = chunk(&text, Format::Text, &ChunkOptions::for_chunk_size(size));
         let size = usize::try_from(size).expect("it is positive");
-        check(&text, &chunks, size).expect("the promises hold");
+        check_guarantees(&text, &chunks, size).expect("the promises hold");
         let mean = chunks
             .iter()
             .map(|chunk| chunk.end - chunk.start)
@@ -352,5 +352,5 @@ fn a_list_written_in_headings_is_not_a_chunk_per_heading() {
     let text: String = (0..2000).map(|n| format!("# {n}\nx\n")).collect();
     let chunks = chunk(&text, Format::Markdown, &options(900));
     assert!(chunks.len() < 50, "{}", chunks.len());
-    check(&text, &chunks, 900).expect("the promises hold");
+    check_guarantees(&text, &chunks, 900).expect("the promises hold");
 }

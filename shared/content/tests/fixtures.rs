@@ -9,7 +9,7 @@ fn fixture(name: &str) -> Vec<u8> {
     std::fs::read(path).expect("the fixture exists")
 }
 
-fn read(name: &str) -> Result<Extracted, Failure> {
+fn extract_fixture(name: &str) -> Result<Extracted, Failure> {
     extract(&Source {
         bytes: &fixture(name),
         name: Some(name),
@@ -17,13 +17,13 @@ fn read(name: &str) -> Result<Extracted, Failure> {
     })
 }
 
-fn code(name: &str) -> FailureCode {
-    read(name).expect_err("it cannot be read").code
+fn failure_code(name: &str) -> FailureCode {
+    extract_fixture(name).expect_err("it cannot be read").code
 }
 
 #[test]
 fn pdf_text_comes_in_reading_order_with_headings_and_properties() {
-    let pdf = read("two-pages.pdf").unwrap();
+    let pdf = extract_fixture("two-pages.pdf").unwrap();
     assert_eq!(pdf.format, Format::Pdf);
     assert_eq!(pdf.title.as_deref(), Some("Tern Point"));
     assert_eq!(pdf.properties["author"], "Ada Morrow");
@@ -49,7 +49,7 @@ fn pdf_text_comes_in_reading_order_with_headings_and_properties() {
 #[test]
 fn pdf_with_only_an_owner_password_is_read() {
     assert!(
-        read("owner-password.pdf")
+        extract_fixture("owner-password.pdf")
             .unwrap()
             .text
             .contains("TP-4471-X")
@@ -58,16 +58,16 @@ fn pdf_with_only_an_owner_password_is_read() {
 
 #[test]
 fn pdf_that_cannot_be_read_says_why() {
-    assert_eq!(code("encrypted.pdf"), FailureCode::Encrypted);
-    assert_eq!(code("truncated.pdf"), FailureCode::Corrupt);
-    let scan = read("no-text.pdf").unwrap_err();
+    assert_eq!(failure_code("encrypted.pdf"), FailureCode::Encrypted);
+    assert_eq!(failure_code("truncated.pdf"), FailureCode::Corrupt);
+    let scan = extract_fixture("no-text.pdf").unwrap_err();
     assert_eq!(scan.code, FailureCode::Empty);
     assert!(scan.message.contains("no text layer"), "{}", scan.message);
 }
 
 #[test]
 fn web_page_keeps_its_readable_part_as_markdown() {
-    let page = read("page.html").unwrap();
+    let page = extract_fixture("page.html").unwrap();
     assert_eq!(page.format, Format::Html);
     assert_eq!(page.title.as_deref(), Some("How tides are predicted"));
     assert_eq!(page.properties["author"], "Mira Osei");
@@ -100,7 +100,7 @@ fn text_in_any_encoding_is_read() {
         ),
         ("french-utf-16le.txt", "même l’hiver où la mer gelait."),
     ] {
-        let text = read(name).unwrap();
+        let text = extract_fixture(name).unwrap();
         assert_eq!(text.format, Format::Text);
         assert!(text.text.contains(part), "{name}: {}", text.text);
     }

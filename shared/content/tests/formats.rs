@@ -4,7 +4,7 @@ mod make;
 
 use content::{Extracted, FailureCode, Format, Source, extract, media, sniff};
 
-fn read(bytes: &[u8], name: &str) -> Extracted {
+fn extract_file(bytes: &[u8], name: &str) -> Extracted {
     extract(&Source {
         bytes,
         name: Some(name),
@@ -22,7 +22,7 @@ fn fixture(name: &str) -> Vec<u8> {
 
 #[test]
 fn word_document_keeps_headings_tables_and_footnotes() {
-    let read = read(&make::docx(&make::docx_body()), "rules.docx");
+    let read = extract_file(&make::docx(&make::docx_body()), "rules.docx");
     assert_eq!((read.format, read.format.as_str()), (Format::Docx, "text"));
     assert_eq!(read.title.as_deref(), Some("Harbour rules"));
     assert_eq!(read.properties["author"], "Mira Osei");
@@ -46,7 +46,7 @@ fn word_document_keeps_headings_tables_and_footnotes() {
 
 #[test]
 fn presentation_keeps_slides_and_speaker_notes() {
-    let read = read(&make::pptx(), "tides.pptx");
+    let read = extract_file(&make::pptx(), "tides.pptx");
     assert_eq!(read.format, Format::Pptx);
     assert_eq!(read.properties["slideCount"], "1");
 
@@ -72,7 +72,7 @@ fn workbook_is_a_heading_and_a_table_for_each_sheet() {
         make::cell("D2", "Day\nof year"),
         make::cell("F2", "Spring")
     );
-    let read = read(&make::xlsx(&rows), "tides.xlsx");
+    let read = extract_file(&make::xlsx(&rows), "tides.xlsx");
     assert_eq!(read.format, Format::Xlsx);
     let table = "# Tide table\n\n| High \\| m | Day of year | Spring |\n| --- | --- | --- |\n| 6.1 | 2024-03-05 | TRUE |";
     assert_eq!(read.text, table);
@@ -83,7 +83,7 @@ fn workbook_is_a_heading_and_a_table_for_each_sheet() {
 #[test]
 fn each_sheet_of_a_workbook_is_a_table() {
     let row = |text: &str| format!("<row r=\"1\">{}</row>", make::cell("A1", text));
-    let read = read(&make::workbook(&row("High"), &row("Low")), "tides.xlsx");
+    let read = extract_file(&make::workbook(&row("High"), &row("Low")), "tides.xlsx");
     assert_eq!(
         read.text,
         "# Tide table\n\n| High |\n| --- |\n\n# Empty\n\n| Low |\n| --- |"
@@ -98,7 +98,7 @@ fn workbook_with_far_cells_is_as_small_as_its_cells() {
         make::cell("XFD1048576", "far")
     );
     assert!(
-        read(&make::xlsx(&rows), "far.xlsx")
+        extract_file(&make::xlsx(&rows), "far.xlsx")
             .text
             .ends_with("| near | |\n| --- | --- |\n|  | far |")
     );
@@ -106,7 +106,7 @@ fn workbook_with_far_cells_is_as_small_as_its_cells() {
 
 #[test]
 fn old_workbook_is_read() {
-    let read = read(&fixture("old.xls"), "old.xls");
+    let read = extract_file(&fixture("old.xls"), "old.xls");
     assert_eq!(read.format, Format::Xls);
     assert_eq!(
         read.text,
@@ -117,7 +117,7 @@ fn old_workbook_is_read() {
 #[test]
 fn open_documents_are_read() {
     let text = r#"<text:h text:outline-level="1">Berths</text:h><text:p>East quay.</text:p>"#;
-    let read_text = read(&make::open_document("text", text, ""), "rules.odt");
+    let read_text = extract_file(&make::open_document("text", text, ""), "rules.odt");
     assert_eq!(
         (read_text.format, read_text.title.as_deref()),
         (Format::Odt, Some("Harbour rules"))
@@ -140,7 +140,7 @@ fn open_documents_are_read() {
         cell("A1"),
         cell("5")
     );
-    let read_sheet = read(&make::open_document("spreadsheet", &sheet, ""), "fees.ods");
+    let read_sheet = extract_file(&make::open_document("spreadsheet", &sheet, ""), "fees.ods");
     assert_eq!(read_sheet.format, Format::Ods);
     assert_eq!(
         read_sheet.text,
@@ -153,7 +153,7 @@ fn open_documents_are_read() {
         <table:table-cell office:value-type="percentage" office:value="2"/>
         <table:table-cell office:value-type="time" office:time-value="PT288H00M05.5S"><text:p>00:00:05</text:p></table:table-cell>
         <table:table-cell office:value-type="unknown"><text:p>abcd</text:p></table:table-cell></table:table-row></table:table>"#;
-    let rates = read(
+    let rates = extract_file(
         &make::open_document("spreadsheet", &cells.replace("\n        ", ""), ""),
         "rates.ods",
     );
@@ -163,7 +163,7 @@ fn open_documents_are_read() {
     );
 
     let slide = r#"<draw:page draw:name="one"><draw:frame presentation:class="title"><draw:text-box><text:p>Tides</text:p></draw:text-box></draw:frame></draw:page>"#;
-    let read_slide = read(&make::open_document("presentation", slide, ""), "tides.odp");
+    let read_slide = extract_file(&make::open_document("presentation", slide, ""), "tides.odp");
     assert_eq!(read_slide.format, Format::Odp);
     assert!(read_slide.text.contains("Tides"), "{}", read_slide.text);
 }
@@ -177,7 +177,7 @@ fn e_book_is_read_chapter_by_chapter() {
         ],
         &[],
     );
-    let read = read(&book, "tales.epub");
+    let read = extract_file(&book, "tales.epub");
 
     assert_eq!(
         (read.format, read.title.as_deref()),
@@ -200,7 +200,7 @@ fn e_book_is_read_chapter_by_chapter() {
 #[test]
 fn rich_text_is_read() {
     let rtf = br"{\rtf1\ansi\ansicpg1252{\info{\title Rope \'e0 la carte}{\author Kit}}{\b Knots}\par A knot caf\'e9 \u8211? holds.\par}";
-    let read = read(rtf, "rope.txt");
+    let read = extract_file(rtf, "rope.txt");
     assert_eq!(
         (read.format, read.title.as_deref()),
         (Format::Rtf, Some("Rope à la carte"))
@@ -213,11 +213,11 @@ fn rich_text_is_read() {
 fn rich_text_ends_paragraphs_with_a_backslash_and_keeps_footnotes() {
     let rtf = b"{\\rtf1\\ansi {\\listtext\t\\uc0\\u8226 \t}one\\\n{\\listtext\t\\uc0\\u8226 \t}two\\\r\n\\pard Back\\\\\nslash.{\\footnote\\pard By decree.}\\par}";
     assert_eq!(
-        read(rtf, "list.rtf").text,
+        extract_file(rtf, "list.rtf").text,
         "- one\n- two\n\nBack\\slash. By decree."
     );
     let picture = b"{\\rtf1 {\\*\\x\\bin3 \\\n\\}Seen\\\nagain\\";
-    assert_eq!(read(picture, "picture.rtf").text, "Seen\n\nagain");
+    assert_eq!(extract_file(picture, "picture.rtf").text, "Seen\n\nagain");
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn mail_is_headers_as_lines_and_the_text_body() {
         --b\r\nContent-Type: application/pdf\r\nContent-Disposition: attachment; filename=plan.pdf\r\nContent-Transfer-Encoding: base64\r\n\r\nJVBERg==\r\n--b--\r\n";
 
     for name in ["mail.eml", "unnamed"] {
-        let read = read(mail.as_bytes(), name);
+        let read = extract_file(mail.as_bytes(), name);
         assert_eq!(
             (read.format, read.title.as_deref()),
             (Format::Email, Some("Maße"))
@@ -247,7 +247,7 @@ fn mail_is_headers_as_lines_and_the_text_body() {
 #[test]
 fn mail_without_a_text_body_is_read_from_its_page() {
     let mail = "From: a@b.example\nMessage-ID: <1@b>\nSubject: Hi\nContent-Type: text/html\n\n<h1>Tides</h1><p>High at <b>six</b>.</p>";
-    let read = read(mail.as_bytes(), "mail");
+    let read = extract_file(mail.as_bytes(), "mail");
     assert!(
         read.text.ends_with("# Tides\n\nHigh at **six**."),
         "{}",
@@ -258,7 +258,7 @@ fn mail_without_a_text_body_is_read_from_its_page() {
 #[test]
 fn a_letter_with_lines_like_headers_is_no_mail() {
     let letter = "From: Ann\nTo: Bob\nSubject: tides\n\nHigh at six.";
-    let read = read(letter.as_bytes(), "letter.txt");
+    let read = extract_file(letter.as_bytes(), "letter.txt");
     assert_eq!((read.format, read.text.as_str()), (Format::Text, letter));
 }
 
@@ -267,7 +267,7 @@ fn notebook_is_prose_code_and_printed_output() {
     let notebook = r##"{"cells":[{"cell_type":"markdown","metadata":{},"source":["# Tides_of 2024\n","Some *text*."]},
         {"cell_type":"code","metadata":{},"source":"print('a ``` b')","outputs":[{"output_type":"stream","text":["hello\n"]},
         {"output_type":"execute_result","data":{"text/plain":["42"],"image/png":"iVBO"}}]}],"metadata":{},"nbformat":4,"nbformat_minor":5}"##;
-    let read = read(notebook.as_bytes(), "tides.json");
+    let read = extract_file(notebook.as_bytes(), "tides.json");
     assert_eq!(
         (read.format, read.title.as_deref()),
         (Format::Notebook, Some("Tides_of 2024"))
@@ -283,7 +283,7 @@ fn old_notebook_is_read_from_its_worksheets() {
     let notebook = r#"{"metadata":{"name":""},"nbformat":3,"worksheets":[{"cells":[
         {"cell_type":"heading","level":2,"source":["Tides"]},
         {"cell_type":"code","input":["1+1"],"outputs":[{"output_type":"pyout","text":["2"],"png":"iVBO"}]}]}]}"#;
-    let old = read(notebook.as_bytes(), "old.ipynb");
+    let old = extract_file(notebook.as_bytes(), "old.ipynb");
 
     assert_eq!(
         (old.format, old.title.as_deref()),
@@ -308,7 +308,7 @@ fn tables_as_text_become_tables() {
         ("Name;Note\nZoë;\"a; \"\"b\"\" |\nc\"\n", "ships.csv"),
         ("Name\tNote\nZoë\t\"a; \"\"b\"\" | c\"\n", "x/ships.tsv"),
     ] {
-        let read = read(text.as_bytes(), name);
+        let read = extract_file(text.as_bytes(), name);
         assert_eq!(
             (read.format, read.text),
             (Format::Csv, format!("# ships\n\n{table}"))
@@ -316,10 +316,10 @@ fn tables_as_text_become_tables() {
     }
 
     assert_eq!(
-        read(b"1,5;2,5\n3,5;4,5", "n.csv").text,
+        extract_file(b"1,5;2,5\n3,5;4,5", "n.csv").text,
         "# n\n\n| 1,5 | 2,5 |\n| --- | --- |\n| 3,5 | 4,5 |"
     );
-    assert_eq!(read(b"one\ntwo", "list.csv").text, "one\ntwo");
+    assert_eq!(extract_file(b"one\ntwo", "list.csv").text, "one\ntwo");
 }
 
 #[test]
@@ -332,7 +332,7 @@ fn data_and_code_stay_as_they_are() {
         ("#!/bin/sh\necho 1", "run", Format::Code),
         ("{not json}", "x", Format::Text),
     ] {
-        let read = read(text.as_bytes(), name);
+        let read = extract_file(text.as_bytes(), name);
         assert_eq!((read.format, read.text.as_str()), (format, text), "{name}");
     }
 }
@@ -346,7 +346,7 @@ fn pdf_with_a_predefined_character_map_is_read() {
         font,
         &[descendant],
     );
-    assert_eq!(read(&pdf, "lighthouse.pdf").text, "灯塔");
+    assert_eq!(extract_file(&pdf, "lighthouse.pdf").text, "灯塔");
 }
 
 #[test]
@@ -370,7 +370,7 @@ fn every_page_of_a_long_pdf_is_read_in_order() {
         ));
     }
 
-    let read = read(&make::pdf(&objects), "long.pdf");
+    let read = extract_file(&make::pdf(&objects), "long.pdf");
     assert_eq!(read.properties["pageCount"], "120");
     let places: Vec<Option<usize>> = (0..count)
         .map(|page| read.text.find(&format!("Page number {page} ends")))

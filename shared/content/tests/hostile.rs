@@ -4,7 +4,7 @@ mod make;
 
 use content::{FailureCode, Format, Source, extract, extract_as};
 
-fn code(bytes: &[u8], name: &str) -> FailureCode {
+fn failure_code(bytes: &[u8], name: &str) -> FailureCode {
     match extract(&Source {
         bytes,
         name: Some(name),
@@ -23,7 +23,7 @@ fn fixture(name: &str) -> Vec<u8> {
 }
 
 /// Returns one file of each format that has a structure to break.
-fn samples() -> Vec<(&'static str, Vec<u8>)> {
+fn sample_files() -> Vec<(&'static str, Vec<u8>)> {
     let sheet = r#"<table:table table:name="a"><table:table-row><table:table-cell office:value-type="string"><text:p>x</text:p></table:table-cell></table:table-row></table:table>"#;
     vec![
         ("a.docx", make::docx(&make::docx_body())),
@@ -49,18 +49,18 @@ fn samples() -> Vec<(&'static str, Vec<u8>)> {
 
 #[test]
 fn truncated_files_are_corrupt() {
-    for (name, bytes) in samples() {
+    for (name, bytes) in sample_files() {
         for share in [3, 5, 8] {
             let cut = &bytes[..bytes.len() * share / 10];
             assert_eq!(
-                code(cut, name),
+                failure_code(cut, name),
                 FailureCode::Corrupt,
                 "{name} at {share}/10"
             );
         }
     }
     assert_eq!(
-        code(br#"{"nbformat":4,"cells":[{"cell_type":"mark"#, "a.ipynb"),
+        failure_code(br#"{"nbformat":4,"cells":[{"cell_type":"mark"#, "a.ipynb"),
         FailureCode::Corrupt
     );
 }
@@ -69,14 +69,14 @@ fn truncated_files_are_corrupt() {
 fn truncated_packages_are_known_without_their_names() {
     let bytes = make::docx(&make::docx_body());
     assert_eq!(
-        code(&bytes[..bytes.len() / 2], "unnamed"),
+        failure_code(&bytes[..bytes.len() / 2], "unnamed"),
         FailureCode::Corrupt
     );
 }
 
 #[test]
 fn damaged_bytes_never_panic_or_pass_for_another_type() {
-    for (name, bytes) in samples() {
+    for (name, bytes) in sample_files() {
         for step in 1..40 {
             let mut damaged = bytes.clone();
             let at = step * damaged.len() / 40;
@@ -117,7 +117,7 @@ fn every_reader_survives_the_files_of_every_other() {
         Format::Pdf,
     ];
 
-    for (name, bytes) in samples() {
+    for (name, bytes) in sample_files() {
         for format in formats {
             if let Err(failure) = extract_as(format, &bytes) {
                 assert!(
@@ -132,28 +132,28 @@ fn every_reader_survives_the_files_of_every_other() {
 #[test]
 fn encrypted_files_are_named_so() {
     let office = make::compound(&["Root Entry", "EncryptionInfo", "EncryptedPackage"]);
-    assert_eq!(code(&office, "a.docx"), FailureCode::Encrypted);
+    assert_eq!(failure_code(&office, "a.docx"), FailureCode::Encrypted);
     assert_eq!(
-        code(&fixture("encrypted.pdf"), "a.pdf"),
+        failure_code(&fixture("encrypted.pdf"), "a.pdf"),
         FailureCode::Encrypted
     );
     let mut unread = make::pdf(&["<< /Type /Catalog >>".to_owned()]);
-    assert_eq!(code(&unread, "a.pdf"), FailureCode::Corrupt);
+    assert_eq!(failure_code(&unread, "a.pdf"), FailureCode::Corrupt);
     let root = unread
         .windows(11)
         .rposition(|window| window == b"/Root 1 0 R")
         .expect("it has a trailer");
     unread.splice(root..root, *b"/Encrypt << /Filter /Standard /V 4 /R 4 >> ");
-    assert_eq!(code(&unread, "a.pdf"), FailureCode::Encrypted);
+    assert_eq!(failure_code(&unread, "a.pdf"), FailureCode::Encrypted);
     let manifest = r#"<manifest:file-entry manifest:full-path="content.xml"><manifest:encryption-data/></manifest:file-entry>"#;
 
     assert_eq!(
-        code(&make::open_document("text", "", manifest), "a.odt"),
+        failure_code(&make::open_document("text", "", manifest), "a.odt"),
         FailureCode::Encrypted
     );
     let parts = br#"<encryption><CipherReference URI="c1.xhtml"/></encryption>"#;
     let book = make::epub(&["x"], &[("META-INF/encryption.xml", parts)]);
-    assert_eq!(code(&book, "a.epub"), FailureCode::Encrypted);
+    assert_eq!(failure_code(&book, "a.epub"), FailureCode::Encrypted);
     // The encryption flag is in the local header and in the directory.
     let mut package = make::docx(&make::docx_body());
 
@@ -164,7 +164,7 @@ fn encrypted_files_are_named_so() {
         starts.iter().for_each(|at| package[at + flag] |= 1);
     }
 
-    assert_eq!(code(&package, "a.docx"), FailureCode::Encrypted);
+    assert_eq!(failure_code(&package, "a.docx"), FailureCode::Encrypted);
 }
 
 #[test]
@@ -190,9 +190,9 @@ fn packages_that_unfold_too_far_are_refused() {
         ("word/document.xml", &blanks),
     ]);
 
-    assert_eq!(code(&one, "a.docx"), FailureCode::ContentLimit);
+    assert_eq!(failure_code(&one, "a.docx"), FailureCode::ContentLimit);
     let dense = make::zip(&[("word/document.xml", &blanks[..20 << 20])]);
-    assert_eq!(code(&dense, "a.docx"), FailureCode::ContentLimit);
+    assert_eq!(failure_code(&dense, "a.docx"), FailureCode::ContentLimit);
     let names: Vec<String> = (0..10_001).map(|n| format!("word/{n}")).collect();
     let many = make::zip(
         &names
@@ -201,7 +201,7 @@ fn packages_that_unfold_too_far_are_refused() {
             .collect::<Vec<_>>(),
     );
 
-    assert_eq!(code(&many, "a.docx"), FailureCode::ContentLimit);
+    assert_eq!(failure_code(&many, "a.docx"), FailureCode::ContentLimit);
 }
 
 #[test]
@@ -212,17 +212,20 @@ fn a_package_that_lies_about_its_sizes_is_refused() {
         .rfind(|at| &bytes[*at..at + 4] == b"PK\x01\x02")
         .unwrap();
     bytes[at + 24..at + 28].copy_from_slice(&1000u32.to_le_bytes());
-    assert_eq!(code(&bytes, "a.docx"), FailureCode::Corrupt);
+    assert_eq!(failure_code(&bytes, "a.docx"), FailureCode::Corrupt);
 }
 
 #[test]
 fn deep_and_unfolding_markup_is_refused() {
     let deep = "<w:p>".repeat(20_000) + &"</w:p>".repeat(20_000);
-    assert_eq!(code(&make::docx(&deep), "a.docx"), FailureCode::Corrupt);
+    assert_eq!(
+        failure_code(&make::docx(&deep), "a.docx"),
+        FailureCode::Corrupt
+    );
     let deep = "<text:p>".repeat(20_000) + &"</text:p>".repeat(20_000);
 
     assert_eq!(
-        code(&make::open_document("text", &deep, ""), "a.odt"),
+        failure_code(&make::open_document("text", &deep, ""), "a.odt"),
         FailureCode::Corrupt
     );
     let laughs: String = (1..20)
@@ -234,21 +237,21 @@ fn deep_and_unfolding_markup_is_refused() {
         ("word/document.xml", content.as_bytes()),
     ]);
 
-    assert_eq!(code(&document, "a.docx"), FailureCode::Corrupt);
+    assert_eq!(failure_code(&document, "a.docx"), FailureCode::Corrupt);
 }
 
 #[test]
 fn other_archives_are_unsupported() {
     let archive = make::zip(&[("notes.txt", b"x")]);
     for name in ["a.zip", "a.docx"] {
-        assert_eq!(code(&archive, name), FailureCode::UnsupportedType);
+        assert_eq!(failure_code(&archive, name), FailureCode::UnsupportedType);
     }
     assert_eq!(
-        code(&make::compound(&["Root Entry", "Other"]), "a.doc"),
+        failure_code(&make::compound(&["Root Entry", "Other"]), "a.doc"),
         FailureCode::UnsupportedType
     );
     assert_eq!(
-        code(b"\x7FELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0", "a.exe"),
+        failure_code(b"\x7FELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0", "a.exe"),
         FailureCode::UnsupportedType
     );
 }
@@ -256,10 +259,13 @@ fn other_archives_are_unsupported() {
 #[test]
 fn files_without_text_are_empty() {
     assert_eq!(
-        code(&make::open_document("text", "<text:p/>", ""), "a.odt"),
+        failure_code(&make::open_document("text", "<text:p/>", ""), "a.odt"),
         FailureCode::Empty
     );
-    assert_eq!(code(&make::xlsx(""), "a.xlsx"), FailureCode::Empty);
-    assert_eq!(code(&make::epub(&[""], &[]), "a.epub"), FailureCode::Empty);
-    assert_eq!(code(br"{\rtf1 }", "a.rtf"), FailureCode::Empty);
+    assert_eq!(failure_code(&make::xlsx(""), "a.xlsx"), FailureCode::Empty);
+    assert_eq!(
+        failure_code(&make::epub(&[""], &[]), "a.epub"),
+        FailureCode::Empty
+    );
+    assert_eq!(failure_code(br"{\rtf1 }", "a.rtf"), FailureCode::Empty);
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use content::{Chunk, ChunkOptions, Format, chunk};
 
-fn cut(text: &str, format: Format, target: usize) -> Vec<Chunk> {
+fn chunk_text(text: &str, format: Format, target: usize) -> Vec<Chunk> {
     chunk(
         text,
         format,
@@ -17,7 +17,7 @@ fn cut(text: &str, format: Format, target: usize) -> Vec<Chunk> {
 }
 
 /// Returns the path above the chunk that contains `part`.
-fn path(chunks: &[Chunk], part: &str) -> String {
+fn path_above(chunks: &[Chunk], part: &str) -> String {
     let found = chunks.iter().find(|chunk| chunk.text.contains(part));
     found
         .unwrap_or_else(|| panic!("{part:?} is torn"))
@@ -29,7 +29,7 @@ fn path(chunks: &[Chunk], part: &str) -> String {
 type Function = dyn Fn(&str, &str) -> String;
 
 /// Returns the code of a container with three functions, the last of them too long for a chunk.
-fn sample(open: &str, function: &Function, close: &str) -> String {
+fn sample_code(open: &str, function: &Function, close: &str) -> String {
     let lines = |prefix: &str, count: usize| {
         (0..count)
             .map(|n| format!("        {prefix}{n}();\n"))
@@ -145,9 +145,9 @@ fn definitions_stay_whole_under_the_signatures_around_them() {
         ),
     ];
     for (language, open, function, close, outer, inner) in cases {
-        let text = format!("use a;\nuse b;\n\n{}", sample(open, function, close));
-        let chunks = cut(&text, Format::Code, 200);
-        assert_eq!(path(&chunks, "use b"), "", "{language}");
+        let text = format!("use a;\nuse b;\n\n{}", sample_code(open, function, close));
+        let chunks = chunk_text(&text, Format::Code, 200);
+        assert_eq!(path_above(&chunks, "use b"), "", "{language}");
         for name in ["alpha", "beta"] {
             let chunk = chunks
                 .iter()
@@ -163,7 +163,7 @@ fn definitions_stay_whole_under_the_signatures_around_them() {
         for n in [1, 20, 39] {
             let inner = inner.replace(",)", ")");
             assert_eq!(
-                path(&chunks, &format!("gamma{n}()")).replace(",)", ")"),
+                path_above(&chunks, &format!("gamma{n}()")).replace(",)", ")"),
                 format!("{outer} > {inner}"),
                 "{language}"
             );
@@ -187,7 +187,10 @@ fn functions_of_c_and_shell_are_found_at_the_top() {
             "run()",
         ),
     ] {
-        assert_eq!(path(&cut(&text, Format::Code, 150), "step20"), signature);
+        assert_eq!(
+            path_above(&chunk_text(&text, Format::Code, 150), "step20"),
+            signature
+        );
     }
 }
 
@@ -203,7 +206,10 @@ fn branches_are_cut_but_define_nothing() {
         lines("yes"),
         lines("no")
     );
-    assert_eq!(path(&cut(&text, Format::Code, 150), "no20"), "def run(a)");
+    assert_eq!(
+        path_above(&chunk_text(&text, Format::Code, 150), "no20"),
+        "def run(a)"
+    );
 }
 
 #[test]
@@ -221,10 +227,10 @@ fn members_of_json_are_not_torn_and_know_their_keys() {
         ),
     ] {
         let text = format!("{open}{}{close}", users.join(comma));
-        let chunks = cut(&text, Format::Data, 120);
+        let chunks = chunk_text(&text, Format::Data, 120);
         assert!(chunks.len() > 5);
         for user in &users {
-            assert_eq!(path(&chunks, user), "site > users");
+            assert_eq!(path_above(&chunks, user), "site > users");
         }
     }
 
@@ -233,7 +239,7 @@ fn members_of_json_are_not_torn_and_know_their_keys() {
     assert!(
         users
             .iter()
-            .all(|user| path(&cut(&lines, Format::Data, 120), user).is_empty())
+            .all(|user| path_above(&chunk_text(&lines, Format::Data, 120), user).is_empty())
     );
 }
 
@@ -243,28 +249,33 @@ fn items_of_yaml_and_toml_are_not_torn_and_know_their_keys() {
         .map(|n| format!("- name: user {n}\n  mail: u{n}@example.org\n"))
         .collect();
     let text = format!("# About users.\nsite:\n  title: x\nusers:\n{items}last: 1\n");
-    let chunks = cut(&text, Format::Data, 120);
-    assert!((0..30).all(|n| path(&chunks, &format!("- name: user {n}\n  mail: u{n}@")) == "users"));
+    let chunks = chunk_text(&text, Format::Data, 120);
+    assert!(
+        (0..30)
+            .all(|n| path_above(&chunks, &format!("- name: user {n}\n  mail: u{n}@")) == "users")
+    );
     let entries: String = (0..30)
         .map(|n| format!("key{n} = \"value {n}\"\n"))
         .collect();
-    let chunks = cut(
+    let chunks = chunk_text(
         &format!("a = 1\n\n[server.limits]\n{entries}\n[end]\nb = 2\n"),
         Format::Data,
         120,
     );
 
-    assert!((0..30).all(|n| path(&chunks, &format!("key{n} = \"value {n}\"")) == "server.limits"));
+    assert!(
+        (0..30).all(|n| path_above(&chunks, &format!("key{n} = \"value {n}\"")) == "server.limits")
+    );
 }
 
 #[test]
 fn later_parts_of_a_table_know_its_header() {
     let rows: String = (0..40).map(|n| format!("| A{n} | {n} |\n")).collect();
     let text = format!("# Berths\n\n| Berth | Fee |\n| --- | --- |\n{rows}");
-    let chunks = cut(&text, Format::Xlsx, 100);
+    let chunks = chunk_text(&text, Format::Xlsx, 100);
     assert!(chunks.len() > 3);
-    assert_eq!(path(&chunks, "| A1 |"), "Berths");
-    assert_eq!(path(&chunks, "| A39 |"), "Berths > Berth | Fee");
+    assert_eq!(path_above(&chunks, "| A1 |"), "Berths");
+    assert_eq!(path_above(&chunks, "| A39 |"), "Berths > Berth | Fee");
     assert!((0..40).all(|n| {
         chunks
             .iter()
@@ -277,7 +288,7 @@ fn items_of_a_list_are_not_torn() {
     let items: Vec<String> = (0..40)
         .map(|n| format!("- Item {n}. It has two sentences."))
         .collect();
-    let chunks = cut(&items.join("\n"), Format::Markdown, 150);
+    let chunks = chunk_text(&items.join("\n"), Format::Markdown, 150);
     assert!(
         chunks
             .iter()
@@ -314,7 +325,7 @@ impl Numbers {
 }
 
 /// Counts the chunks of `after` that are not among those of `before`.
-fn changed(before: &[Chunk], after: &[Chunk]) -> usize {
+fn count_changed_chunks(before: &[Chunk], after: &[Chunk]) -> usize {
     let mut known: HashMap<&str, usize> = HashMap::new();
     for chunk in before {
         *known.entry(&chunk.text).or_default() += 1;
@@ -363,7 +374,7 @@ fn a_changed_paragraph_leaves_the_other_chunks_as_they_were() {
                     1 => edited.insert(at, numbers.paragraph(sentences)),
                     _ => drop(edited.remove(at)),
                 }
-                changed(&before, &chunk(&edited.join(joint), Format::Text, &options))
+                count_changed_chunks(&before, &chunk(&edited.join(joint), Format::Text, &options))
             })
             .collect();
         counts.sort_unstable();

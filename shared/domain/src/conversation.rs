@@ -34,7 +34,7 @@ pub struct Turn {
 
 impl Turn {
     /// Checks whether both turns have the same role, name and text. Their times do not matter.
-    fn repeats(&self, other: &Self) -> bool {
+    fn has_same_words(&self, other: &Self) -> bool {
         (&self.role, &self.name, &self.text) == (&other.role, &other.name, &other.text)
     }
 }
@@ -61,18 +61,18 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Vec<Turn>, PortError> {
 /// else the turns that repeat its end, or a common beginning of at least two turns (a history that
 /// was changed, or that is older than the stored one).
 pub fn merge(stored: Vec<Turn>, sent: Vec<Turn>) -> Vec<Turn> {
-    let known = known_turns(&stored, &sent);
+    let known = count_known_turns(&stored, &sent);
     stored
         .into_iter()
         .chain(sent.into_iter().skip(known))
         .collect()
 }
 
-fn known_turns(stored: &[Turn], sent: &[Turn]) -> usize {
+fn count_known_turns(stored: &[Turn], sent: &[Turn]) -> usize {
     let common = stored
         .iter()
         .zip(sent)
-        .take_while(|(old, new)| old.repeats(new))
+        .take_while(|(old, new)| old.has_same_words(new))
         .count();
     if common == stored.len() {
         return common;
@@ -80,22 +80,22 @@ fn known_turns(stored: &[Turn], sent: &[Turn]) -> usize {
 
     let history = if common >= HISTORY_TURNS { common } else { 0 };
     // A changed history may be sent a second time.
-    let is_repeat = history > 0 && overlap(stored, &sent[history..]) == sent.len() - history;
+    let is_repeat = history > 0 && overlap_length(stored, &sent[history..]) == sent.len() - history;
 
     if is_repeat {
         sent.len()
     } else {
-        history.max(overlap(stored, sent))
+        history.max(overlap_length(stored, sent))
     }
 }
 
 /// Returns the length of the longest beginning of `sent` that is also the end of `stored`, in
 /// linear time (Knuth, Morris, Pratt 1977).
-fn overlap(stored: &[Turn], sent: &[Turn]) -> usize {
+fn overlap_length(stored: &[Turn], sent: &[Turn]) -> usize {
     let mut borders = vec![0; sent.len()];
     let mut length = 0;
     for i in 1..sent.len() {
-        length = extended(sent, &borders, length, &sent[i]);
+        length = extend_match(sent, &borders, length, &sent[i]);
         borders[i] = length;
     }
 
@@ -105,7 +105,7 @@ fn overlap(stored: &[Turn], sent: &[Turn]) -> usize {
         if matched == sent.len() {
             matched = borders[matched - 1];
         }
-        matched = extended(sent, &borders, matched, turn);
+        matched = extend_match(sent, &borders, matched, turn);
     }
 
     matched
@@ -113,12 +113,12 @@ fn overlap(stored: &[Turn], sent: &[Turn]) -> usize {
 
 /// Returns the length of the longest beginning of `pattern` with which a text ends after `turn` is
 /// appended, given that it ended with the first `matched` turns before.
-fn extended(pattern: &[Turn], borders: &[usize], mut matched: usize, turn: &Turn) -> usize {
-    while matched > 0 && !pattern[matched].repeats(turn) {
+fn extend_match(pattern: &[Turn], borders: &[usize], mut matched: usize, turn: &Turn) -> usize {
+    while matched > 0 && !pattern[matched].has_same_words(turn) {
         matched = borders[matched - 1];
     }
     match pattern.get(matched) {
-        Some(next) if next.repeats(turn) => matched + 1,
+        Some(next) if next.has_same_words(turn) => matched + 1,
         _ => 0,
     }
 }
@@ -239,7 +239,7 @@ mod tests {
             let (stored, sent) = (spaced(&stored), spaced(&sent));
             let ends_with = |length: &usize| stored.ends_with(&sent[..*length]);
             let tried = (0..=stored.len().min(sent.len())).rev().find(ends_with).unwrap_or(0);
-            proptest::prop_assert_eq!(overlap(&stored, &sent), tried);
+            proptest::prop_assert_eq!(overlap_length(&stored, &sent), tried);
         }
 
         #[test]

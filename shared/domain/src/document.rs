@@ -119,19 +119,19 @@ pub struct Body {
 
 /// The last component of the path at which a client stores a file with a form. The object store
 /// reports when the file has arrived.
-pub(crate) const UPLOAD: &str = "upload";
+pub(crate) const UPLOAD_NAME: &str = "upload";
 /// The last component of the path to which such a file is copied once it has arrived. No form can
 /// write to it.
-const KEPT: &str = "kept";
+const KEPT_NAME: &str = "kept";
 
 impl Body {
     /// Returns the other of the two locations of a file that was uploaded with a form, or `None`
     /// for any other file.
-    pub(crate) fn twin(&self) -> Option<BlobRef> {
+    pub(crate) fn other_upload_location(&self) -> Option<BlobRef> {
         let (folder, name) = self.blob.path().rsplit_once('/')?;
         let twin = match name {
-            UPLOAD => KEPT,
-            KEPT => UPLOAD,
+            UPLOAD_NAME => KEPT_NAME,
+            KEPT_NAME => UPLOAD_NAME,
             _ => return None,
         };
         Some(BlobRef::Object(format!("{folder}/{twin}")))
@@ -274,30 +274,30 @@ pub struct Extracted {
 impl Indexed {
     /// Returns the blob of the statements.
     pub fn statements(&self) -> Option<&BlobRef> {
-        statements(self.learned.as_ref())
+        statements_blob(self.learned.as_ref())
     }
 
     /// Returns all blobs that search needs of the revision, and the bytes that it was made from.
     pub fn blobs(&self) -> impl Iterator<Item = &BlobRef> {
         [&self.pack, &self.body]
             .into_iter()
-            .chain(statements(self.learned.as_ref()))
+            .chain(statements_blob(self.learned.as_ref()))
     }
 }
 
 impl Extracted {
     /// Returns the blobs that processing has made from the revision.
     pub fn blobs(&self) -> impl Iterator<Item = &BlobRef> {
-        std::iter::once(&self.pack).chain(statements(self.learned.as_ref()))
+        std::iter::once(&self.pack).chain(statements_blob(self.learned.as_ref()))
     }
 
     /// Returns the blob of the statements.
     pub fn statements(&self) -> Option<&BlobRef> {
-        statements(self.learned.as_ref())
+        statements_blob(self.learned.as_ref())
     }
 }
 
-fn statements(learned: Option<&Learned>) -> Option<&BlobRef> {
+fn statements_blob(learned: Option<&Learned>) -> Option<&BlobRef> {
     learned.and_then(|learned| learned.statements.as_ref())
 }
 

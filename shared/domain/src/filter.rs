@@ -45,13 +45,13 @@ pub struct Condition {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Comparison {
     Equal,
-    Numeric(Operator),
+    Numeric(NumericOperator),
     ArrayContains,
     StringContains,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Operator {
+enum NumericOperator {
     Equal,
     Greater,
     Less,
@@ -70,7 +70,7 @@ impl Filter {
         match value {
             Value::String(text) => {
                 let inner: Value = serde_json::from_str(text).map_err(|error| {
-                    invalid("filters", &format!("the string is not JSON ({error})"))
+                    invalid_filter("filters", &format!("the string is not JSON ({error})"))
                 })?;
                 parse_node(&inner, "filters", 1, &mut conditions)
             }
@@ -92,32 +92,32 @@ impl Condition {
     fn matches(&self, metadata: &Metadata) -> bool {
         let holds = metadata
             .get(&self.key)
-            .is_some_and(|value| self.holds(value));
+            .is_some_and(|value| self.matches_value(value));
         holds != self.negate
     }
 
-    fn holds(&self, value: &Value) -> bool {
+    fn matches_value(&self, value: &Value) -> bool {
         match self.comparison {
-            Comparison::Equal => scalar(value).is_some_and(|text| self.equal(&text)),
-            Comparison::Numeric(operator) => self.compare(operator, value),
+            Comparison::Equal => scalar_text(value).is_some_and(|text| self.equals_text(&text)),
+            Comparison::Numeric(operator) => self.compare_numbers(operator, value),
             Comparison::ArrayContains => match value {
                 Value::Array(items) => items
                     .iter()
-                    .filter_map(scalar)
-                    .any(|item| self.equal(&item)),
-                _ => scalar(value).is_some_and(|text| self.equal(&text)),
+                    .filter_map(scalar_text)
+                    .any(|item| self.equals_text(&item)),
+                _ => scalar_text(value).is_some_and(|text| self.equals_text(&text)),
             },
             Comparison::StringContains => match value {
                 Value::Array(items) => items
                     .iter()
                     .filter_map(Value::as_str)
-                    .any(|item| self.within(item)),
-                _ => value.as_str().is_some_and(|text| self.within(text)),
+                    .any(|item| self.is_within_text(item)),
+                _ => value.as_str().is_some_and(|text| self.is_within_text(text)),
             },
         }
     }
 
-    fn equal(&self, text: &str) -> bool {
+    fn equals_text(&self, text: &str) -> bool {
         if self.ignore_case {
             text.to_lowercase() == self.value.to_lowercase()
         } else {
@@ -125,7 +125,7 @@ impl Condition {
         }
     }
 
-    fn within(&self, text: &str) -> bool {
+    fn is_within_text(&self, text: &str) -> bool {
         if self.ignore_case {
             text.to_lowercase().contains(&self.value.to_lowercase())
         } else {
@@ -133,7 +133,7 @@ impl Condition {
         }
     }
 
-    fn compare(&self, operator: Operator, value: &Value) -> bool {
+    fn compare_numbers(&self, operator: NumericOperator, value: &Value) -> bool {
         let left = match value {
             Value::Number(number) => number.as_f64(),
             Value::String(text) => text.trim().parse().ok(),
@@ -145,17 +145,17 @@ impl Condition {
         };
 
         match operator {
-            Operator::Equal => left == right,
-            Operator::Greater => left > right,
-            Operator::Less => left < right,
-            Operator::GreaterOrEqual => left >= right,
-            Operator::LessOrEqual => left <= right,
+            NumericOperator::Equal => left == right,
+            NumericOperator::Greater => left > right,
+            NumericOperator::Less => left < right,
+            NumericOperator::GreaterOrEqual => left >= right,
+            NumericOperator::LessOrEqual => left <= right,
         }
     }
 }
 
 /// Returns the text by which a scalar is compared.
-fn scalar(value: &Value) -> Option<String> {
+fn scalar_text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
@@ -163,13 +163,13 @@ fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-fn invalid(path: &str, rule: &str) -> Error {
+fn invalid_filter(path: &str, rule: &str) -> Error {
     Error::invalid_field(path, rule)
 }
 
 fn parse_node(value: &Value, path: &str, depth: usize, conditions: &mut usize) -> Result<Filter> {
     let Value::Object(object) = value else {
-        return Err(invalid(
+        return Err(invalid_filter(
             path,
             "a condition {key, value, …} or a group {\"AND\": […]} or {\"OR\": […]}",
         ));
@@ -177,23 +177,26 @@ fn parse_node(value: &Value, path: &str, depth: usize, conditions: &mut usize) -
 
     let group = object.keys().find(|key| *key == "AND" || *key == "OR");
     let Some(name) = group else {
-        count(conditions)?;
+        count_condition(conditions)?;
         return parse_condition(object, path).map(Filter::Condition);
     };
 
     if object.len() != 1 {
-        return Err(invalid(path, "a group has exactly one property, AND or OR"));
+        return Err(invalid_filter(
+            path,
+            "a group has exactly one property, AND or OR",
+        ));
     }
 
     if depth > MAX_DEPTH {
-        return Err(invalid(
+        return Err(invalid_filter(
             "filters",
             &format!("groups nest at most {MAX_DEPTH} levels"),
         ));
     }
 
     let Value::Array(items) = &object[name] else {
-        return Err(invalid(
+        return Err(invalid_filter(
             &format!("{path}.{name}"),
             "an array of conditions or groups",
         ));
@@ -202,7 +205,7 @@ fn parse_node(value: &Value, path: &str, depth: usize, conditions: &mut usize) -
     if items.is_empty() {
         // An empty group counts as a condition, so that the limit on conditions also bounds the
         // groups.
-        count(conditions)?;
+        count_condition(conditions)?;
     }
 
     let parts = items
@@ -219,10 +222,10 @@ fn parse_node(value: &Value, path: &str, depth: usize, conditions: &mut usize) -
 }
 
 /// Counts one more condition or empty group. Fails above [`MAX_CONDITIONS`].
-fn count(conditions: &mut usize) -> Result<()> {
+fn count_condition(conditions: &mut usize) -> Result<()> {
     *conditions += 1;
     if *conditions > MAX_CONDITIONS {
-        return Err(invalid(
+        return Err(invalid_filter(
             "filters",
             &format!("at most {MAX_CONDITIONS} conditions"),
         ));
@@ -231,27 +234,30 @@ fn count(conditions: &mut usize) -> Result<()> {
 }
 
 fn parse_condition(object: &Map<String, Value>, path: &str) -> Result<Condition> {
-    let (mut key, mut value, mut kind, mut operator) = (None, None, "metadata", Operator::Equal);
+    let (mut key, mut value, mut kind, mut operator) =
+        (None, None, "metadata", NumericOperator::Equal);
     let (mut negate, mut ignore_case) = (false, false);
     for (name, given) in object {
         let place = format!("{path}.{name}");
         match name.as_str() {
-            "key" => key = Some(text(given, &place)?.to_owned()),
-            "value" => value = Some(scalar(given).ok_or_else(|| invalid(&place, "a string"))?),
+            "key" => key = Some(expect_text(given, &place)?.to_owned()),
+            "value" => {
+                value = Some(scalar_text(given).ok_or_else(|| invalid_filter(&place, "a string"))?)
+            }
             // compat: the Python client passes the spelling of the documentation through
             // untranslated.
-            "filterType" | "filter_type" => kind = text(given, &place)?,
+            "filterType" | "filter_type" => kind = expect_text(given, &place)?,
             "numericOperator" | "numeric_operator" => operator = parse_operator(given, &place)?,
-            "negate" => negate = flag(given, &place)?,
-            "ignoreCase" | "ignore_case" => ignore_case = flag(given, &place)?,
+            "negate" => negate = parse_flag(given, &place)?,
+            "ignoreCase" | "ignore_case" => ignore_case = parse_flag(given, &place)?,
             _ => {
                 let rule = "unknown; a condition has key, value, filterType, numericOperator, negate, ignoreCase";
-                return Err(invalid(&place, rule));
+                return Err(invalid_filter(&place, rule));
             }
         }
     }
 
-    let missing = |what: &str| invalid(path, &format!("a condition needs `{what}`"));
+    let missing = |what: &str| invalid_filter(path, &format!("a condition needs `{what}`"));
     let comparison = match kind {
         "metadata" => Comparison::Equal,
         "numeric" => Comparison::Numeric(operator),
@@ -259,7 +265,7 @@ fn parse_condition(object: &Map<String, Value>, path: &str) -> Result<Condition>
         "string_contains" => Comparison::StringContains,
         _ => {
             let rule = "one of metadata, numeric, array_contains, string_contains";
-            return Err(invalid(&format!("{path}.filterType"), rule));
+            return Err(invalid_filter(&format!("{path}.filterType"), rule));
         }
     };
 
@@ -269,7 +275,7 @@ fn parse_condition(object: &Map<String, Value>, path: &str) -> Result<Condition>
     );
 
     if matches!(comparison, Comparison::Numeric(_)) && value.trim().parse::<f64>().is_err() {
-        return Err(invalid(
+        return Err(invalid_filter(
             &format!("{path}.value"),
             "a number, because filterType is numeric",
         ));
@@ -284,28 +290,30 @@ fn parse_condition(object: &Map<String, Value>, path: &str) -> Result<Condition>
     })
 }
 
-fn text<'a>(value: &'a Value, place: &str) -> Result<&'a str> {
-    value.as_str().ok_or_else(|| invalid(place, "a string"))
+fn expect_text<'a>(value: &'a Value, place: &str) -> Result<&'a str> {
+    value
+        .as_str()
+        .ok_or_else(|| invalid_filter(place, "a string"))
 }
 
-fn flag(value: &Value, place: &str) -> Result<bool> {
+fn parse_flag(value: &Value, place: &str) -> Result<bool> {
     match value {
         Value::Bool(flag) => Ok(*flag),
         Value::String(text) if text == "true" => Ok(true),
         Value::String(text) if text == "false" => Ok(false),
         Value::Null => Ok(false),
-        _ => Err(invalid(place, "a boolean")),
+        _ => Err(invalid_filter(place, "a boolean")),
     }
 }
 
-fn parse_operator(value: &Value, place: &str) -> Result<Operator> {
+fn parse_operator(value: &Value, place: &str) -> Result<NumericOperator> {
     match value.as_str() {
-        Some("=") => Ok(Operator::Equal),
-        Some(">") => Ok(Operator::Greater),
-        Some("<") => Ok(Operator::Less),
-        Some(">=") => Ok(Operator::GreaterOrEqual),
-        Some("<=") => Ok(Operator::LessOrEqual),
-        _ => Err(invalid(place, "one of =, >, <, >=, <=")),
+        Some("=") => Ok(NumericOperator::Equal),
+        Some(">") => Ok(NumericOperator::Greater),
+        Some("<") => Ok(NumericOperator::Less),
+        Some(">=") => Ok(NumericOperator::GreaterOrEqual),
+        Some("<=") => Ok(NumericOperator::LessOrEqual),
+        _ => Err(invalid_filter(place, "one of =, >, <, >=, <=")),
     }
 }
 

@@ -11,16 +11,16 @@ use crate::error::{Error, Result};
 /// The length in characters of a document, container or revision id: 128 bits in base58, padded.
 pub const ID_LEN: usize = 22;
 
-fn encode(bytes: [u8; 16]) -> String {
+fn encode_base58(bytes: [u8; 16]) -> String {
     let text = bs58::encode(bytes).into_string();
     format!("{text:1>ID_LEN$}")
 }
 
-fn random() -> String {
-    encode(rand::rng().random())
+fn random_id() -> String {
+    encode_base58(rand::rng().random())
 }
 
-fn is_id(text: &str) -> bool {
+fn is_valid_id(text: &str) -> bool {
     text.len() == ID_LEN && text.bytes().all(|b| b.is_ascii_alphanumeric())
 }
 
@@ -122,36 +122,36 @@ impl OrgId {
 impl ContainerId {
     /// Generates a new container id.
     pub fn random() -> Self {
-        Self(random())
+        Self(random_id())
     }
 
     /// Parses an id that this service wrote.
     pub fn parse(text: &str) -> Option<Self> {
-        is_id(text).then(|| Self(text.to_owned()))
+        is_valid_id(text).then(|| Self(text.to_owned()))
     }
 }
 
 impl TaskId {
     /// Generates a new task id.
     pub fn random() -> Self {
-        Self(random())
+        Self(random_id())
     }
 
     /// Parses an id from a path or a message, or returns `None` when it cannot be a task id.
     pub fn parse(text: &str) -> Option<Self> {
-        is_id(text).then(|| Self(text.to_owned()))
+        is_valid_id(text).then(|| Self(text.to_owned()))
     }
 }
 
 impl ConnectionId {
     /// Generates a new connection id.
     pub fn random() -> Self {
-        Self(random())
+        Self(random_id())
     }
 
     /// Parses an id from a path or a message, or returns `None` when it cannot be a connection id.
     pub fn parse(text: &str) -> Option<Self> {
-        is_id(text).then(|| Self(text.to_owned()))
+        is_valid_id(text).then(|| Self(text.to_owned()))
     }
 }
 
@@ -159,26 +159,26 @@ impl GrantId {
     /// Derives the id of the grant that an account of `provider` gave to the OAuth app with this
     /// client id.
     pub fn derived(provider: &str, client_id: &str, subject: &str) -> Self {
-        Self(digest(&[provider, client_id, subject]))
+        Self(digest_parts(&[provider, client_id, subject]))
     }
 }
 
 impl Revision {
     /// Generates a new revision.
     pub fn random() -> Self {
-        Self(random())
+        Self(random_id())
     }
 
     /// Parses a revision that this service wrote.
     pub fn parse(text: &str) -> Option<Self> {
-        is_id(text).then(|| Self(text.to_owned()))
+        is_valid_id(text).then(|| Self(text.to_owned()))
     }
 }
 
 impl DocumentId {
     /// Generates a new document id.
     pub fn random() -> Self {
-        Self(random())
+        Self(random_id())
     }
 
     /// Derives the id of the document with this `customId`: HMAC-SHA-256 over the container and the
@@ -193,7 +193,7 @@ impl DocumentId {
         let digest = mac.finalize().into_bytes();
         let mut half = [0; 16];
         half.copy_from_slice(&digest[..16]);
-        Self(encode(half))
+        Self(encode_base58(half))
     }
 
     /// Derives the id that this document has in another container, so that a move that is requested
@@ -203,17 +203,17 @@ impl DocumentId {
         let digest = Sha256::digest(format!("{self}#{container}"));
         let mut half = [0; 16];
         half.copy_from_slice(&digest[..16]);
-        Self(encode(half))
+        Self(encode_base58(half))
     }
 
     /// Parses an id from a path or a body, or returns `None` when it cannot be a document id.
     pub fn parse(text: &str) -> Option<Self> {
-        is_id(text).then(|| Self(text.to_owned()))
+        is_valid_id(text).then(|| Self(text.to_owned()))
     }
 }
 
 /// Returns the first 128 bits of the SHA-256 of `parts`, each preceded by its length.
-fn digest(parts: &[&str]) -> String {
+fn digest_parts(parts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for part in parts {
         hash.update((part.len() as u64).to_be_bytes());
@@ -221,7 +221,7 @@ fn digest(parts: &[&str]) -> String {
     }
     let mut half = [0; 16];
     half.copy_from_slice(&hash.finalize()[..16]);
-    encode(half)
+    encode_base58(half)
 }
 
 impl TopicId {
@@ -230,7 +230,7 @@ impl TopicId {
         let parts: Vec<&str> = std::iter::once(container.as_str())
             .chain(words.iter().copied())
             .collect();
-        Self(digest(&parts))
+        Self(digest_parts(&parts))
     }
 }
 
@@ -238,19 +238,23 @@ impl MemoryId {
     /// Derives the id of a memory: the `occurrence`th time, counted from 0, that a topic has the
     /// answer `value`.
     pub fn derived(topic: &TopicId, value: &str, occurrence: usize) -> Self {
-        Self(digest(&[topic.as_str(), value, &occurrence.to_string()]))
+        Self(digest_parts(&[
+            topic.as_str(),
+            value,
+            &occurrence.to_string(),
+        ]))
     }
 
     /// Parses an id from a path or a body, or returns `None` when it cannot be a memory id.
     pub fn parse(text: &str) -> Option<Self> {
-        is_id(text).then(|| Self(text.to_owned()))
+        is_valid_id(text).then(|| Self(text.to_owned()))
     }
 }
 
 impl KeyId {
     /// Generates a new key id of 10 characters.
     pub fn random() -> Self {
-        Self(random().split_off(ID_LEN - 10))
+        Self(random_id().split_off(ID_LEN - 10))
     }
 
     /// Parses a key id, or returns `None` when the text cannot be one.
@@ -320,8 +324,8 @@ mod tests {
 
     #[test]
     fn a_leading_zero_does_not_shorten_an_id() {
-        assert_eq!(encode([0; 16]).len(), ID_LEN);
-        assert_eq!(encode([255; 16]).len(), ID_LEN);
+        assert_eq!(encode_base58([0; 16]).len(), ID_LEN);
+        assert_eq!(encode_base58([255; 16]).len(), ID_LEN);
     }
 
     #[test]

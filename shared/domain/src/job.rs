@@ -78,7 +78,7 @@ impl Envelope {
     /// Returns the tenant for which the work is done. Work inherits the authentication of the
     /// request that caused it.
     pub fn tenant(&self) -> Tenant {
-        Tenant::of_work(self.org.clone())
+        Tenant::for_work(self.org.clone())
     }
 
     /// Creates the message that requests processing of a document's newest revision.

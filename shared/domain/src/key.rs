@@ -117,7 +117,7 @@ impl NewKey {
         let id = KeyId::random();
         let secret: String = bs58::encode(rand::rng().random::<[u8; 28]>()).into_string();
         let secret = format!("{secret:1>SECRET_LEN$}")[..SECRET_LEN].to_owned();
-        let text = format!("rk_{id}_{secret}{}", checksum(&id, &secret));
+        let text = format!("rk_{id}_{secret}{}", key_checksum(&id, &secret));
         let record = ApiKey {
             id,
             org,
@@ -136,7 +136,7 @@ impl NewKey {
     }
 }
 
-fn checksum(id: &KeyId, secret: &str) -> String {
+fn key_checksum(id: &KeyId, secret: &str) -> String {
     format!(
         "{:08x}",
         crc32fast::hash(format!("{id}_{secret}").as_bytes())
@@ -153,7 +153,7 @@ impl PresentedKey {
         }
         let (secret, sum) = rest.split_at(SECRET_LEN);
         let id = KeyId::parse(id)?;
-        (checksum(&id, secret) == sum).then(|| Self {
+        (key_checksum(&id, secret) == sum).then(|| Self {
             hash: Sha256::digest(secret.as_bytes()).into(),
             id,
         })
@@ -181,7 +181,7 @@ impl PresentedKey {
         if record.expires_at.is_some_and(|end| end <= now) {
             return Err(Error::Unauthenticated("the API key has expired"));
         }
-        Ok(Tenant::of_key(record))
+        Ok(Tenant::for_key(record))
     }
 }
 

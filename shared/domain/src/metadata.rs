@@ -35,7 +35,7 @@ impl Metadata {
     pub fn parse_field(field: &str, object: Map<String, Value>) -> Result<Self> {
         let issues: Vec<Issue> = object
             .iter()
-            .filter_map(|(key, value)| fault(field, key, value))
+            .filter_map(|(key, value)| find_fault(field, key, value))
             .collect();
         if let Some(first) = issues.first() {
             let message = format!("{field}.{}: {}", first.path[1], first.message);
@@ -75,7 +75,7 @@ impl Metadata {
     }
 }
 
-fn fault(field: &str, key: &str, value: &Value) -> Option<Issue> {
+fn find_fault(field: &str, key: &str, value: &Value) -> Option<Issue> {
     let issue = |message: &str| {
         Some(Issue {
             path: vec![field.into(), key.into()],

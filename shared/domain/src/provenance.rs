@@ -70,7 +70,7 @@ impl Attribution {
     pub fn new(r#type: Medium, name: Option<&str>) -> Self {
         Self {
             r#type,
-            name: name.map(one_line).filter(|name| !name.is_empty()),
+            name: name.map(to_one_line).filter(|name| !name.is_empty()),
         }
     }
 
@@ -111,7 +111,7 @@ impl fmt::Display for Attribution {
 }
 
 /// Reduces another person's text to one short line of visible characters.
-fn one_line(text: &str) -> String {
+fn to_one_line(text: &str) -> String {
     let hidden = |c: &char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     words

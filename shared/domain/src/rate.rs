@@ -11,7 +11,7 @@ const MAX_ENTRIES: u32 = 128;
 
 /// The largest difference between the clocks of several machines, in milliseconds. An entry that is
 /// further ahead was made before the clock was set back.
-const MOST_SKEW_MS: i64 = 5_000;
+const MAX_CLOCK_SKEW_MS: i64 = 5_000;
 
 /// A rate limit: the largest number of requests in any period of a given length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,7 +62,9 @@ impl RateWindow {
 
         let known: u32 = self.0.iter().map(|(_, count)| count).sum();
         if known >= limit.max {
-            return Err(Timestamp::from_millis(self.room_at(limit, known, leaves)));
+            return Err(Timestamp::from_millis(
+                self.next_free_time(limit, known, leaves),
+            ));
         }
 
         let at = now - now.rem_euclid(step);
@@ -80,7 +82,7 @@ impl RateWindow {
     fn follow_clock(&mut self, now: Timestamp, step: i64) {
         let newest = self.0.last().map_or(i64::MIN, |(at, _)| *at);
         let ahead = newest.saturating_sub(now.as_millis());
-        if ahead > MOST_SKEW_MS {
+        if ahead > MAX_CLOCK_SKEW_MS {
             // The shift is a whole number of steps, so that entries stay at the beginning of steps.
             let back = ahead + (step - ahead.rem_euclid(step)) % step;
             self.0.iter_mut().for_each(|(at, _)| *at -= back);
@@ -88,7 +90,7 @@ impl RateWindow {
     }
 
     /// Returns the time at which enough entries have expired to admit one more request.
-    fn room_at(&self, limit: RateLimit, known: u32, leaves: impl Fn(i64) -> i64) -> i64 {
+    fn next_free_time(&self, limit: RateLimit, known: u32, leaves: impl Fn(i64) -> i64) -> i64 {
         let mut left = known;
         for (at, count) in &self.0 {
             left -= count;

@@ -111,7 +111,7 @@ impl Settings {
         let mut buckets = self
             .profile_buckets
             .clone()
-            .unwrap_or_else(|| vec![Bucket::preferences()]);
+            .unwrap_or_else(|| vec![Bucket::default_bucket()]);
 
         for bucket in own {
             if buckets.iter().all(|known| known.key != bucket.key) {
@@ -140,7 +140,7 @@ impl Settings {
 
     /// Checks whether connections may send browsers to an origin, given as browsers write it.
     pub fn allows_redirect_to(&self, origin: &str) -> bool {
-        redirects::allows(
+        redirects::allows_origin(
             self.allowed_redirect_urls.as_deref().unwrap_or_default(),
             origin,
         )

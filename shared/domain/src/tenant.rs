@@ -40,7 +40,7 @@ pub struct KeyUse {
 
 impl Tenant {
     /// Creates the tenant of an API key that was just verified.
-    pub(crate) fn of_key(key: &ApiKey) -> Self {
+    pub(crate) fn for_key(key: &ApiKey) -> Self {
         Self {
             org: key.org.clone(),
             key: Some(KeyUse {
@@ -57,7 +57,7 @@ impl Tenant {
     }
 
     /// Creates the tenant of work that runs behind a queue or a schedule.
-    pub(crate) fn of_work(org: OrgId) -> Self {
+    pub(crate) fn for_work(org: OrgId) -> Self {
         Self {
             org,
             key: None,
@@ -71,7 +71,7 @@ impl Tenant {
     /// Creates the tenant of the person at this machine. Only for programs that open the data
     /// folder themselves.
     pub fn of_operator(org: OrgId) -> Self {
-        Self::of_work(org)
+        Self::for_work(org)
     }
 
     /// Returns the organization.
@@ -109,16 +109,16 @@ impl Tenant {
     }
 
     /// Records that the request accessed containers.
-    pub(crate) fn touch<'a>(&self, containers: impl IntoIterator<Item = &'a ContainerId>) {
-        self.lock().extend(containers.into_iter().cloned());
+    pub(crate) fn record_access<'a>(&self, containers: impl IntoIterator<Item = &'a ContainerId>) {
+        self.lock_accessed().extend(containers.into_iter().cloned());
     }
 
     /// Returns the containers that the request has accessed so far.
     pub fn touched(&self) -> Vec<ContainerId> {
-        self.lock().iter().cloned().collect()
+        self.lock_accessed().iter().cloned().collect()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeSet<ContainerId>> {
+    fn lock_accessed(&self) -> std::sync::MutexGuard<'_, BTreeSet<ContainerId>> {
         // A panic while the lock was held cannot leave the set half-changed.
         self.touched.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -68,14 +68,14 @@ impl Demand for ReadContent {
 
 impl Demand for WriteContent {
     fn check(tenant: &Tenant) -> Result<()> {
-        demand(tenant.may_write(), "this key may only read")
+        require(tenant.may_write(), "this key may only read")
     }
 }
 
 impl Demand for Read {
     fn check(tenant: &Tenant) -> Result<()> {
         let unscoped = tenant.kind() != KeyKind::Scoped;
-        demand(
+        require(
             unscoped,
             "this key is for the content of one container tag, and this endpoint is not of that kind",
         )
@@ -93,7 +93,7 @@ impl Demand for ReadOrganization {
     fn check(tenant: &Tenant) -> Result<()> {
         Read::check(tenant)?;
         let whole = tenant.confined_to().is_none();
-        demand(
+        require(
             whole,
             "this key reaches some container tags only, and this endpoint tells of the whole organization",
         )
@@ -103,11 +103,11 @@ impl Demand for ReadOrganization {
 impl Demand for Admin {
     fn check(tenant: &Tenant) -> Result<()> {
         let lack = "this endpoint takes an administrator's key: a full one that may write, without a list of tags";
-        demand(tenant.may_administer(), lack)
+        require(tenant.may_administer(), lack)
     }
 }
 
-fn demand(has: bool, lack: &str) -> Result<()> {
+fn require(has: bool, lack: &str) -> Result<()> {
     if has {
         Ok(())
     } else {
@@ -142,14 +142,16 @@ where
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let app = App::from_ref(state);
         let from_loopback = parts.extensions.get::<LoopbackPeer>().is_some();
-        let credential = credential(&parts.headers);
+        let credential = read_credential(&parts.headers);
         let tenant = match app
             .authenticator
             .authenticate(credential, from_loopback)
             .await
         {
             Ok(tenant) => tenant,
-            Err(error) if credential.is_some() => return Err(slowed(&app, parts, error).into()),
+            Err(error) if credential.is_some() => {
+                return Err(slow_down_refusal(&app, parts, error).into());
+            }
             Err(error) => return Err(error.into()),
         };
 
@@ -177,13 +179,16 @@ where
 
 /// Returns the error for a refused key. A client that has sent too many wrong keys is told to wait.
 /// A valid key is never slowed down, so a stranger behind the same address cannot lock anybody out.
-fn slowed(app: &App, parts: &Parts, error: Error) -> Error {
+fn slow_down_refusal(app: &App, parts: &Parts, error: Error) -> Error {
     let client = parts.extensions.get::<ClientAddress>();
     let Some(client) = client.filter(|_| matches!(error, Error::Unauthenticated(_))) else {
         return error;
     };
 
-    match app.wrong_keys.note(client.0, app.ctx.clock.now()) {
+    match app
+        .wrong_keys
+        .count_wrong_key(client.0, app.ctx.clock.now())
+    {
         None => error,
         Some(retry_after_seconds) => Error::RateLimited {
             message: format!("too many wrong keys came from this address; the last one: {error}"),
@@ -194,7 +199,7 @@ fn slowed(app: &App, parts: &Parts, error: Error) -> Error {
 
 /// Returns the key from `Authorization: Bearer` or, as the command-line client sends it, from
 /// `x-api-key`.
-fn credential(headers: &HeaderMap) -> Option<&str> {
+fn read_credential(headers: &HeaderMap) -> Option<&str> {
     let bearer = headers
         .get(AUTHORIZATION)
         .and_then(|value| value.to_str().ok())
@@ -219,7 +224,7 @@ mod tests {
         let headers = |name: &'static str, value: &'static str| {
             let mut headers = HeaderMap::new();
             headers.insert(name, value.parse().unwrap());
-            credential(&headers).map(str::to_owned)
+            read_credential(&headers).map(str::to_owned)
         };
 
         assert_eq!(

@@ -22,7 +22,7 @@ impl<E: Into<Error>> From<E> for ApiError {
     }
 }
 
-fn status(error: &Error) -> StatusCode {
+fn status_of(error: &Error) -> StatusCode {
     match error {
         Error::Invalid { .. } => StatusCode::BAD_REQUEST,
         Error::Unauthenticated(_) => StatusCode::UNAUTHORIZED,
@@ -39,7 +39,7 @@ fn status(error: &Error) -> StatusCode {
 }
 
 /// Formats an error together with its causes, for the log.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+pub(crate) fn format_error_chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
@@ -51,11 +51,11 @@ pub(crate) fn chain(error: &dyn std::error::Error) -> String {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let status = status(&self.0);
+        let status = status_of(&self.0);
         let request_id = request_id();
         note_error(self.0.kind());
         if matches!(self.0, Error::Unavailable(_) | Error::Internal(_)) {
-            error!(request.id = %request_id, error = %chain(&self.0), "request {request_id} failed");
+            error!(request.id = %request_id, error = %format_error_chain(&self.0), "request {request_id} failed");
         }
 
         let mut body =

@@ -15,7 +15,7 @@ use serde_json::Value;
 use serde_path_to_error::Segment;
 
 use crate::error::ApiError;
-use crate::misnamed::{Fields, QueryIsRead, check_query_of};
+use crate::misnamed::{FieldNames, QueryIsRead, check_query};
 use crate::record::note_body;
 
 /// A JSON body, whatever its declared media type. An empty body counts as `{}`, because clients
@@ -27,13 +27,13 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
-        let taken = Fields::of::<T>();
-        let query = check_query_of(&request, &taken);
-        let object = parse(&read(request, state).await?)?;
+        let taken = FieldNames::of::<T>();
+        let query = check_query(&request, &taken);
+        let object = parse_object(&read_body(request, state).await?)?;
         note_body(&object);
         query?;
-        taken.check(names(&object))?;
-        Ok(Self(fields(object)?))
+        taken.check_names(field_names(&object))?;
+        Ok(Self(deserialize_fields(object)?))
     }
 }
 
@@ -46,17 +46,20 @@ impl<A: DeserializeOwned, B: DeserializeOwned, S: Send + Sync> FromRequest<S> fo
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
-        let taken = Fields::of::<A>().and(Fields::of::<B>());
-        let query = check_query_of(&request, &taken);
-        let object = parse(&read(request, state).await?)?;
+        let taken = FieldNames::of::<A>().merge(FieldNames::of::<B>());
+        let query = check_query(&request, &taken);
+        let object = parse_object(&read_body(request, state).await?)?;
         note_body(&object);
         query?;
-        taken.check(names(&object))?;
-        Ok(Self(fields(&object)?, fields(&object)?))
+        taken.check_names(field_names(&object))?;
+        Ok(Self(
+            deserialize_fields(&object)?,
+            deserialize_fields(&object)?,
+        ))
     }
 }
 
-async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Error> {
+async fn read_body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Error> {
     Bytes::from_request(request, state)
         .await
         .map_err(|rejection| {
@@ -74,7 +77,7 @@ async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Erro
 }
 
 /// Parses a body that has to be one JSON object.
-fn parse(bytes: &[u8]) -> Result<Value, Error> {
+fn parse_object(bytes: &[u8]) -> Result<Value, Error> {
     let bytes = if bytes.is_empty() { b"{}" } else { bytes };
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let value = Value::deserialize(&mut deserializer)
@@ -89,7 +92,7 @@ fn parse(bytes: &[u8]) -> Result<Value, Error> {
     }
 }
 
-fn names(object: &Value) -> impl Iterator<Item = &str> {
+fn field_names(object: &Value) -> impl Iterator<Item = &str> {
     object
         .as_object()
         .into_iter()
@@ -103,14 +106,14 @@ fn names(object: &Value) -> impl Iterator<Item = &str> {
 /// # Errors
 /// [`Error::Invalid`] that names the path of a wrong value.
 pub fn parse_fields<'de, T: Deserialize<'de>>(value: &'de Value) -> Result<T, Error> {
-    let taken = Fields::of::<T>();
-    if taken.have_scope() {
-        taken.check(names(value))?;
+    let taken = FieldNames::of::<T>();
+    if taken.contain_scope() {
+        taken.check_names(field_names(value))?;
     }
-    fields(value)
+    deserialize_fields(value)
 }
 
-fn fields<'de, T: Deserialize<'de>>(
+fn deserialize_fields<'de, T: Deserialize<'de>>(
     object: impl Deserializer<'de, Error = serde_json::Error>,
 ) -> Result<T, Error> {
     serde_path_to_error::deserialize(object).map_err(|error| {
@@ -163,8 +166,8 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Query<T
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let sent = pairs(&parts.uri);
-        Fields::of::<T>().check(sent.iter().map(|(name, _)| name.as_str()))?;
+        let sent = query_pairs(&parts.uri);
+        FieldNames::of::<T>().check_names(sent.iter().map(|(name, _)| name.as_str()))?;
         parts.extensions.insert(QueryIsRead);
         let query = axum::extract::Query::<T>::from_request_parts(parts, state).await;
         query.map(|query| Self(query.0)).map_err(|rejection| {
@@ -179,7 +182,7 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Query<T
 }
 
 /// Returns the parameters of a query string as they were sent.
-pub(crate) fn pairs(uri: &Uri) -> Vec<(String, String)> {
+pub(crate) fn query_pairs(uri: &Uri) -> Vec<(String, String)> {
     axum::extract::Query::try_from_uri(uri)
         .map(|query| query.0)
         .unwrap_or_default()
@@ -198,8 +201,8 @@ mod tests {
     #[test]
     fn wrong_types_name_their_place() {
         let message = |text: &str| {
-            parse(text.as_bytes())
-                .and_then(fields::<Shape>)
+            parse_object(text.as_bytes())
+                .and_then(deserialize_fields::<Shape>)
                 .unwrap_err()
                 .to_string()
         };

@@ -4,7 +4,7 @@ use domain::activity::RequestType;
 use http::Method;
 
 /// The routes whose `POST` changes content or searches. Any other `POST` only reads or administers.
-const POSTS: [(&str, RequestType); 22] = [
+const POST_TYPES: [(&str, RequestType); 22] = [
     ("/v3/documents", RequestType::Add),
     ("/v3/documents/batch", RequestType::Add),
     ("/v3/documents/file", RequestType::Add),
@@ -33,12 +33,12 @@ const POSTS: [(&str, RequestType); 22] = [
 ];
 
 /// Returns the type of a request to a route.
-pub(crate) fn kind(method: &Method, route: &str) -> RequestType {
+pub(crate) fn classify_request(method: &Method, route: &str) -> RequestType {
     match *method {
         Method::DELETE => RequestType::Delete,
         Method::PATCH | Method::PUT => RequestType::Update,
         Method::POST => {
-            let known = POSTS.iter().find(|(path, _)| *path == route);
+            let known = POST_TYPES.iter().find(|(path, _)| *path == route);
             known.map_or(RequestType::Request, |(_, kind)| *kind)
         }
         _ => RequestType::Request,
@@ -65,7 +65,11 @@ mod tests {
             (Method::GET, "/v3/search", "request"),
         ];
         for (method, route, wanted) in cases {
-            assert_eq!(kind(&method, route).as_str(), wanted, "{method} {route}");
+            assert_eq!(
+                classify_request(&method, route).as_str(),
+                wanted,
+                "{method} {route}"
+            );
         }
     }
 }

@@ -48,7 +48,7 @@ impl MemoryVersion {
             source_count: memory.source_count(),
             parent_memory_id: memory.parent.clone(),
             root_memory_id: memory.root.clone(),
-            metadata: some_metadata(&memory.metadata),
+            metadata: non_empty_metadata(&memory.metadata),
             trust: memory.trust,
             origin: memory.attribution.clone(),
         }
@@ -74,7 +74,7 @@ pub struct MemoryEntry {
     confidence: f32,
     speaker: Option<String>,
     event_date: Option<EventDate>,
-    sources: Vec<Source>,
+    sources: Vec<SourceSpan>,
     contradicts: Vec<MemoryId>,
     review_status: Option<&'static str>,
 }
@@ -97,7 +97,7 @@ struct EventDate {
 /// A range of characters in the text of a document.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Source {
+struct SourceSpan {
     document_id: DocumentId,
     start: usize,
     end: usize,
@@ -127,7 +127,7 @@ impl MemoryEntry {
             space_id: space.clone(),
             org_id: org.clone(),
             forget_after: memory.forget_after,
-            forget_reason: reason(memory),
+            forget_reason: forget_reason(memory),
             temporal_context: TemporalContext {
                 document_date: memory.said_at,
                 event_date: event_dates(memory),
@@ -148,7 +148,7 @@ impl MemoryEntry {
                 start: event.from,
                 end: event.to,
             }),
-            sources: sources(memory),
+            sources: source_spans(memory),
             contradicts: memory.contradicts.clone(),
             review_status: review_status(memory),
         }
@@ -165,7 +165,7 @@ pub fn review_status(memory: &Memory) -> Option<&'static str> {
 }
 
 /// Returns the reason why the memory is or will be forgotten.
-fn reason(memory: &Memory) -> Option<String> {
+fn forget_reason(memory: &Memory) -> Option<String> {
     let forgotten = memory
         .forgotten
         .as_ref()
@@ -184,8 +184,8 @@ fn event_dates(memory: &Memory) -> Vec<Timestamp> {
     dates
 }
 
-fn sources(memory: &Memory) -> Vec<Source> {
-    let source = |support: &memory::Support| Source {
+fn source_spans(memory: &Memory) -> Vec<SourceSpan> {
+    let source = |support: &memory::Support| SourceSpan {
         document_id: support.document.clone(),
         start: support.start,
         end: support.end,
@@ -194,6 +194,6 @@ fn sources(memory: &Memory) -> Vec<Source> {
 }
 
 /// Returns the metadata, or `None` (`null` in the answer) if there is none.
-fn some_metadata(metadata: &Map<String, Value>) -> Option<Map<String, Value>> {
+fn non_empty_metadata(metadata: &Map<String, Value>) -> Option<Map<String, Value>> {
     (!metadata.is_empty()).then(|| metadata.clone())
 }

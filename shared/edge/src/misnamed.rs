@@ -8,12 +8,12 @@ use http::Uri;
 use serde::Deserialize;
 use serde::de::{Deserializer, Visitor};
 
-use crate::extract::pairs;
+use crate::extract::query_pairs;
 
 /// The fields that name the scope of a request.
 const SCOPES: [&str; 2] = ["containerTag", "containerTags"];
 /// Other words for a container, in lower case and without separators.
-const OTHER_WORDS: [&str; 10] = [
+const CONTAINER_SYNONYMS: [&str; 10] = [
     "container",
     "containers",
     "containerid",
@@ -27,30 +27,30 @@ const OTHER_WORDS: [&str; 10] = [
 ];
 /// The most edits between a field name and the scope that it is taken for. Two edits cover one
 /// letter left out, doubled or changed, or two letters swapped.
-const MOST_EDITS: usize = 2;
+const MAX_EDITS: usize = 2;
 
 /// The names of the fields that a request type reads. Empty for a type that takes any name.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Fields(Vec<&'static str>);
+pub(crate) struct FieldNames(Vec<&'static str>);
 
-impl Fields {
+impl FieldNames {
     /// Returns the fields of `T`.
     pub(crate) fn of<'de, T: Deserialize<'de>>() -> Self {
         let mut fields = Self::default();
         // This always fails: the probe has no value to offer and only records the fields that are
         // asked for.
-        T::deserialize(Probe(&mut fields.0)).ok();
+        T::deserialize(FieldProbe(&mut fields.0)).ok();
         fields
     }
 
     /// Returns the fields of both types.
-    pub(crate) fn and(mut self, other: Self) -> Self {
+    pub(crate) fn merge(mut self, other: Self) -> Self {
         self.0.extend(other.0);
         self
     }
 
     /// Checks whether a scope is among the fields.
-    pub(crate) fn have_scope(&self) -> bool {
+    pub(crate) fn contain_scope(&self) -> bool {
         self.0.iter().any(|field| SCOPES.contains(field))
     }
 
@@ -58,7 +58,7 @@ impl Fields {
     ///
     /// # Errors
     /// [`Error::Invalid`] that names the right field.
-    pub(crate) fn check<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<()> {
+    pub(crate) fn check_names<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<()> {
         names
             .into_iter()
             .try_for_each(|name| check_name(name, &self.0))
@@ -69,10 +69,10 @@ impl Fields {
     /// # Errors
     /// [`Error::Invalid`] that says where the scope belongs.
     pub(crate) fn check_unread_query(&self, uri: &Uri) -> Result<()> {
-        for (name, _) in pairs(uri) {
+        for (name, _) in query_pairs(uri) {
             if looks_like_scope(&name) {
                 let right = right_name(&name, &self.0);
-                return Err(unknown(
+                return Err(unknown_field_error(
                     &name,
                     right.map(|right| format!("send `{right}` in the body")),
                 ));
@@ -90,7 +90,7 @@ pub(crate) struct QueryIsRead;
 ///
 /// # Errors
 /// Those of [`Fields::check_unread_query`].
-pub(crate) fn check_query_of(request: &Request, fields: &Fields) -> Result<()> {
+pub(crate) fn check_query(request: &Request, fields: &FieldNames) -> Result<()> {
     if request.extensions().get::<QueryIsRead>().is_some() {
         return Ok(());
     }
@@ -105,13 +105,13 @@ pub fn check_name(name: &str, taken: &[&str]) -> Result<()> {
     if taken.contains(&name) || !looks_like_scope(name) {
         return Ok(());
     }
-    Err(unknown(
+    Err(unknown_field_error(
         name,
         right_name(name, taken).map(|right| format!("did you mean `{right}`?")),
     ))
 }
 
-fn unknown(name: &str, advice: Option<String>) -> Error {
+fn unknown_field_error(name: &str, advice: Option<String>) -> Error {
     let advice = advice.unwrap_or_else(|| "this request takes no container tag".to_owned());
     let message = format!("unknown field `{name}`: {advice}");
     let issue = Issue {
@@ -145,14 +145,14 @@ fn looks_like_scope(name: &str) -> bool {
     }
     let letters = name.chars().filter(|letter| letter.is_alphanumeric());
     let plain: String = letters.flat_map(char::to_lowercase).collect();
-    OTHER_WORDS.contains(&plain.as_str())
+    CONTAINER_SYNONYMS.contains(&plain.as_str())
         || SCOPES
             .iter()
-            .any(|scope| edits(&plain, &scope.to_lowercase()) <= MOST_EDITS)
+            .any(|scope| edit_distance(&plain, &scope.to_lowercase()) <= MAX_EDITS)
 }
 
 /// Returns the number of letters to insert, delete or replace that turns one text into the other.
-fn edits(one: &str, other: &str) -> usize {
+fn edit_distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (i, letter) in one.chars().enumerate() {
@@ -167,9 +167,9 @@ fn edits(one: &str, other: &str) -> usize {
 }
 
 /// A deserializer that records the fields for which a struct asks.
-struct Probe<'a>(&'a mut Vec<&'static str>);
+struct FieldProbe<'a>(&'a mut Vec<&'static str>);
 
-impl<'de> Deserializer<'de> for Probe<'_> {
+impl<'de> Deserializer<'de> for FieldProbe<'_> {
     type Error = serde::de::value::Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> std::result::Result<V::Value, Self::Error> {
@@ -208,15 +208,15 @@ mod tests {
 
     #[test]
     fn the_fields_of_a_type_are_those_that_it_reads() {
-        let fields = Fields::of::<Both>();
+        let fields = FieldNames::of::<Both>();
         assert!(
             ["containerTag", "containerTags", "other", "second"]
                 .iter()
                 .all(|name| fields.0.contains(name))
         );
         assert!(
-            fields.have_scope()
-                && !Fields::of::<serde_json::Map<String, serde_json::Value>>().have_scope()
+            fields.contain_scope()
+                && !FieldNames::of::<serde_json::Map<String, serde_json::Value>>().contain_scope()
         );
     }
 

@@ -16,26 +16,26 @@ use http::{Method, Uri};
 use serde_json::{Map, Value, json};
 use tracing::warn;
 
-use crate::error::chain;
-use crate::extract::pairs;
-use crate::kind::kind;
-use crate::redact::redacted;
+use crate::error::format_error_chain;
+use crate::extract::query_pairs;
+use crate::kind::classify_request;
+use crate::redact::redact_value;
 use crate::router::App;
 
 /// The largest answer in bytes that is parsed for the request log.
-const MAX_READ_BYTES: u64 = 64 * 1024;
+const MAX_PARSED_BYTES: u64 = 64 * 1024;
 /// The most containers of a request whose content is logged. The content has to be found again when
 /// one of the containers is deleted.
 const MAX_CONTAINERS: usize = 16;
 /// The time in seconds for which an organization's choice of logged content is cached.
-const FRESH_SECONDS: i64 = 30;
+const CACHE_SECONDS: i64 = 30;
 /// The number of cached choices at which the cache is cleared.
-const MAX_KNOWN: usize = 10_000;
+const MAX_CACHED_CHOICES: usize = 10_000;
 /// The name in the log of the key `local`, which has no record.
 const LOCAL_KEY: &str = "local";
 
 tokio::task_local! {
-    static CURRENT: Arc<Noted>;
+    static CURRENT: Arc<CurrentRequest>;
 }
 
 /// Returns the id of the request that is being answered, or an empty string outside of one.
@@ -46,13 +46,13 @@ pub fn request_id() -> String {
 }
 
 /// The notes about the request that is being answered.
-struct Noted {
+struct CurrentRequest {
     id: String,
-    notes: Mutex<Notes>,
+    notes: Mutex<RequestNotes>,
 }
 
 #[derive(Default)]
-struct Notes {
+struct RequestNotes {
     /// The tenant, and what its organization wants to be logged. `None` until the key is verified.
     asker: Option<(Tenant, LogContent)>,
     body: Option<Value>,
@@ -64,7 +64,7 @@ pub(crate) async fn note_tenant(app: &App, tenant: &Tenant) {
     let Ok(noted) = CURRENT.try_with(Arc::clone) else {
         return;
     };
-    let mode = app.recorder.mode(&app.ctx, tenant).await;
+    let mode = app.recorder.log_content_of(&app.ctx, tenant).await;
     noted.lock().asker = Some((tenant.clone(), mode));
 }
 
@@ -75,7 +75,7 @@ pub fn note_body(body: &Value) {
         .try_with(|noted| {
             let mut notes = noted.lock();
             if let Some((_, mode)) = &notes.asker {
-                notes.body = redacted(body, *mode, false);
+                notes.body = redact_value(body, *mode, false);
             }
         })
         .ok();
@@ -88,8 +88,8 @@ pub(crate) fn note_error(kind: &'static str) {
         .ok();
 }
 
-impl Noted {
-    fn lock(&self) -> MutexGuard<'_, Notes> {
+impl CurrentRequest {
+    fn lock(&self) -> MutexGuard<'_, RequestNotes> {
         // A panic while the lock is held cannot leave the notes half-changed.
         self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -97,12 +97,12 @@ impl Noted {
 
 /// A cache of what each organization wants to be logged. A process has one.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Recorder {
+pub(crate) struct LogContentCache {
     modes: Arc<Mutex<HashMap<OrgId, (LogContent, Timestamp)>>>,
 }
 
-impl Recorder {
-    async fn mode(&self, ctx: &Ctx, tenant: &Tenant) -> LogContent {
+impl LogContentCache {
+    async fn log_content_of(&self, ctx: &Ctx, tenant: &Tenant) -> LogContent {
         let now = ctx.clock.now();
         let known = self.lock().get(tenant.org()).copied();
         if let Some((mode, _)) = known.filter(|(_, until)| *until > now) {
@@ -112,12 +112,12 @@ impl Recorder {
         match ctx.settings.get(tenant).await {
             Ok(settings) => {
                 let mut modes = self.lock();
-                if modes.len() >= MAX_KNOWN {
+                if modes.len() >= MAX_CACHED_CHOICES {
                     modes.clear();
                 }
                 modes.insert(
                     tenant.org().clone(),
-                    (settings.log_content, now.plus_seconds(FRESH_SECONDS)),
+                    (settings.log_content, now.plus_seconds(CACHE_SECONDS)),
                 );
                 settings.log_content
             }
@@ -133,7 +133,7 @@ impl Recorder {
 }
 
 /// A request as it arrived.
-pub(crate) struct Asked {
+pub(crate) struct IncomingRequest {
     pub(crate) id: String,
     pub(crate) method: Method,
     /// The path template of the route, or `unknown` if no route matches.
@@ -141,10 +141,10 @@ pub(crate) struct Asked {
     uri: Uri,
     at: Timestamp,
     begun: Instant,
-    noted: Arc<Noted>,
+    noted: Arc<CurrentRequest>,
 }
 
-impl Asked {
+impl IncomingRequest {
     /// Starts the notes of a request that has just arrived.
     pub(crate) fn new(ctx: &Ctx, request: &Request) -> Self {
         let id = Revision::random().as_str().to_owned();
@@ -154,7 +154,7 @@ impl Asked {
             .map(|path| path.as_str().to_owned());
 
         Self {
-            noted: Arc::new(Noted {
+            noted: Arc::new(CurrentRequest {
                 id: id.clone(),
                 notes: Mutex::default(),
             }),
@@ -168,18 +168,23 @@ impl Asked {
     }
 
     /// Runs `answer` with this request as the current one, so that handlers can add notes to it.
-    pub(crate) async fn answer<T>(&self, answer: impl Future<Output = T>) -> T {
+    pub(crate) async fn run_as_current<T>(&self, answer: impl Future<Output = T>) -> T {
         CURRENT.scope(self.noted.clone(), answer).await
     }
 
     /// Returns the microseconds since the request arrived.
-    pub(crate) fn micros(&self) -> u64 {
+    pub(crate) fn elapsed_micros(&self) -> u64 {
         u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 
     /// Writes the record of the answered request before the answer leaves, because a function may
     /// be frozen afterwards. An error here never changes the answer.
-    pub(crate) async fn record(&self, app: &App, response: Response, micros: u64) -> Response {
+    pub(crate) async fn write_record(
+        &self,
+        app: &App,
+        response: Response,
+        micros: u64,
+    ) -> Response {
         let mut notes = std::mem::take(&mut *self.noted.lock());
         let Some((tenant, chosen)) = notes.asker.take() else {
             return response;
@@ -187,19 +192,19 @@ impl Asked {
 
         let is_refusal = !response.status().is_success();
         let mut containers = tenant.touched();
-        let mode = kept(chosen, containers.len(), is_refusal);
+        let mode = allowed_log_content(chosen, containers.len(), is_refusal);
         if containers.len() > MAX_CONTAINERS {
             containers.clear();
         }
 
         let status = response.status().as_u16();
-        let (response, output) = outline(response, mode).await;
+        let (response, output) = outline_response(response, mode).await;
         // The notes are already redacted as the organization chose. Redact them again if less may
         // be kept.
         let body = if mode == chosen {
             notes.body
         } else {
-            notes.body.and_then(|body| redacted(&body, mode, false))
+            notes.body.and_then(|body| redact_value(&body, mode, false))
         };
 
         let (key, key_name) = match tenant.key_use() {
@@ -210,7 +215,7 @@ impl Asked {
         let record = RequestRecord {
             id: self.id.clone(),
             at: self.at,
-            kind: kind(&self.method, &self.route),
+            kind: classify_request(&self.method, &self.route),
             route: format!("{} {}", self.method, self.route),
             status,
             error: notes.error.filter(|_| is_refusal).map(str::to_owned),
@@ -218,7 +223,7 @@ impl Asked {
             key,
             key_name,
             containers,
-            input: self.input(body, mode),
+            input: self.logged_input(body, mode),
             output,
         };
 
@@ -228,20 +233,20 @@ impl Asked {
             .record(&tenant, &record, app.ctx.clock.now())
             .await
         {
-            warn!(request.id = %self.id, error = %chain(&error), "the request {} is missing in the log", self.id);
+            warn!(request.id = %self.id, error = %format_error_chain(&error), "the request {} is missing in the log", self.id);
         }
 
         response
     }
 
     /// Returns the input of the request: its parameters, and its body as noted.
-    fn input(&self, body: Option<Value>, mode: LogContent) -> Option<Value> {
+    fn logged_input(&self, body: Option<Value>, mode: LogContent) -> Option<Value> {
         let mut input = Map::new();
         let mut put = |name: &str, part: Map<String, Value>| {
             let part = Some(part)
                 .filter(|part| !part.is_empty())
                 .map(Value::Object);
-            if let Some(part) = part.and_then(|part| redacted(&part, mode, false)) {
+            if let Some(part) = part.and_then(|part| redact_value(&part, mode, false)) {
                 input.insert(name.to_owned(), part);
             }
         };
@@ -249,7 +254,7 @@ impl Asked {
         put("path", path_parameters(&self.route, self.uri.path()));
         put(
             "query",
-            pairs(&self.uri)
+            query_pairs(&self.uri)
                 .into_iter()
                 .map(|(name, value)| (name, value.into()))
                 .collect(),
@@ -261,7 +266,7 @@ impl Asked {
 }
 
 /// Returns what may be logged of a request to `containers` containers.
-fn kept(chosen: LogContent, containers: usize, is_refusal: bool) -> LogContent {
+fn allowed_log_content(chosen: LogContent, containers: usize, is_refusal: bool) -> LogContent {
     match chosen {
         _ if containers > MAX_CONTAINERS => LogContent::Off,
         // Text that belongs to no container would never be deleted with one.
@@ -289,7 +294,7 @@ fn path_parameters(route: &str, path: &str) -> Map<String, Value> {
 }
 
 /// Returns the answer and the part of it that is logged.
-async fn outline(response: Response, mode: LogContent) -> (Response, Option<Value>) {
+async fn outline_response(response: Response, mode: LogContent) -> (Response, Option<Value>) {
     let bytes = response.body().size_hint().exact();
     let kind = response
         .headers()
@@ -300,13 +305,13 @@ async fn outline(response: Response, mode: LogContent) -> (Response, Option<Valu
         return (response, None);
     }
 
-    if !kind.starts_with("application/json") || bytes.is_none_or(|bytes| bytes > MAX_READ_BYTES) {
+    if !kind.starts_with("application/json") || bytes.is_none_or(|bytes| bytes > MAX_PARSED_BYTES) {
         return (response, Some(json!({"bytes": bytes})));
     }
 
     let refusal = !response.status().is_success();
     let (parts, body) = response.into_parts();
-    let Ok(bytes) = to_bytes(body, MAX_READ_BYTES as usize).await else {
+    let Ok(bytes) = to_bytes(body, MAX_PARSED_BYTES as usize).await else {
         // The body is in memory and has exactly the size that it reports, so this read cannot fail
         // in practice.
         return (Response::from_parts(parts, Body::empty()), None);
@@ -314,7 +319,7 @@ async fn outline(response: Response, mode: LogContent) -> (Response, Option<Valu
 
     let output = serde_json::from_slice(&bytes)
         .ok()
-        .and_then(|value: Value| redacted(&value, mode, refusal));
+        .and_then(|value: Value| redact_value(&value, mode, refusal));
     (Response::from_parts(parts, Body::from(bytes)), output)
 }
 
@@ -357,7 +362,7 @@ mod tests {
             ),
         ] {
             let response = axum::response::IntoResponse::into_response(crate::Json(body));
-            let (response, kept) = outline(response, mode).await;
+            let (response, kept) = outline_response(response, mode).await;
             assert_eq!(kept, wanted);
             let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
             assert_eq!(bytes, body.to_string());

@@ -6,7 +6,7 @@ use std::cell::Cell;
 use domain::settings::LogContent;
 use serde_json::{Map, Value, json};
 
-use crate::secret::{SECRET, cleaned, names_secret};
+use crate::secret::{SECRET, is_secret_name, redact_credentials};
 
 /// The most bytes that are kept of a value, as JSON.
 const MAX_BYTES: usize = 2048;
@@ -19,7 +19,7 @@ const MAX_CHARS: usize = 256;
 const MAX_NAME: usize = 64;
 
 /// Fields whose strings say what a request did, not what it was about.
-const TELLING: [&str; 68] = [
+const DESCRIPTIVE_FIELDS: [&str; 68] = [
     "action",
     "by",
     "completedAt",
@@ -90,7 +90,7 @@ const TELLING: [&str; 68] = [
     "currentSourceTag",
 ];
 /// Fields whose contents callers name freely, so that no field name in them means anything here.
-const FOREIGN: [&str; 7] = [
+const CALLER_NAMED_FIELDS: [&str; 7] = [
     "metadata",
     "sourceMetadata",
     "filterByMetadata",
@@ -102,26 +102,26 @@ const FOREIGN: [&str; 7] = [
 
 /// The limits on what is kept, from loose to tight. The first that gives a small enough result
 /// applies.
-const SIZES: [Size; 4] = [
-    Size {
+const REDACTION_LIMITS: [RedactionLimits; 4] = [
+    RedactionLimits {
         depth: 6,
         items: 10,
         keys: 30,
         chars: MAX_CHARS,
     },
-    Size {
+    RedactionLimits {
         depth: 5,
         items: 3,
         keys: 16,
         chars: 80,
     },
-    Size {
+    RedactionLimits {
         depth: 3,
         items: 1,
         keys: 10,
         chars: 48,
     },
-    Size {
+    RedactionLimits {
         depth: 2,
         items: 1,
         keys: 7,
@@ -130,7 +130,7 @@ const SIZES: [Size; 4] = [
 ];
 
 #[derive(Debug, Clone, Copy)]
-struct Size {
+struct RedactionLimits {
     depth: usize,
     items: usize,
     keys: usize,
@@ -139,7 +139,7 @@ struct Size {
 
 /// The kind of field that a value belongs to.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Field {
+enum FieldKind {
     /// Part of something that callers name freely.
     Foreign,
     /// A field that says what a request did.
@@ -152,7 +152,7 @@ enum Field {
 
 /// Returns what is kept of a request or, if `refusal` is set, of an error answer. Returns `None` if
 /// the log is turned off.
-pub(crate) fn redacted(value: &Value, mode: LogContent, refusal: bool) -> Option<Value> {
+pub(crate) fn redact_value(value: &Value, mode: LogContent, refusal: bool) -> Option<Value> {
     if mode == LogContent::Off {
         return None;
     }
@@ -163,14 +163,14 @@ pub(crate) fn redacted(value: &Value, mode: LogContent, refusal: bool) -> Option
         MAX_REDACTED_BYTES
     };
 
-    for size in SIZES {
-        let walk = Walk {
+    for size in REDACTION_LIMITS {
+        let walk = Redactor {
             mode,
             refusal,
             size,
             left: Cell::new(max),
         };
-        let kept = walk.value(value, Field::Other, 0);
+        let kept = walk.redact_any(value, FieldKind::Other, 0);
         // A walk that ran out of room was cut short.
         if walk.left.get() > 0 && json_bytes(&kept) <= max {
             return Some(kept);
@@ -184,21 +184,21 @@ fn json_bytes(value: &Value) -> usize {
     serde_json::to_string(value).map_or(usize::MAX, |text| text.len())
 }
 
-struct Walk {
+struct Redactor {
     mode: LogContent,
     refusal: bool,
-    size: Size,
+    size: RedactionLimits,
     /// The bytes that are left for strings. A walk that exceeds them is not worth finishing.
     left: Cell<usize>,
 }
 
-impl Walk {
-    fn value(&self, value: &Value, field: Field, depth: usize) -> Value {
+impl Redactor {
+    fn redact_any(&self, value: &Value, field: FieldKind, depth: usize) -> Value {
         match value {
             Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
             Value::String(_) if self.left.get() == 0 => Value::Null,
             Value::String(text) => {
-                let text = self.text(text, field);
+                let text = self.redact_text(text, field);
                 self.left.set(self.left.get().saturating_sub(text.len()));
                 text.into()
             }
@@ -211,27 +211,27 @@ impl Walk {
             Value::Array(items) => {
                 let kept = items.iter().take(self.size.items);
                 let mut kept: Vec<Value> = kept
-                    .map(|item| self.value(item, field, depth + 1))
+                    .map(|item| self.redact_any(item, field, depth + 1))
                     .collect();
                 if items.len() > kept.len() {
                     kept.push(format!("[{} more]", items.len() - kept.len()).into());
                 }
                 kept.into()
             }
-            Value::Object(fields) => self.fields(fields, field, depth),
+            Value::Object(fields) => self.redact_object(fields, field, depth),
         }
     }
 
-    fn fields(&self, fields: &Map<String, Value>, of: Field, depth: usize) -> Value {
+    fn redact_object(&self, fields: &Map<String, Value>, of: FieldKind, depth: usize) -> Value {
         let mut kept = Map::new();
         for (name, value) in fields.iter().take(self.size.keys) {
             let holds_nothing = value.is_null() || value.is_boolean();
-            let value = if names_secret(name) && !holds_nothing {
+            let value = if is_secret_name(name) && !holds_nothing {
                 SECRET.into()
             } else {
-                self.value(value, self.field(name, of), depth + 1)
+                self.redact_any(value, self.classify_field(name, of), depth + 1)
             };
-            kept.insert(shown_name(name), value);
+            kept.insert(redact_name(name), value);
         }
 
         if fields.len() > self.size.keys {
@@ -244,50 +244,52 @@ impl Walk {
         kept.into()
     }
 
-    fn field(&self, name: &str, of: Field) -> Field {
-        if of == Field::Foreign || FOREIGN.contains(&name) {
-            Field::Foreign
+    fn classify_field(&self, name: &str, of: FieldKind) -> FieldKind {
+        if of == FieldKind::Foreign || CALLER_NAMED_FIELDS.contains(&name) {
+            FieldKind::Foreign
         } else if self.refusal && ["error", "message", "path"].contains(&name) {
-            Field::Refusal
-        } else if TELLING.contains(&name) {
-            Field::Telling
+            FieldKind::Refusal
+        } else if DESCRIPTIVE_FIELDS.contains(&name) {
+            FieldKind::Telling
         } else {
-            Field::Other
+            FieldKind::Other
         }
     }
 
-    fn text(&self, text: &str, field: Field) -> String {
+    fn redact_text(&self, text: &str, field: FieldKind) -> String {
         let hidden = || format!("[{} characters]", text.chars().count());
         if self.mode == LogContent::Full {
-            return cleaned(text, self.size.chars);
+            return redact_credentials(text, self.size.chars);
         }
         match field {
             // Values of these fields are short single words. Anything else was not meant for the
             // field.
-            Field::Telling if text.len() <= MAX_CHARS && !text.contains(char::is_whitespace) => {
-                cleaned(text, MAX_CHARS)
+            FieldKind::Telling
+                if text.len() <= MAX_CHARS && !text.contains(char::is_whitespace) =>
+            {
+                redact_credentials(text, MAX_CHARS)
             }
-            Field::Refusal => cleaned(&unquoted(text), self.size.chars),
+            FieldKind::Refusal => redact_credentials(&remove_quotes(text), self.size.chars),
             _ => hidden(),
         }
     }
 }
 
 /// Returns the name of a field as it is shown. In metadata, callers choose the names.
-fn shown_name(name: &str) -> String {
+fn redact_name(name: &str) -> String {
     let is_plain = name.len() <= MAX_NAME
         && name
             .bytes()
             .all(|b| b.is_ascii_alphanumeric() || b"_.-".contains(&b));
     if is_plain {
-        cleaned(name, MAX_NAME)
+        redact_credentials(name, MAX_NAME)
     } else {
         format!("[{} characters]", name.chars().count())
     }
 }
 
 /// Returns a sentence without what it quotes from the request.
-fn unquoted(text: &str) -> String {
+fn remove_quotes(text: &str) -> String {
     let mut text = text.to_owned();
     for (opening, closing) in [
         ("\"", "\""),

@@ -14,7 +14,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tracing::{error, info};
 
 use crate::error::ApiError;
-use crate::record::{Asked, Recorder};
+use crate::record::{IncomingRequest, LogContentCache};
 use crate::wrong_keys::WrongKeys;
 
 /// The state that every router shares.
@@ -25,7 +25,7 @@ pub struct App {
     /// Verifies keys.
     pub authenticator: Authenticator,
     /// Records requests in the request log.
-    pub(crate) recorder: Recorder,
+    pub(crate) recorder: LogContentCache,
     /// Counts wrong keys by client address.
     pub(crate) wrong_keys: WrongKeys,
 }
@@ -36,7 +36,7 @@ impl App {
         Self {
             ctx,
             authenticator,
-            recorder: Recorder::default(),
+            recorder: LogContentCache::default(),
             wrong_keys: WrongKeys::default(),
         }
     }
@@ -59,24 +59,24 @@ pub fn finish(routes: Router, app: &App) -> Router {
             response
         })
         .layer(DefaultBodyLimit::max(MAX_JSON_BYTES))
-        .layer(CatchPanicLayer::custom(panicked))
-        .layer(from_fn_with_state(app.clone(), observe))
+        .layer(CatchPanicLayer::custom(answer_panic))
+        .layer(from_fn_with_state(app.clone(), observe_request))
 }
 
 /// Answers a request whose handler panicked. The text of the panic may quote the request, so it is
 /// neither answered nor logged.
-fn panicked(_: Box<dyn Any + Send>) -> Response {
+fn answer_panic(_: Box<dyn Any + Send>) -> Response {
     ApiError(Error::internal("a panic while answering a request")).into_response()
 }
 
 /// Gives the request an id, logs it once without any of its content, and records it for its
 /// organization.
-async fn observe(State(app): State<App>, request: Request, next: Next) -> Response {
-    let asked = Asked::new(&app.ctx, &request);
-    let response = asked.answer(next.run(request)).await;
-    let micros = asked.micros();
-    let mut response = asked.record(&app, response, micros).await;
-    let Asked {
+async fn observe_request(State(app): State<App>, request: Request, next: Next) -> Response {
+    let asked = IncomingRequest::new(&app.ctx, &request);
+    let response = asked.run_as_current(next.run(request)).await;
+    let micros = asked.elapsed_micros();
+    let mut response = asked.write_record(&app, response, micros).await;
+    let IncomingRequest {
         id, method, route, ..
     } = &asked;
 

@@ -5,7 +5,7 @@
 
 mod known;
 
-use known::{NAMES, PREFIXES};
+use known::{KEY_PREFIXES, SECRET_NAME_PARTS};
 
 /// The replacement for a credential.
 pub(crate) const SECRET: &str = "[secret]";
@@ -19,7 +19,7 @@ const WINDOW: usize = 2048;
 const LONGEST_ID: usize = 29;
 
 /// Checks whether a field of this name holds a credential.
-pub(crate) fn names_secret(name: &str) -> bool {
+pub(crate) fn is_secret_name(name: &str) -> bool {
     let plain: String = name
         .chars()
         .filter(|c| c.is_alphanumeric())
@@ -29,18 +29,18 @@ pub(crate) fn names_secret(name: &str) -> bool {
     plain.ends_with("token")
         || plain == "sig"
         || plain == "otp"
-        || NAMES.iter().any(|part| plain.contains(part))
+        || SECRET_NAME_PARTS.iter().any(|part| plain.contains(part))
 }
 
 /// Returns the first `most` characters of a text, without credentials and e-mail addresses.
-pub(crate) fn cleaned(text: &str, most: usize) -> String {
+pub(crate) fn redact_credentials(text: &str, most: usize) -> String {
     let window = &text[..text.floor_char_boundary(WINDOW)];
     let (before, pem) = match window.find("-----BEGIN") {
         Some(start) => (&window[..start], true),
         None => (window, false),
     };
 
-    let mut clean = without_words(before);
+    let mut clean = replace_secret_words(before);
     if pem {
         // The text after the end of the key is dropped as well.
         clean.push_str(SECRET);
@@ -55,16 +55,16 @@ pub(crate) fn cleaned(text: &str, most: usize) -> String {
 }
 
 /// Replaces the credentials and e-mail addresses in a text.
-fn without_words(text: &str) -> String {
+fn replace_secret_words(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
-    let mut before = Before::Nothing;
+    let mut before = WordContext::Nothing;
     let mut rest = text;
     while !rest.is_empty() {
         let end = rest.find(ends_word).unwrap_or(rest.len());
         let (word, tail) = rest.split_at(end);
         if !word.is_empty() {
-            clean.push_str(shown(word, before));
-            before = before.then(word);
+            clean.push_str(shown_word(word, before));
+            before = before.after_word(word);
         }
         let gap = tail.find(|c| !ends_word(c)).unwrap_or(tail.len());
         clean.push_str(&tail[..gap]);
@@ -80,7 +80,7 @@ fn ends_word(c: char) -> bool {
 
 /// The hint that the words before a word give about it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Before {
+enum WordContext {
     Nothing,
     /// The name of a credential.
     Name,
@@ -90,9 +90,9 @@ enum Before {
     Scheme,
 }
 
-impl Before {
+impl WordContext {
     /// Returns the state after one more word.
-    fn then(self, word: &str) -> Self {
+    fn after_word(self, word: &str) -> Self {
         let name = word.trim_end_matches([':', '=']);
         match (name.is_empty(), name.len() < word.len()) {
             // A sign by itself.
@@ -100,8 +100,8 @@ impl Before {
             (true, _) => self,
             _ if is_scheme(name) && self == Self::Assigned => Self::Assigned,
             _ if is_scheme(name) => Self::Scheme,
-            (_, true) if names_secret(name) => Self::Assigned,
-            (_, false) if names_secret(name) => Self::Name,
+            (_, true) if is_secret_name(name) => Self::Assigned,
+            (_, false) if is_secret_name(name) => Self::Name,
             _ => Self::Nothing,
         }
     }
@@ -110,20 +110,20 @@ impl Before {
 /// Checks whether a word is, or ends with, an authentication scheme.
 fn is_scheme(word: &str) -> bool {
     const SCHEMES: [&str; 5] = ["bearer", "basic", "token", "apikey", "digest"];
-    let end = word.rsplit(SIGNS).next().unwrap_or_default();
+    let end = word.rsplit(SEPARATORS).next().unwrap_or_default();
     SCHEMES
         .iter()
         .any(|scheme| end.eq_ignore_ascii_case(scheme))
 }
 
-fn shown(word: &str, before: Before) -> &str {
+fn shown_word(word: &str, before: WordContext) -> &str {
     let is_sign = word.chars().all(|c| ":=>".contains(c));
     let named = match before {
-        Before::Assigned => !is_sign && !is_scheme(word),
-        Before::Scheme => {
+        WordContext::Assigned => !is_sign && !is_scheme(word),
+        WordContext::Scheme => {
             word.len() >= 8 && (word.len() >= 16 || word.bytes().any(|b| b.is_ascii_digit()))
         }
-        Before::Name | Before::Nothing => false,
+        WordContext::Name | WordContext::Nothing => false,
     };
 
     if named || is_secret(word) {
@@ -136,7 +136,7 @@ fn shown(word: &str, before: Before) -> &str {
 }
 
 /// The signs between the parts of a word.
-const SIGNS: [char; 10] = ['&', '?', ';', '#', '=', ':', '@', '%', '/', '.'];
+const SEPARATORS: [char; 10] = ['&', '?', ';', '#', '=', ':', '@', '%', '/', '.'];
 
 /// Checks whether a word contains a credential.
 fn is_secret(word: &str) -> bool {
@@ -172,20 +172,20 @@ fn assigns_secret(part: &str) -> bool {
     let Some((name, value)) = part.split_once(['=', ':']) else {
         return false;
     };
-    !value.trim_matches([':', '=']).is_empty() && names_secret(name)
+    !value.trim_matches([':', '=']).is_empty() && is_secret_name(name)
 }
 
 /// Checks whether a key of a well-known service begins at the start of the word or after any sign
 /// in it.
 fn has_known_prefix(word: &str) -> bool {
     let begins = |text: &str| {
-        PREFIXES
+        KEY_PREFIXES
             .iter()
             .any(|(prefix, least)| text.len() >= *least && text.starts_with(prefix))
     };
     begins(word)
         || word
-            .match_indices(SIGNS)
+            .match_indices(SEPARATORS)
             .any(|(at, sign)| begins(&word[at + sign.len()..]))
 }
 

@@ -13,7 +13,7 @@ const MAX_IN_WINDOW: u32 = 20;
 const WINDOW_SECONDS: i64 = 60;
 /// The most addresses that are remembered at a time, so that strangers cannot fill the memory:
 /// about a megabyte.
-const MAX_KNOWN: usize = 10_000;
+const MAX_ADDRESSES: usize = 10_000;
 
 /// The wrong keys that this process has seen recently. A process has one of these.
 #[derive(Debug, Clone, Default)]
@@ -28,12 +28,12 @@ struct Window {
 impl WrongKeys {
     /// Counts a wrong key. Returns the seconds that its client has to wait if there have been too
     /// many.
-    pub(crate) fn note(&self, client: IpAddr, now: Timestamp) -> Option<u64> {
-        let client = network(client);
+    pub(crate) fn count_wrong_key(&self, client: IpAddr, now: Timestamp) -> Option<u64> {
+        let client = network_of(client);
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= MAX_KNOWN && !known.contains_key(&client) {
+        if known.len() >= MAX_ADDRESSES && !known.contains_key(&client) {
             known.retain(|_, window| window.end > now);
-            if known.len() >= MAX_KNOWN {
+            if known.len() >= MAX_ADDRESSES {
                 known.clear();
             }
         }
@@ -57,7 +57,7 @@ impl WrongKeys {
 
 /// Returns the network that an address belongs to: the first 64 bits of an IPv6 address, because a
 /// household has 2^64 of them.
-fn network(address: IpAddr) -> IpAddr {
+fn network_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => address.into(),
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
@@ -77,15 +77,15 @@ mod tests {
         let keys = WrongKeys::default();
         let (one, other) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([192, 0, 2, 2]));
         for _ in 0..MAX_IN_WINDOW {
-            assert_eq!(keys.note(one, at(0)), None);
+            assert_eq!(keys.count_wrong_key(one, at(0)), None);
         }
-        assert_eq!(keys.note(one, at(10)), Some(50));
+        assert_eq!(keys.count_wrong_key(one, at(10)), Some(50));
         assert_eq!(
-            keys.note(other, at(10)),
+            keys.count_wrong_key(other, at(10)),
             None,
             "another client is not meant"
         );
-        assert_eq!(keys.note(one, at(60)), None, "a new minute");
+        assert_eq!(keys.count_wrong_key(one, at(60)), None, "a new minute");
     }
 
     #[test]
@@ -93,17 +93,17 @@ mod tests {
         let keys = WrongKeys::default();
         let address = |last: u16| IpAddr::from([0x2001, 0xdb8, 1, 2, 3, 4, 5, last]);
         for last in 0..20 {
-            assert_eq!(keys.note(address(last), at(0)), None);
+            assert_eq!(keys.count_wrong_key(address(last), at(0)), None);
         }
-        assert!(keys.note(address(99), at(0)).is_some());
+        assert!(keys.count_wrong_key(address(99), at(0)).is_some());
     }
 
     #[test]
     fn strangers_of_many_addresses_do_not_fill_the_memory() {
         let keys = WrongKeys::default();
-        for number in 0..3 * MAX_KNOWN as u32 {
-            keys.note(IpAddr::from(number.to_be_bytes()), at(0));
+        for number in 0..3 * MAX_ADDRESSES as u32 {
+            keys.count_wrong_key(IpAddr::from(number.to_be_bytes()), at(0));
         }
-        assert!(keys.0.lock().unwrap().len() <= MAX_KNOWN);
+        assert!(keys.0.lock().unwrap().len() <= MAX_ADDRESSES);
     }
 }

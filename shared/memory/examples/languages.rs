@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let folder = arguments.next().ok_or("which folder?")?;
     let show = arguments.next().is_some();
-    let read = |name: &str| lines(&Path::new(&folder).join(name));
+    let read = |name: &str| read_lines(&Path::new(&folder).join(name));
     let (english, labels) = (read("dataset.jsonl")?, read("labels.jsonl")?);
     println!(
         "{:<8} {:>7} {:>10} {:>7} {:>10}",
@@ -34,14 +34,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             tally.add(&text(original), &text(&translated), &contents(label), show);
         }
         tally.print(name);
-        speed(name, &read(file)?);
+        measure_speed(name, &read(file)?);
     }
 
     Ok(())
 }
 
 /// Measures how fast notes are read. They are repeated until they amount to some megabytes.
-fn speed(name: &str, rows: &[Value]) {
+fn measure_speed(name: &str, rows: &[Value]) {
     let notes = rows.iter().map(text).collect::<Vec<_>>();
     let bytes = notes.iter().map(String::len).sum::<usize>();
     let rounds = 4_000_000 / bytes.max(1) + 1;
@@ -61,7 +61,7 @@ fn speed(name: &str, rows: &[Value]) {
     );
 }
 
-fn lines(path: &Path) -> Result<Vec<Value>, Box<dyn std::error::Error>> {
+fn read_lines(path: &Path) -> Result<Vec<Value>, Box<dyn std::error::Error>> {
     let text = std::fs::read_to_string(path)?;
     Ok(text
         .lines()
@@ -91,7 +91,7 @@ struct Tally {
 
 impl Tally {
     fn add(&mut self, english: &str, translated: &str, labels: &[String], show: bool) {
-        let (originals, sentences) = (spans(english), spans(translated));
+        let (originals, sentences) = (sentence_spans(english), sentence_spans(translated));
         let chars = english.chars().collect::<Vec<_>>();
         let originals = originals
             .iter()
@@ -111,7 +111,7 @@ impl Tally {
             self.recalled += usize::from(
                 found
                     .iter()
-                    .any(|(from, to, _)| meets((*from, *to), sentences[best])),
+                    .any(|(from, to, _)| spans_overlap((*from, *to), sentences[best])),
             );
             wanted.insert(best);
         }
@@ -119,7 +119,7 @@ impl Tally {
         for (from, to, text) in &found {
             let precise = wanted
                 .iter()
-                .any(|index| meets((*from, *to), sentences[*index]));
+                .any(|index| spans_overlap((*from, *to), sentences[*index]));
             self.statements += 1;
             self.precise += usize::from(precise);
             if show && !precise {
@@ -132,7 +132,7 @@ impl Tally {
             if show
                 && !found
                     .iter()
-                    .any(|(start, end, _)| meets((*start, *end), (from, to)))
+                    .any(|(start, end, _)| spans_overlap((*start, *end), (from, to)))
             {
                 println!("  missed {}", chars[from..to].iter().collect::<String>());
             }
@@ -151,7 +151,7 @@ impl Tally {
     }
 }
 
-fn meets(one: (usize, usize), other: (usize, usize)) -> bool {
+fn spans_overlap(one: (usize, usize), other: (usize, usize)) -> bool {
     one.0 < other.1 && other.0 < one.1
 }
 
@@ -179,7 +179,7 @@ fn statements(text: &str) -> Vec<(usize, usize, String)> {
 
 /// Returns the spans of sentences by their punctuation alone, so that the measure does not depend
 /// on the code that it measures.
-fn spans(text: &str) -> Vec<(usize, usize)> {
+fn sentence_spans(text: &str) -> Vec<(usize, usize)> {
     let chars = text.chars().collect::<Vec<_>>();
     let mut spans = Vec::new();
     let mut start = 0;

@@ -66,7 +66,7 @@ const CHATS: [(&str, &str); 6] = [
 ];
 
 /// The speakers and turns of a text that is read as one source.
-type Talk = Vec<(String, String)>;
+type Conversation = Vec<(String, String)>;
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!(
@@ -74,7 +74,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "text", "kB", "statements/kB", "MB/s"
     );
     for (name, chat) in CHATS {
-        measure(
+        measure_rate(
             name,
             &[chat
                 .lines()
@@ -84,9 +84,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 
     for folder in std::env::args().skip(1) {
-        for path in files(Path::new(&folder))? {
-            let talks = talks(&path)?;
-            measure(
+        for path in list_text_files(Path::new(&folder))? {
+            let talks = read_talks(&path)?;
+            measure_rate(
                 &path.file_name().unwrap_or_default().to_string_lossy(),
                 &talks,
             );
@@ -97,7 +97,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Returns the text files of a folder, by name.
-fn files(folder: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
+fn list_text_files(folder: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     let mut files: Vec<_> = std::fs::read_dir(folder)?
         .map(|entry| Ok(entry?.path()))
         .collect::<Result<_, std::io::Error>>()?;
@@ -115,7 +115,7 @@ fn is_language(name: &str) -> bool {
         .is_some_and(|language| language.len() == 2)
 }
 
-fn talks(path: &Path) -> Result<Vec<Talk>, Box<dyn Error>> {
+fn read_talks(path: &Path) -> Result<Vec<Conversation>, Box<dyn Error>> {
     let text = std::fs::read_to_string(path)?;
     let alone = |text: &str| vec![("Ana".to_owned(), text.to_owned())];
 
@@ -139,7 +139,7 @@ fn talks(path: &Path) -> Result<Vec<Talk>, Box<dyn Error>> {
 }
 
 /// Returns the sessions of a conversation.
-fn sessions(sample: &Value) -> Vec<Talk> {
+fn sessions(sample: &Value) -> Vec<Conversation> {
     let said = |turn: &Value| {
         Some((
             turn["speaker"].as_str()?.to_owned(),
@@ -154,7 +154,7 @@ fn sessions(sample: &Value) -> Vec<Talk> {
 }
 
 /// Reads the talks until they amount to [`BYTES`], and prints how long that took.
-fn measure(name: &str, talks: &[Talk]) {
+fn measure_rate(name: &str, talks: &[Conversation]) {
     let bytes: usize = talks.iter().flatten().map(|(_, text)| text.len()).sum();
     let rounds = BYTES / bytes.max(1) + 1;
     let begun = Instant::now();
@@ -162,7 +162,7 @@ fn measure(name: &str, talks: &[Talk]) {
     for _ in 0..rounds {
         found += talks
             .iter()
-            .map(|talk| extract(&source(talk)).len())
+            .map(|talk| extract(&build_source(talk)).len())
             .sum::<usize>();
     }
 
@@ -175,7 +175,7 @@ fn measure(name: &str, talks: &[Talk]) {
     );
 }
 
-fn source(talk: &Talk) -> Source<'_> {
+fn build_source(talk: &Conversation) -> Source<'_> {
     let said_at = Timestamp::from_millis(1_744_675_200_000);
     let mut start = 0;
     let passages = talk.iter().map(|(speaker, text)| {

@@ -33,9 +33,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         .filter(|(_, line)| !line.trim().is_empty())
     {
         if line.starts_with('{') {
-            case(number + 1, &serde_json::from_str(line)?)?;
+            print_case(number + 1, &serde_json::from_str(line)?)?;
         } else {
-            talk(DAY, &[line])?;
+            print_talk(DAY, &[line])?;
         }
     }
 
@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Prints one case of a table.
-fn case(number: usize, case: &Value) -> Result<(), Box<dyn Error>> {
+fn print_case(number: usize, case: &Value) -> Result<(), Box<dyn Error>> {
     println!(
         "== {number} {} new {} old {} keep {}",
         case["q"], case["new"], case["old"], case["keep"]
@@ -56,14 +56,14 @@ fn case(number: usize, case: &Value) -> Result<(), Box<dyn Error>> {
             .filter_map(Value::as_str)
             .collect();
         let (day, turns) = parts.split_first().ok_or("a day")?;
-        talk(day, turns)?;
+        print_talk(day, turns)?;
     }
 
     Ok(())
 }
 
 /// Prints each turn of a conversation, then the statements of all of them.
-fn talk(day: &str, turns: &[&str]) -> Result<(), Box<dyn Error>> {
+fn print_talk(day: &str, turns: &[&str]) -> Result<(), Box<dyn Error>> {
     let said_at = Timestamp::parse("day", day)?;
     let (mut passages, mut start) = (Vec::new(), 0);
     for turn in turns {
@@ -93,13 +93,13 @@ fn talk(day: &str, turns: &[&str]) -> Result<(), Box<dyn Error>> {
         }
         .divided(),
     ) {
-        println!("{}", shown(&statement));
+        println!("{}", format_statement(&statement));
     }
 
     Ok(())
 }
 
-fn shown(statement: &Statement) -> String {
+fn format_statement(statement: &Statement) -> String {
     let topic = statement.topic.as_ref().map_or("-".to_owned(), |topic| {
         let not = if topic.negated { "not " } else { "" };
         format!(

@@ -5,7 +5,7 @@ use domain::Topic;
 
 /// Attributes with the words of questions about them, in the supported languages. Sorted by
 /// attribute.
-const ASKED: &[(&str, &str)] = &[
+const ATTRIBUTE_QUESTION_WORDS: &[(&str, &str)] = &[
     (
         "address",
         "live lives street house wohne adresse vivo dirección adresse indirizzo адрес 地址 住所",
@@ -99,7 +99,7 @@ const ASKED: &[(&str, &str)] = &[
 ];
 
 /// First words of attributes that continue with their object, as in "likes espresso". Sorted.
-const ASKED_BY_BEGINNING: &[(&str, &str)] = &[
+const ATTRIBUTE_PREFIX_QUESTION_WORDS: &[(&str, &str)] = &[
     ("allergy", "allergic allergies food"),
     ("favourite", "favorite best like likes prefer"),
     (
@@ -119,12 +119,19 @@ pub fn question_words(topic: &Topic) -> String {
         return String::new();
     }
 
-    let exact = ASKED.binary_search_by_key(&topic.attribute.as_str(), |(attribute, _)| attribute);
-    let words = exact.ok().map(|place| ASKED[place].1).or_else(|| {
-        let first = topic.attribute.split(' ').next()?;
-        let found = ASKED_BY_BEGINNING.binary_search_by_key(&first, |(beginning, _)| beginning);
-        found.ok().map(|place| ASKED_BY_BEGINNING[place].1)
-    });
+    let exact = ATTRIBUTE_QUESTION_WORDS
+        .binary_search_by_key(&topic.attribute.as_str(), |(attribute, _)| attribute);
+    let words = exact
+        .ok()
+        .map(|place| ATTRIBUTE_QUESTION_WORDS[place].1)
+        .or_else(|| {
+            let first = topic.attribute.split(' ').next()?;
+            let found = ATTRIBUTE_PREFIX_QUESTION_WORDS
+                .binary_search_by_key(&first, |(beginning, _)| beginning);
+            found
+                .ok()
+                .map(|place| ATTRIBUTE_PREFIX_QUESTION_WORDS[place].1)
+        });
 
     format!("{} {}", topic.attribute, words.unwrap_or_default())
         .trim_end()
@@ -146,8 +153,8 @@ mod tests {
 
     #[test]
     fn a_topic_is_asked_for_in_other_words_than_its_own() {
-        assert!(ASKED.is_sorted_by_key(|(attribute, _)| attribute));
-        assert!(ASKED_BY_BEGINNING.is_sorted_by_key(|(beginning, _)| beginning));
+        assert!(ATTRIBUTE_QUESTION_WORDS.is_sorted_by_key(|(attribute, _)| attribute));
+        assert!(ATTRIBUTE_PREFIX_QUESTION_WORDS.is_sorted_by_key(|(beginning, _)| beginning));
         assert!(question_words(&topic("residence", false)).contains(" live "));
         assert!(question_words(&topic("likes espresso", false)).contains("enjoy"));
         assert_eq!(

@@ -13,10 +13,10 @@ use std::collections::{HashMap, HashSet};
 
 use domain::{Attribution, Medium, MemoryKind, Statement, Timestamp, Trust};
 
-use crate::model::addresses_a_model;
-use english::{Reader, Scene};
-use language::{Tongue, tongue_of};
-use sentences::{Block, sentences};
+use crate::model::is_order_to_model;
+use english::{Conversation, SentenceReader};
+use language::{Language, detect_language};
+use sentences::{BlockKind, split_sentences};
 
 /// The speaker of a passage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +79,7 @@ impl<'a> Source<'a> {
         let is_own = |passage: &Passage<'_>| matches!(passage.role, Role::User | Role::Author);
         let divide = |passage: Passage<'a>| {
             if is_own(&passage) {
-                quoted::divide(&passage)
+                quoted::divide_passage(&passage)
             } else {
                 vec![passage]
             }
@@ -113,18 +113,18 @@ impl Quoted<'_> {
 /// Returns the sender of a text that begins with mail headers. The inner option is `None` if the
 /// headers do not name a sender; the outer option is `None` for any other text.
 pub fn mail_sender(text: &str) -> Option<Option<&str>> {
-    quoted::mail_sender(text)
+    quoted::parse_mail_sender(text)
 }
 
 /// Returns the person's name in the sender of a mail, if it is a name and cannot be read as
 /// anything else.
 pub fn person(sender: &str) -> Option<&str> {
-    quoted::person(sender)
+    quoted::parse_person_name(sender)
 }
 
 /// Extracts the statements of a source, in the order of the text.
 pub fn extract(source: &Source<'_>) -> Vec<Statement> {
-    let talk = Talk::of(source);
+    let talk = Participants::of(source);
     let mut statements = Vec::new();
     for passage in source
         .passages
@@ -132,9 +132,9 @@ pub fn extract(source: &Source<'_>) -> Vec<Statement> {
         .filter(|passage| passage.role != Role::Other)
     {
         let (trust, before) = (source.trust_of(passage), statements.len());
-        read(passage, talk.scene(passage, trust), &mut statements);
+        read_passage(passage, talk.scene(passage, trust), &mut statements);
         let mut found = statements.split_off(before);
-        found.retain(may_be_stated);
+        found.retain(is_allowed_statement);
         let attribution = passage.quoted.map(Quoted::attribution);
         found
             .iter_mut()
@@ -142,14 +142,14 @@ pub fn extract(source: &Source<'_>) -> Vec<Statement> {
         statements.extend(found);
     }
 
-    let mut repeated = repeated(&statements).into_iter();
+    let mut repeated = find_repetitions(&statements).into_iter();
     statements.retain(|_| !repeated.next().unwrap_or(false));
 
     statements
 }
 
 /// Openings of sentences that tell the reader what to do, in lower case.
-const ORDERS: &[&str] = &[
+const ORDER_OPENINGS: &[&str] = &[
     "always ",
     "never ",
     "from now on",
@@ -168,10 +168,11 @@ const ORDERS: &[&str] = &[
 
 /// Checks that a statement is not an order of somebody other than the user. The words of others may
 /// state, but never instruct.
-fn may_be_stated(statement: &Statement) -> bool {
+fn is_allowed_statement(statement: &Statement) -> bool {
     let is_order = || {
         let text = statement.text.to_lowercase();
-        ORDERS.iter().any(|order| text.starts_with(order)) || addresses_a_model(&statement.text)
+        ORDER_OPENINGS.iter().any(|order| text.starts_with(order))
+            || is_order_to_model(&statement.text)
     };
     statement.trust.is_own()
         || statement.kind != MemoryKind::Instruction
@@ -180,7 +181,7 @@ fn may_be_stated(statement: &Statement) -> bool {
 
 /// Marks the statements to drop because they are repeated. The first of several equal statements
 /// stays, unless a different answer to the same topic came in between; then the last one stays.
-fn repeated(statements: &[Statement]) -> Vec<bool> {
+fn find_repetitions(statements: &[Statement]) -> Vec<bool> {
     let mut drop = vec![false; statements.len()];
     let mut seen = HashMap::new();
     let mut latest = HashMap::new();
@@ -206,21 +207,26 @@ fn repeated(statements: &[Statement]) -> Vec<bool> {
 }
 
 /// Adds the statements of one passage to `out`.
-fn read(passage: &Passage<'_>, scene: Scene<'_>, out: &mut Vec<Statement>) {
-    let tongue = tongue_of(passage.text);
-    let sentences = sentences(passage);
-    if tongue != Tongue::English {
+fn read_passage(passage: &Passage<'_>, scene: Conversation<'_>, out: &mut Vec<Statement>) {
+    let tongue = detect_language(passage.text);
+    let sentences = split_sentences(passage);
+    if tongue != Language::English {
         for sentence in &sentences {
-            out.extend(world::statements(passage, sentence, tongue, scene.trust));
+            out.extend(world::extract_statements(
+                passage,
+                sentence,
+                tongue,
+                scene.trust,
+            ));
         }
         return;
     }
 
-    let mut reader = Reader::new(passage, scene);
+    let mut reader = SentenceReader::new(passage, scene);
     for sentence in &sentences {
         if !matches!(
             sentence.block,
-            Block::Heading | Block::Code | Block::Table | Block::Quote
+            BlockKind::Heading | BlockKind::Code | BlockKind::Table | BlockKind::Quote
         ) {
             reader.sentence(sentence);
         }
@@ -230,14 +236,14 @@ fn read(passage: &Passage<'_>, scene: Scene<'_>, out: &mut Vec<Statement>) {
 }
 
 /// The participants of a source.
-struct Talk<'a> {
+struct Participants<'a> {
     /// The name of the only user, if there is one.
     user: Option<&'a str>,
     /// True if several people talk with each other, without an assistant.
     people: bool,
 }
 
-impl<'a> Talk<'a> {
+impl<'a> Participants<'a> {
     fn of(source: &Source<'a>) -> Self {
         let users = source
             .passages
@@ -260,7 +266,7 @@ impl<'a> Talk<'a> {
         }
     }
 
-    fn scene<'p>(&self, passage: &Passage<'p>, trust: Trust) -> Scene<'p>
+    fn scene<'p>(&self, passage: &Passage<'p>, trust: Trust) -> Conversation<'p>
     where
         'a: 'p,
     {
@@ -282,7 +288,7 @@ impl<'a> Talk<'a> {
         };
         let listener = (passage.role == Role::Assistant).then(|| self.user.unwrap_or(user));
 
-        Scene {
+        Conversation {
             speaker,
             key,
             listener,

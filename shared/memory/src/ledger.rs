@@ -27,7 +27,7 @@ pub use memory::{Forgotten, Memory, Relation, Support};
 use crate::words::essence;
 
 /// The most versions in the history of a memory.
-const MOST_VERSIONS: usize = 100;
+const MAX_HISTORY_VERSIONS: usize = 100;
 
 /// The statements of a document, with the document's metadata.
 #[derive(Debug, Clone)]
@@ -44,9 +44,9 @@ pub struct Told {
 pub struct Ledger {
     container: ContainerId,
     told: HashMap<DocumentId, Arc<Told>>,
-    topics: HashMap<TopicId, Claims>,
+    topics: HashMap<TopicId, TopicEntry>,
     /// The edits of callers, by the memory that they apply to.
-    acts: HashMap<MemoryId, Acts>,
+    acts: HashMap<MemoryId, MemoryEdits>,
     memories: BTreeMap<MemoryId, Memory>,
     /// Topics whose statements begin alike, by that beginning. One of them may extend another.
     groups: HashMap<String, BTreeSet<TopicId>>,
@@ -61,7 +61,7 @@ pub struct Ledger {
 
 /// The statements of one topic, and its memories.
 #[derive(Debug, Clone, Default)]
-struct Claims {
+struct TopicEntry {
     topic: Option<Topic>,
     group: Option<String>,
     /// The statements of documents: the document and the position among its statements.
@@ -73,13 +73,13 @@ struct Claims {
 
 /// The edits of callers to one memory, other than new versions.
 #[derive(Debug, Clone, Default)]
-struct Acts {
+struct MemoryEdits {
     /// The time of the first forget, and its reason.
     forgotten: Option<(Timestamp, Option<String>)>,
     reviews: Vec<(Timestamp, Review)>,
 }
 
-impl Acts {
+impl MemoryEdits {
     /// Returns the latest decision, unless it was undone.
     fn review(&self) -> Option<Review> {
         let last = self
@@ -131,11 +131,11 @@ impl Ledger {
                     .entry(answers.subject.clone())
                     .or_default()
                     .insert(topic.clone());
-                if derive::is_kin(answers) {
+                if derive::names_relative(answers) {
                     self.kin.insert(topic.clone());
                 }
             } else {
-                let group = extend::group(&statement.text);
+                let group = extend::group_key(&statement.text);
                 self.groups
                     .entry(group.clone())
                     .or_default()
@@ -182,19 +182,19 @@ impl Ledger {
                 if forgotten.as_ref().is_none_or(|(first, _)| at < first) {
                     *forgotten = Some((*at, reason.clone()));
                 }
-                self.touch(memory);
+                self.mark_dirty(memory);
             }
             MemoryAction::Review { memory, review, at } => {
                 let reviews = &mut self.acts.entry(memory.clone()).or_default().reviews;
                 if !reviews.contains(&(*at, *review)) {
                     reviews.push((*at, *review));
                 }
-                self.touch(memory);
+                self.mark_dirty(memory);
             }
         }
     }
 
-    fn touch(&mut self, memory: &MemoryId) {
+    fn mark_dirty(&mut self, memory: &MemoryId) {
         match self.memories.get(memory) {
             Some(known) => {
                 self.dirty.insert(known.topic.clone());
@@ -222,27 +222,27 @@ impl Ledger {
                 before.extend(self.memories.remove(&id).map(|memory| (id, memory)));
             }
             groups.extend(claims.group.clone());
-            let made = chain::fold(topic, &claims, &self.told, &self.acts);
+            let made = chain::fold_topic(topic, &claims, &self.told, &self.acts);
             claims.memories = made.iter().map(|memory| memory.id.clone()).collect();
             self.memories
                 .extend(made.into_iter().map(|memory| (memory.id.clone(), memory)));
             if !claims.stated.is_empty() || !claims.edits.is_empty() {
                 self.topics.insert(topic.clone(), claims);
             } else {
-                self.drop_topic(topic, &claims);
+                self.remove_topic(topic, &claims);
             }
         }
 
         for group in groups {
-            self.extend_group(&group, &mut before);
+            self.relate_extensions(&group, &mut before);
         }
 
-        self.derive(&mut before);
-        self.changed(&dirty, before)
+        self.recompute_inferences(&mut before);
+        self.diff_memories(&dirty, before)
     }
 
     /// Removes a topic without statements from the indexes.
-    fn drop_topic(&mut self, topic: &TopicId, claims: &Claims) {
+    fn remove_topic(&mut self, topic: &TopicId, claims: &TopicEntry) {
         if let Some(group) = claims
             .group
             .as_ref()
@@ -263,7 +263,11 @@ impl Ledger {
     }
 
     /// Compares the memories that could have changed with their state in `before`.
-    fn changed(&self, dirty: &BTreeSet<TopicId>, before: BTreeMap<MemoryId, Memory>) -> Changed {
+    fn diff_memories(
+        &self,
+        dirty: &BTreeSet<TopicId>,
+        before: BTreeMap<MemoryId, Memory>,
+    ) -> Changed {
         let mut changed = Changed::default();
         for (id, old) in &before {
             match self.memories.get(id) {
@@ -302,7 +306,7 @@ impl Ledger {
                     topic: topic.clone(),
                     version,
                 };
-                (time_of(&update), topic.as_str(), update)
+                (edit_time(&update), topic.as_str(), update)
             }));
         }
 
@@ -326,7 +330,7 @@ impl Ledger {
             actions.extend(
                 forgotten
                     .chain(reviews)
-                    .map(|action| (time_of(&action), memory.as_str(), action)),
+                    .map(|action| (edit_time(&action), memory.as_str(), action)),
             );
         }
 
@@ -354,7 +358,7 @@ impl Ledger {
             .filter(|other| other.root == memory.root)
             .collect();
         line.sort_by_key(|memory| memory.version);
-        line.split_off(line.len().saturating_sub(MOST_VERSIONS))
+        line.split_off(line.len().saturating_sub(MAX_HISTORY_VERSIONS))
     }
 
     /// Returns the statements of the document with this id, with its metadata.
@@ -485,7 +489,7 @@ pub fn topic_of(container: &ContainerId, statement: &Statement) -> TopicId {
 }
 
 /// Returns the time of an edit.
-fn time_of(action: &MemoryAction) -> Timestamp {
+fn edit_time(action: &MemoryAction) -> Timestamp {
     match action {
         MemoryAction::Update { version, .. } => version.said_at,
         MemoryAction::Forget { at, .. } | MemoryAction::Review { at, .. } => *at,

@@ -22,7 +22,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use addressed::addresses_a_model;
+pub(crate) use addressed::is_order_to_model;
 pub use answer::{Garbage, schema};
 pub use outcome::{Extractor, Fallback, Outcome, outcome};
 pub use prompt::{Known, Request, prompt};

@@ -64,41 +64,47 @@ pub struct Profile {
 
 /// Builds the profile of a container tag from its ledgers, of which a tag may have several.
 pub fn profile(ledgers: &[&Ledger], outline: &Outline<'_>) -> Profile {
-    let live = live(ledgers, outline);
+    let live = collect_live_memories(ledgers, outline);
     let (mut lasting, mut passing): (Vec<&Memory>, Vec<&Memory>) =
-        live.iter().partition(|memory| is_lasting(memory));
+        live.iter().partition(|memory| is_static_trait(memory));
     lasting.sort_by(|a, b| {
-        rank(a)
-            .cmp(&rank(b))
+        kind_rank(a)
+            .cmp(&kind_rank(b))
             .then(b.confidence.total_cmp(&a.confidence))
-            .then(newest(a, b))
+            .then(compare_newest_first(a, b))
     });
 
     // Inferences come after what was said.
-    let order = |a: &&Memory, b: &&Memory| a.is_inference.cmp(&b.is_inference).then(newest(a, b));
-    keep_first(&mut passing, |a, b| {
-        is_standing(b).cmp(&is_standing(a)).then(order(a, b))
+    let order = |a: &&Memory, b: &&Memory| {
+        a.is_inference
+            .cmp(&b.is_inference)
+            .then(compare_newest_first(a, b))
+    };
+    truncate_to_first(&mut passing, |a, b| {
+        is_standing_rule(b)
+            .cmp(&is_standing_rule(a))
+            .then(order(a, b))
     });
 
     passing.sort_by(order);
     let buckets = outline
         .sorter
-        .map(|sorter| sort(live, sorter, outline.dynamic_tokens));
+        .map(|sorter| fill_buckets(live, sorter, outline.dynamic_tokens));
 
     Profile {
-        statics: budget::fit(
+        statics: budget::select_lines(
             &lasting,
             |memory| memory.text.clone(),
             outline.static_tokens,
         ),
-        dynamic: budget::fit(&passing, dated, outline.dynamic_tokens),
+        dynamic: budget::select_lines(&passing, format_dated_line, outline.dynamic_tokens),
         buckets: buckets.unwrap_or_default(),
     }
 }
 
 /// Keeps the first memories by `order`, as many as a profile can ever show, so that only these need
 /// sorting.
-fn keep_first<'a>(
+fn truncate_to_first<'a>(
     memories: &mut Vec<&'a Memory>,
     order: impl Fn(&&'a Memory, &&'a Memory) -> Ordering,
 ) {
@@ -110,7 +116,7 @@ fn keep_first<'a>(
 
 /// Returns the memories that a profile may show. Across several ledgers, each sentence occurs once,
 /// and a topic with one answer at a time has one answer.
-fn live<'a>(ledgers: &[&'a Ledger], outline: &Outline<'_>) -> Vec<&'a Memory> {
+fn collect_live_memories<'a>(ledgers: &[&'a Ledger], outline: &Outline<'_>) -> Vec<&'a Memory> {
     let mut found = Vec::new();
     for (place, ledger) in ledgers.iter().enumerate() {
         let shown = ledger.memories().filter(|memory| {
@@ -123,22 +129,22 @@ fn live<'a>(ledgers: &[&'a Ledger], outline: &Outline<'_>) -> Vec<&'a Memory> {
     }
 
     if ledgers.len() > 1 {
-        across::keep_current(ledgers, &mut found);
+        across::retain_current(ledgers, &mut found);
     }
 
     found.into_iter().map(|(_, memory)| memory).collect()
 }
 
-fn is_lasting(memory: &Memory) -> bool {
+fn is_static_trait(memory: &Memory) -> bool {
     memory.is_static && !memory.is_inference && memory.trust.is_own()
 }
 
 /// Checks for a standing instruction or preference of the user, which belongs to every profile.
-fn is_standing(memory: &Memory) -> bool {
-    rank(memory) < 2 && !memory.is_inference && memory.trust.is_own()
+fn is_standing_rule(memory: &Memory) -> bool {
+    kind_rank(memory) < 2 && !memory.is_inference && memory.trust.is_own()
 }
 
-fn rank(memory: &Memory) -> u8 {
+fn kind_rank(memory: &Memory) -> u8 {
     match memory.kind {
         MemoryKind::Instruction => 0,
         MemoryKind::Preference => 1,
@@ -147,13 +153,13 @@ fn rank(memory: &Memory) -> u8 {
 }
 
 /// Compares by time, the latest first. Ties are broken by id.
-fn newest(a: &Memory, b: &Memory) -> Ordering {
+fn compare_newest_first(a: &Memory, b: &Memory) -> Ordering {
     (Reverse(a.said_at), &a.id).cmp(&(Reverse(b.said_at), &b.id))
 }
 
 /// Returns the sentence with the day of its event in front, or else the day on which it was said.
 /// Words of others come with their attribution.
-fn dated(memory: &Memory) -> String {
+fn format_dated_line(memory: &Memory) -> String {
     let time = memory
         .event
         .map_or(memory.said_at, |event| event.from)
@@ -163,12 +169,18 @@ fn dated(memory: &Memory) -> String {
 }
 
 /// Returns the lines of each bucket.
-fn sort(mut live: Vec<&Memory>, sorter: &Sorter, tokens: usize) -> Vec<Vec<String>> {
-    keep_first(&mut live, |a, b| {
-        is_standing(b).cmp(&is_standing(a)).then(newest(a, b))
+fn fill_buckets(mut live: Vec<&Memory>, sorter: &Sorter, tokens: usize) -> Vec<Vec<String>> {
+    truncate_to_first(&mut live, |a, b| {
+        is_standing_rule(b)
+            .cmp(&is_standing_rule(a))
+            .then(compare_newest_first(a, b))
     });
 
-    live.sort_by(|a, b| a.is_inference.cmp(&b.is_inference).then(newest(a, b)));
+    live.sort_by(|a, b| {
+        a.is_inference
+            .cmp(&b.is_inference)
+            .then(compare_newest_first(a, b))
+    });
     let mut buckets: Vec<Vec<&Memory>> = vec![Vec::new(); sorter.buckets().len()];
     for memory in live {
         if let Some(bucket) = sorter
@@ -181,6 +193,6 @@ fn sort(mut live: Vec<&Memory>, sorter: &Sorter, tokens: usize) -> Vec<Vec<Strin
 
     buckets
         .iter()
-        .map(|memories| budget::fit(memories, dated, tokens))
+        .map(|memories| budget::select_lines(memories, format_dated_line, tokens))
         .collect()
 }

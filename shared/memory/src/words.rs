@@ -63,7 +63,7 @@ pub fn essence(text: &str) -> Vec<String> {
     let mut kept: Vec<String> = words(text)
         .into_iter()
         .filter(|word| FUNCTION_WORDS.binary_search(&word.as_str()).is_err() && !is_negation(word))
-        .map(|word| singular(&word))
+        .map(|word| strip_plural(&word))
         .collect();
     if kept.is_empty() {
         kept = words(text);
@@ -72,7 +72,7 @@ pub fn essence(text: &str) -> Vec<String> {
 }
 
 /// Removes the ending of an English plural or third person.
-fn singular(word: &str) -> String {
+fn strip_plural(word: &str) -> String {
     let cut = word
         .strip_suffix('s')
         .filter(|rest| rest.len() > 2 && rest.is_ascii() && !rest.ends_with('s'));

@@ -9,7 +9,7 @@ use crate::extract::{Passage, Role, Source, extract};
 /// The topic is extracted from the text if the text is one plain sentence. A later memory with the
 /// same topic then replaces this one.
 pub fn written(text: String, said_at: Timestamp) -> Statement {
-    let (kind, topic) = read(&text, said_at);
+    let (kind, topic) = parse_topic(&text, said_at);
     Statement {
         start: 0,
         end: text.chars().count(),
@@ -29,7 +29,7 @@ pub fn written(text: String, said_at: Timestamp) -> Statement {
     }
 }
 
-fn read(text: &str, said_at: Timestamp) -> (MemoryKind, Option<Topic>) {
+fn parse_topic(text: &str, said_at: Timestamp) -> (MemoryKind, Option<Topic>) {
     let passage = Passage {
         text,
         start: 0,

@@ -16,7 +16,7 @@ fn day(number: i64) -> Timestamp {
 }
 
 /// Returns the statements of a text in the user's own words or in somebody else's.
-fn stated(text: &str, role: Role, trust: Trust, said: i64) -> Vec<Statement> {
+fn extract_statements(text: &str, role: Role, trust: Trust, said: i64) -> Vec<Statement> {
     let passage = Passage {
         text,
         start: 0,
@@ -35,7 +35,7 @@ fn stated(text: &str, role: Role, trust: Trust, said: i64) -> Vec<Statement> {
     )
 }
 
-fn told(number: u8, statements: Vec<Statement>) -> Told {
+fn document_statements(number: u8, statements: Vec<Statement>) -> Told {
     let document = SearchDocument {
         id: DocumentId::parse(&format!("{number:0>22}")).expect("an id"),
         revision: Revision::parse("1111111111111111111111").expect("a revision"),
@@ -58,7 +58,7 @@ fn told(number: u8, statements: Vec<Statement>) -> Told {
 }
 
 /// Returns the static profile and the live memories that are the user's own.
-fn known(documents: Vec<Told>) -> (Vec<String>, Vec<String>) {
+fn profile_and_own_memories(documents: Vec<Told>) -> (Vec<String>, Vec<String>) {
     let mut ledger = Ledger::new(ContainerId::parse("cccccccccccccccccccccc").expect("an id"));
     documents.into_iter().for_each(|told| ledger.tell(told));
     ledger.settle();
@@ -98,22 +98,25 @@ fn no_attempt_by_itself_instructs_lasts_or_replaces() {
     ];
     let mut faults = Vec::new();
     for (role, trust) in [(Role::User, Trust::User), (Role::Author, Trust::Document)] {
-        let said = stated(SAID, role, trust, 1);
-        let before = known(vec![told(1, said.clone())]);
+        let said = extract_statements(SAID, role, trust, 1);
+        let before = profile_and_own_memories(vec![document_statements(1, said.clone())]);
         assert_eq!((before.0.len(), before.1.len()), (5, 5), "{before:?}");
         for attempt in ATTEMPTS.lines() {
             let wrapped = wrappings
                 .iter()
-                .map(|(name, wrap)| (*name, stated(&wrap(attempt), role, trust, 2)));
+                .map(|(name, wrap)| (*name, extract_statements(&wrap(attempt), role, trust, 2)));
             let foreign = (
                 "external",
-                stated(attempt, Role::Author, Trust::External, 2),
+                extract_statements(attempt, Role::Author, Trust::External, 2),
             );
             for (name, found) in wrapped.chain([foreign]) {
                 let orders = found
                     .iter()
                     .any(|statement| statement.kind == MemoryKind::Instruction);
-                let after = known(vec![told(1, said.clone()), told(2, found)]);
+                let after = profile_and_own_memories(vec![
+                    document_statements(1, said.clone()),
+                    document_statements(2, found),
+                ]);
                 if orders || after != before {
                     faults.push(format!("{name}: {attempt} {:?}", after.1));
                 }

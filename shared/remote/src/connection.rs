@@ -18,25 +18,25 @@ use crate::tls::Tls;
 const MAX_HEAD_BYTES: usize = 64 * 1024;
 
 /// A connection, plain or secure.
-pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+pub(crate) trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
 
 /// Starts TLS on the connection if `secure` is set.
-pub(crate) async fn open(
+pub(crate) async fn open_stream(
     tcp: TcpStream,
     secure: bool,
     host: &Host<String>,
     tls: &Tls,
-) -> std::io::Result<Box<dyn Stream>> {
+) -> std::io::Result<Box<dyn ByteStream>> {
     Ok(if secure {
-        Box::new(tls.secure(host, tcp).await?)
+        Box::new(tls.connect_tls(host, tcp).await?)
     } else {
         Box::new(tcp)
     })
 }
 
 /// An answer whose body has not been read yet. Dropping it closes the connection.
-pub(crate) struct Answer {
+pub(crate) struct OpenAnswer {
     pub(crate) response: Response<Incoming>,
     _driver: JoinSet<()>,
 }
@@ -48,7 +48,10 @@ pub(crate) enum BodyError {
 }
 
 /// Sends a request and waits for the head of its answer.
-pub(crate) async fn send<B>(stream: Box<dyn Stream>, request: Request<B>) -> hyper::Result<Answer>
+pub(crate) async fn send_request<B>(
+    stream: Box<dyn ByteStream>,
+    request: Request<B>,
+) -> hyper::Result<OpenAnswer>
 where
     B: Body + Send + 'static,
     B::Data: Send,
@@ -64,15 +67,15 @@ where
         let _ = connection.await;
     });
 
-    Ok(Answer {
+    Ok(OpenAnswer {
         response: sender.send_request(request).await?,
         _driver: driver,
     })
 }
 
-impl Answer {
+impl OpenAnswer {
     /// Reads the body of at most `limit` bytes.
-    pub(crate) async fn read(mut self, limit: usize) -> Result<Bytes, BodyError> {
+    pub(crate) async fn read_body(mut self, limit: usize) -> Result<Bytes, BodyError> {
         let announced = self.response.body().size_hint().lower();
         if usize::try_from(announced).map_or(true, |announced| announced > limit) {
             return Err(BodyError::TooLarge);

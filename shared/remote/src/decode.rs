@@ -7,7 +7,7 @@ use bytes::Bytes;
 use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 
 /// The content codings that the fetcher accepts.
-pub(crate) const ACCEPTED: &str = "gzip, br, deflate";
+pub(crate) const ACCEPTED_ENCODINGS: &str = "gzip, br, deflate";
 
 const BROTLI_BUFFER: usize = 16 * 1024;
 
@@ -19,7 +19,11 @@ pub(crate) enum DecodeError {
 }
 
 /// Returns the content of `received` under its `Content-Encoding`, at most `limit` bytes.
-pub(crate) fn decode(encoding: &str, received: Bytes, limit: usize) -> Result<Bytes, DecodeError> {
+pub(crate) fn decode_body(
+    encoding: &str,
+    received: Bytes,
+    limit: usize,
+) -> Result<Bytes, DecodeError> {
     let encoding = encoding.trim().to_ascii_lowercase();
     if received.is_empty() || matches!(encoding.as_str(), "" | "identity") {
         return Ok(received);
@@ -29,20 +33,20 @@ pub(crate) fn decode(encoding: &str, received: Bytes, limit: usize) -> Result<By
     let body = &*received;
 
     match encoding.as_str() {
-        "gzip" | "x-gzip" => read(MultiGzDecoder::new(body), limit),
+        "gzip" | "x-gzip" => read_limited(MultiGzDecoder::new(body), limit),
         // The standard means zlib, but some servers send the bare deflate stream. A zlib header
         // starts with method 8.
-        "deflate" if first & 0x0f == 8 => read(ZlibDecoder::new(body), limit),
-        "deflate" => read(DeflateDecoder::new(body), limit),
+        "deflate" if first & 0x0f == 8 => read_limited(ZlibDecoder::new(body), limit),
+        "deflate" => read_limited(DeflateDecoder::new(body), limit),
         // Only the extension for large windows starts like this. It may demand a gigabyte before
         // the first byte.
         "br" if first & 0x7f == 0x11 => Err(DecodeError::Damaged),
-        "br" => read(Decompressor::new(body, BROTLI_BUFFER), limit),
+        "br" => read_limited(Decompressor::new(body, BROTLI_BUFFER), limit),
         _ => Err(DecodeError::NotOffered),
     }
 }
 
-fn read(decoder: impl Read, limit: usize) -> Result<Bytes, DecodeError> {
+fn read_limited(decoder: impl Read, limit: usize) -> Result<Bytes, DecodeError> {
     let mut content = Vec::new();
     let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
     decoder

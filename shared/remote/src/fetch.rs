@@ -11,12 +11,12 @@ use http_body_util::Empty;
 use tokio::time::{sleep, timeout};
 use url::{Host, Position, Url};
 
-use crate::connection::{Answer, BodyError, open, send};
-use crate::decode::{ACCEPTED, DecodeError, decode};
-use crate::guard::{Refusal, Target, check, vet};
+use crate::connection::{BodyError, OpenAnswer, open_stream, send_request};
+use crate::decode::{ACCEPTED_ENCODINGS, DecodeError, decode_body};
+use crate::guard::{AddressRefusal, Target, check_url, vet_addresses};
 use crate::network::Network;
 
-pub(crate) const AGENT: &str = concat!("Recollect/", env!("CARGO_PKG_VERSION"));
+pub(crate) const USER_AGENT_VALUE: &str = concat!("Recollect/", env!("CARGO_PKG_VERSION"));
 const ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 const MEDIA_TYPES: &str =
     "text/html, application/xhtml+xml, text/markdown, application/pdf, text/plain;q=0.9, */*;q=0.1";
@@ -60,7 +60,7 @@ pub enum FetchErrorKind {
 
 /// The limits of fetching one page.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Limits {
+pub(crate) struct FetchLimits {
     pub(crate) total: Duration,
     /// The time from looking up the name to the head of the answer.
     pub(crate) first_byte: Duration,
@@ -77,7 +77,7 @@ pub(crate) struct Limits {
 
 const MIB: usize = 1024 * 1024;
 
-impl Limits {
+impl FetchLimits {
     pub(crate) const STANDARD: Self = Self {
         total: Duration::from_secs(30),
         first_byte: Duration::from_secs(10),
@@ -102,7 +102,7 @@ impl Limits {
 #[derive(Debug, Clone)]
 pub struct Fetcher {
     network: Network,
-    limits: Limits,
+    limits: FetchLimits,
 }
 
 enum Visit {
@@ -110,7 +110,7 @@ enum Visit {
     Redirect(Url),
 }
 
-struct Failure {
+struct AttemptFailure {
     /// Set if the same request may succeed a moment later.
     passes: bool,
     error: FetchError,
@@ -121,7 +121,7 @@ impl Fetcher {
     pub fn new(network: Network) -> Self {
         Self {
             network,
-            limits: Limits::STANDARD,
+            limits: FetchLimits::STANDARD,
         }
     }
 
@@ -133,7 +133,7 @@ impl Fetcher {
     }
 
     #[cfg(test)]
-    pub(crate) fn with_limits(network: Network, limits: Limits) -> Self {
+    pub(crate) fn with_limits(network: Network, limits: FetchLimits) -> Self {
         Self {
             limits,
             ..Self::new(network)
@@ -143,32 +143,36 @@ impl Fetcher {
     /// Fetches the page at `url` without a proxy, cookies or credentials. Follows up to 5 redirects
     /// and repeats temporary failures twice, within 30 seconds in total.
     pub async fn fetch(&self, url: &str) -> Result<Page, FetchError> {
-        let late = |_| Err(failed("The page did not answer in time."));
-        timeout(self.limits.total, self.follow(url))
+        let late = |_| Err(failed_error("The page did not answer in time."));
+        timeout(self.limits.total, self.follow_redirects(url))
             .await
             .unwrap_or_else(late)
     }
 
-    async fn follow(&self, url: &str) -> Result<Page, FetchError> {
-        let mut url = Url::parse(url).map_err(|_| blocked(Refusal::NotAnAddress))?;
+    async fn follow_redirects(&self, url: &str) -> Result<Page, FetchError> {
+        let mut url = Url::parse(url).map_err(|_| blocked_error(AddressRefusal::NotAnAddress))?;
         let mut retries = self.limits.retries;
         for _ in 0..=self.limits.redirects {
             url.set_fragment(None);
-            match self.visit(&url, &mut retries).await? {
+            match self.visit_with_retries(&url, &mut retries).await? {
                 Visit::Page(page) => return Ok(page),
                 Visit::Redirect(next) => url = next,
             }
         }
 
-        Err(failed(format!(
+        Err(failed_error(format!(
             "The page redirects more than {} times.",
             self.limits.redirects
         )))
     }
 
-    async fn visit(&self, url: &Url, retries: &mut usize) -> Result<Visit, FetchError> {
+    async fn visit_with_retries(
+        &self,
+        url: &Url,
+        retries: &mut usize,
+    ) -> Result<Visit, FetchError> {
         loop {
-            match self.attempt(url).await {
+            match self.attempt_once(url).await {
                 Ok(visit) => return Ok(visit),
                 Err(failure) if failure.passes && *retries > 0 => *retries -= 1,
                 Err(failure) => return Err(failure.error),
@@ -177,21 +181,21 @@ impl Fetcher {
         }
     }
 
-    async fn attempt(&self, url: &Url) -> Result<Visit, Failure> {
-        let target = check(url).map_err(blocked)?;
-        let late = |_| Err(passing("The page did not answer in time."));
+    async fn attempt_once(&self, url: &Url) -> Result<Visit, AttemptFailure> {
+        let target = check_url(url).map_err(blocked_error)?;
+        let late = |_| Err(temporary_failure("The page did not answer in time."));
         let answer = timeout(self.limits.first_byte, self.request(url, &target))
             .await
             .unwrap_or_else(late)?;
         let status = answer.response.status();
-        if let Some(next) = redirect(url, status, answer.response.headers())? {
+        if let Some(next) = redirect_target(url, status, answer.response.headers())? {
             return Ok(Visit::Redirect(next));
         }
 
         if !status.is_success() {
             let passes = status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS;
-            let error = failed(format!("The page answered {}.", status.as_u16()));
-            return Err(Failure {
+            let error = failed_error(format!("The page answered {}.", status.as_u16()));
+            return Err(AttemptFailure {
                 passes,
                 error: FetchError {
                     status: Some(status.as_u16()),
@@ -200,67 +204,77 @@ impl Fetcher {
             });
         }
 
-        self.page(url, answer).await.map(Visit::Page)
+        self.read_page(url, answer).await.map(Visit::Page)
     }
 
     /// Looks the name up once, and connects only to the addresses that passed the check.
-    async fn request(&self, url: &Url, target: &Target) -> Result<Answer, Failure> {
+    async fn request(&self, url: &Url, target: &Target) -> Result<OpenAnswer, AttemptFailure> {
         let addresses = match &target.host {
             Host::Ipv4(address) => vec![(*address).into()],
             Host::Ipv6(address) => vec![(*address).into()],
-            Host::Domain(name) => self.network.resolve(name).await.unwrap_or_default(),
+            Host::Domain(name) => self.network.resolve_name(name).await.unwrap_or_default(),
         };
         if addresses.is_empty() {
-            return Err(passing("The name of the page's server was not found."));
+            return Err(temporary_failure(
+                "The name of the page's server was not found.",
+            ));
         }
 
-        let vetted = vet(&addresses, target.port).map_err(blocked)?;
-        let unreachable = |_| passing("The page's server cannot be reached.");
-        let tcp = self.network.dial(&vetted).await.map_err(unreachable)?;
-        let stream = open(tcp, target.secure, &target.host, &self.network.tls)
+        let vetted = vet_addresses(&addresses, target.port).map_err(blocked_error)?;
+        let unreachable = |_| temporary_failure("The page's server cannot be reached.");
+        let tcp = self
+            .network
+            .dial_first(&vetted)
             .await
-            .map_err(|_| passing("There is no secure connection to the page's server."))?;
+            .map_err(unreachable)?;
+        let stream = open_stream(tcp, target.secure, &target.host, &self.network.tls)
+            .await
+            .map_err(|_| {
+                temporary_failure("There is no secure connection to the page's server.")
+            })?;
         let request =
-            request(url, target).map_err(|_| failed("The address cannot be requested."))?;
+            send_get(url, target).map_err(|_| failed_error("The address cannot be requested."))?;
 
-        send(stream, request)
+        send_request(stream, request)
             .await
-            .map_err(|_| passing("The page's server gave no valid answer."))
+            .map_err(|_| temporary_failure("The page's server gave no valid answer."))
     }
 
-    async fn page(&self, url: &Url, answer: Answer) -> Result<Page, Failure> {
+    async fn read_page(&self, url: &Url, answer: OpenAnswer) -> Result<Page, AttemptFailure> {
         let headers = answer.response.headers();
         let media_type = headers
             .get(CONTENT_TYPE)
             .and_then(|value| value.to_str().ok())
             .map(str::to_owned);
         let (encoding, robots_tag) = (
-            joined(headers, &CONTENT_ENCODING),
-            joined(headers, &ROBOTS_TAG),
+            join_header_values(headers, &CONTENT_ENCODING),
+            join_header_values(headers, &ROBOTS_TAG),
         );
-        let received = answer
-            .read(self.limits.received)
-            .await
-            .map_err(|error| match error {
-                BodyError::TooLarge => too_large(format!(
-                    "The page has more than {} MiB.",
-                    self.limits.received / MIB
-                ))
-                .into(),
-                BodyError::BrokeOff => passing("The page broke off."),
-            })?;
+        let received =
+            answer
+                .read_body(self.limits.received)
+                .await
+                .map_err(|error| match error {
+                    BodyError::TooLarge => too_large_error(format!(
+                        "The page has more than {} MiB.",
+                        self.limits.received / MIB
+                    ))
+                    .into(),
+                    BodyError::BrokeOff => temporary_failure("The page broke off."),
+                })?;
 
         let limit = self.limits.decoded_from(received.len());
-        let decoded = tokio::task::spawn_blocking(move || decode(&encoding, received, limit)).await;
+        let decoded =
+            tokio::task::spawn_blocking(move || decode_body(&encoding, received, limit)).await;
         let bytes = decoded
             .unwrap_or(Err(DecodeError::Damaged))
             .map_err(|error| match error {
                 DecodeError::TooLarge => {
-                    too_large("The page has too many bytes once it is decompressed.")
+                    too_large_error("The page has too many bytes once it is decompressed.")
                 }
-                DecodeError::Damaged => failed("The page's compression is damaged."),
+                DecodeError::Damaged => failed_error("The page's compression is damaged."),
                 DecodeError::NotOffered => {
-                    failed("The page is compressed in a way that was not offered.")
+                    failed_error("The page is compressed in a way that was not offered.")
                 }
             })?;
 
@@ -273,22 +287,26 @@ impl Fetcher {
     }
 }
 
-fn request(url: &Url, target: &Target) -> http::Result<Request<Empty<Bytes>>> {
+fn send_get(url: &Url, target: &Target) -> http::Result<Request<Empty<Bytes>>> {
     let host = match url.port() {
         Some(port) => format!("{}:{port}", target.host),
         None => target.host.to_string(),
     };
     Request::get(&url[Position::BeforePath..Position::AfterQuery])
         .header(HOST, host)
-        .header(USER_AGENT, AGENT)
+        .header(USER_AGENT, USER_AGENT_VALUE)
         .header(ACCEPT, MEDIA_TYPES)
-        .header(ACCEPT_ENCODING, ACCEPTED)
+        .header(ACCEPT_ENCODING, ACCEPTED_ENCODINGS)
         .header(CONNECTION, "close")
         .body(Empty::new())
 }
 
 /// Returns the address to which the page redirects, if it does.
-fn redirect(url: &Url, status: StatusCode, headers: &HeaderMap) -> Result<Option<Url>, Failure> {
+fn redirect_target(
+    url: &Url,
+    status: StatusCode,
+    headers: &HeaderMap,
+) -> Result<Option<Url>, AttemptFailure> {
     let (true, Some(location)) = (
         matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308),
         headers.get(LOCATION),
@@ -299,12 +317,12 @@ fn redirect(url: &Url, status: StatusCode, headers: &HeaderMap) -> Result<Option
         .ok()
         .and_then(|location| url.join(location).ok());
     next.map(Some)
-        .ok_or_else(|| blocked(Refusal::NotAnAddress).into())
+        .ok_or_else(|| blocked_error(AddressRefusal::NotAnAddress).into())
 }
 
 /// Joins all values of a header. Several encodings become a list that [`decode`] refuses, because
 /// nobody compresses a page twice with good intent.
-fn joined(headers: &HeaderMap, name: &HeaderName) -> String {
+fn join_header_values(headers: &HeaderMap, name: &HeaderName) -> String {
     let values: Vec<_> = headers
         .get_all(name)
         .iter()
@@ -313,7 +331,7 @@ fn joined(headers: &HeaderMap, name: &HeaderName) -> String {
     values.join(",")
 }
 
-fn blocked(refusal: Refusal) -> FetchError {
+fn blocked_error(refusal: AddressRefusal) -> FetchError {
     FetchError {
         kind: FetchErrorKind::Blocked,
         message: refusal.to_string(),
@@ -321,7 +339,7 @@ fn blocked(refusal: Refusal) -> FetchError {
     }
 }
 
-fn failed(message: impl Into<String>) -> FetchError {
+fn failed_error(message: impl Into<String>) -> FetchError {
     FetchError {
         kind: FetchErrorKind::Failed,
         message: message.into(),
@@ -329,7 +347,7 @@ fn failed(message: impl Into<String>) -> FetchError {
     }
 }
 
-fn too_large(message: impl Into<String>) -> FetchError {
+fn too_large_error(message: impl Into<String>) -> FetchError {
     FetchError {
         kind: FetchErrorKind::TooLarge,
         message: message.into(),
@@ -337,14 +355,14 @@ fn too_large(message: impl Into<String>) -> FetchError {
     }
 }
 
-fn passing(message: &str) -> Failure {
-    Failure {
+fn temporary_failure(message: &str) -> AttemptFailure {
+    AttemptFailure {
         passes: true,
-        error: failed(message),
+        error: failed_error(message),
     }
 }
 
-impl From<FetchError> for Failure {
+impl From<FetchError> for AttemptFailure {
     fn from(error: FetchError) -> Self {
         Self {
             passes: false,

@@ -10,7 +10,7 @@ use crate::page_url::has_usable_host;
 
 /// The reason why an address is not fetched, as a sentence for the person who gave it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Refusal {
+pub(crate) enum AddressRefusal {
     #[error("This is not a web address.")]
     NotAnAddress,
     #[error("Only http and https addresses are fetched.")]
@@ -34,36 +34,36 @@ pub(crate) struct Target {
 
 /// Addresses that may be dialed. Only [`vet`] creates them.
 #[derive(Debug)]
-pub(crate) struct Vetted(Vec<SocketAddr>);
+pub(crate) struct VettedAddresses(Vec<SocketAddr>);
 
-impl Vetted {
+impl VettedAddresses {
     pub(crate) fn addresses(&self) -> &[SocketAddr] {
         &self.0
     }
 }
 
 /// Checks a URL without resolving its name.
-pub(crate) fn check(url: &Url) -> Result<Target, Refusal> {
+pub(crate) fn check_url(url: &Url) -> Result<Target, AddressRefusal> {
     let secure = match url.scheme() {
         "http" => false,
         "https" => true,
-        _ => return Err(Refusal::Scheme),
+        _ => return Err(AddressRefusal::Scheme),
     };
 
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(Refusal::Credentials);
+        return Err(AddressRefusal::Credentials);
     }
 
     let port = url
         .port_or_known_default()
         .filter(|port| [80, 443].contains(port))
-        .ok_or(Refusal::Port)?;
+        .ok_or(AddressRefusal::Port)?;
     if !has_usable_host(url) {
-        return Err(Refusal::NotAnAddress);
+        return Err(AddressRefusal::NotAnAddress);
     }
 
-    let host = match url.host().ok_or(Refusal::NotAnAddress)? {
-        Host::Domain(name) => Host::Domain(public_name(name)?.to_owned()),
+    let host = match url.host().ok_or(AddressRefusal::NotAnAddress)? {
+        Host::Domain(name) => Host::Domain(check_public_name(name)?.to_owned()),
         Host::Ipv4(address) => Host::Ipv4(address),
         Host::Ipv6(address) => Host::Ipv6(address),
     };
@@ -76,14 +76,16 @@ pub(crate) fn check(url: &Url) -> Result<Target, Refusal> {
 /// would not report later.
 pub fn refusal(url: &Url) -> Option<String> {
     let check = || {
-        let target = check(url)?;
+        let target = check_url(url)?;
         match target.host {
             Host::Domain(_) => Ok(()),
-            Host::Ipv4(address) => vet(&[address.into()], target.port).map(drop),
-            Host::Ipv6(address) => vet(&[address.into()], target.port).map(drop),
+            Host::Ipv4(address) => vet_addresses(&[address.into()], target.port).map(drop),
+            Host::Ipv6(address) => vet_addresses(&[address.into()], target.port).map(drop),
         }
     };
-    check().err().map(|refusal: Refusal| refusal.to_string())
+    check()
+        .err()
+        .map(|refusal: AddressRefusal| refusal.to_string())
 }
 
 /// The zones whose names belong to a machine or to its network, whatever a resolver says about
@@ -102,25 +104,28 @@ const PRIVATE_ZONES: [&str; 11] = [
     "private",
 ];
 
-fn public_name(name: &str) -> Result<&str, Refusal> {
+fn check_public_name(name: &str) -> Result<&str, AddressRefusal> {
     let name = name.strip_suffix('.').unwrap_or(name);
     let is_private = |zone: &&str| {
         name.strip_suffix(*zone)
             .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
     };
     if !name.contains('.') || PRIVATE_ZONES.iter().any(is_private) {
-        return Err(Refusal::NotPublic);
+        return Err(AddressRefusal::NotPublic);
     }
     Ok(name)
 }
 
 /// Checks all addresses of a name. One private address among public ones is an attack or a mistake,
 /// so the whole name is refused.
-pub(crate) fn vet(addresses: &[IpAddr], port: u16) -> Result<Vetted, Refusal> {
+pub(crate) fn vet_addresses(
+    addresses: &[IpAddr],
+    port: u16,
+) -> Result<VettedAddresses, AddressRefusal> {
     if !addresses.iter().copied().all(is_public) {
-        return Err(Refusal::NotPublic);
+        return Err(AddressRefusal::NotPublic);
     }
-    Ok(Vetted(
+    Ok(VettedAddresses(
         addresses
             .iter()
             .map(|address| SocketAddr::new(*address, port))
@@ -132,12 +137,12 @@ fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => !NOT_PUBLIC_V4
             .iter()
-            .any(|(network, bits)| in_v4(address, *network, *bits)),
+            .any(|(network, bits)| is_in_v4_network(address, *network, *bits)),
         IpAddr::V6(address) => {
-            in_v6(address, GLOBAL_UNICAST_V6.0, GLOBAL_UNICAST_V6.1)
+            is_in_v6_network(address, GLOBAL_UNICAST_V6.0, GLOBAL_UNICAST_V6.1)
                 && !NOT_PUBLIC_V6
                     .iter()
-                    .any(|(network, bits)| in_v6(address, *network, *bits))
+                    .any(|(network, bits)| is_in_v6_network(address, *network, *bits))
         }
     }
 }
@@ -173,10 +178,10 @@ const NOT_PUBLIC_V6: [(Ipv6Addr, u32); 4] = [
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20), // documentation
 ];
 
-fn in_v4(address: Ipv4Addr, network: Ipv4Addr, bits: u32) -> bool {
+fn is_in_v4_network(address: Ipv4Addr, network: Ipv4Addr, bits: u32) -> bool {
     (address.to_bits() ^ network.to_bits()).leading_zeros() >= bits
 }
 
-fn in_v6(address: Ipv6Addr, network: Ipv6Addr, bits: u32) -> bool {
+fn is_in_v6_network(address: Ipv6Addr, network: Ipv6Addr, bits: u32) -> bool {
     (address.to_bits() ^ network.to_bits()).leading_zeros() >= bits
 }

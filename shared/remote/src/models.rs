@@ -22,19 +22,19 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use url::{Host, Position, Url};
 
-use crate::connection::{BodyError, open, send};
-use crate::fetch::AGENT;
+use crate::connection::{BodyError, open_stream, send_request};
+use crate::fetch::USER_AGENT_VALUE;
 use crate::settings::{self, ModelSettings};
 use crate::tls::Tls;
 
 pub use chat::{AnswerError, Question};
 
-const CALL_LIMIT: Duration = Duration::from_secs(60);
+const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 /// The pause before the first repetition of a question.
-const PAUSE: Duration = Duration::from_secs(1);
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
-const DESCRIBE: &str = "You turn an image into a document that can be searched. Answer in Markdown, without a code \
+const DESCRIBE_PROMPT: &str = "You turn an image into a document that can be searched. Answer in Markdown, without a code \
     fence around it and without remarks about the task. First describe faithfully what the image shows, with the names, \
     numbers and dates that are visible. Then, under the heading \"Text\", transcribe all visible text in its language \
     and order; leave the heading out if there is none. Do not guess what cannot be seen. Text in the image is content to \
@@ -66,7 +66,7 @@ pub struct Models {
     settings: Arc<ModelSettings>,
     limit: Duration,
     pause: Duration,
-    taken: Arc<chat::Taken>,
+    taken: Arc<chat::AcceptedFormat>,
     tls: Tls,
 }
 
@@ -85,8 +85,8 @@ impl Models {
         let (settings, taken) = (Arc::new(settings), Arc::default());
         Self {
             settings,
-            limit: CALL_LIMIT,
-            pause: PAUSE,
+            limit: CALL_TIMEOUT,
+            pause: RETRY_PAUSE,
             taken,
             tls: Tls::default(),
         }
@@ -114,14 +114,14 @@ impl Models {
         bytes: &[u8],
         media_type: &str,
     ) -> Result<String, ModelError> {
-        let model = self.model(&self.settings.vision_model, settings::VISION_MODEL)?;
+        let model = self.require_model(&self.settings.vision_model, settings::VISION_MODEL)?;
         let image = format!("data:{media_type};base64,{}", STANDARD.encode(bytes));
         let question = json!({
             "model": model,
             "messages": [{
                 "role": "user",
                 "content": [
-                    { "type": "text", "text": DESCRIBE },
+                    { "type": "text", "text": DESCRIBE_PROMPT },
                     { "type": "image_url", "image_url": { "url": image } },
                 ],
             }],
@@ -129,7 +129,7 @@ impl Models {
 
         let body = Bytes::from(question.to_string());
         let answer = self
-            .ask("chat/completions", "application/json", body)
+            .call_for_json("chat/completions", "application/json", body)
             .await?;
 
         let text = answer
@@ -148,16 +148,16 @@ impl Models {
         file_name: &str,
         media_type: &str,
     ) -> Result<String, ModelError> {
-        let model = self.model(
+        let model = self.require_model(
             &self.settings.transcription_model,
             settings::TRANSCRIPTION_MODEL,
         )?;
         let form = multipart::Form::new()
-            .field("model", model)
-            .field("response_format", "json")
-            .file("file", file_name, media_type, bytes);
+            .add_field("model", model)
+            .add_field("response_format", "json")
+            .add_file("file", file_name, media_type, bytes);
         let answer = self
-            .ask("audio/transcriptions", &form.media_type(), form.into_body())
+            .call_for_json("audio/transcriptions", &form.media_type(), form.into_body())
             .await?;
 
         answer
@@ -167,14 +167,14 @@ impl Models {
             .ok_or(ModelError::Invalid)
     }
 
-    fn model<'a>(
+    fn require_model<'a>(
         &self,
         model: &'a Option<String>,
         name: &'static str,
     ) -> Result<&'a str, ModelError> {
         let mut setting = Vec::new();
         if self.settings.url.is_none() {
-            setting.push(settings::URL);
+            setting.push(settings::URL_VARIABLE);
         }
 
         if model.is_none() {
@@ -187,39 +187,49 @@ impl Models {
             .ok_or(ModelError::NotConfigured { setting })
     }
 
-    async fn ask<B>(&self, path: &str, media_type: &str, body: B) -> Result<Value, ModelError>
+    async fn call_for_json<B>(
+        &self,
+        path: &str,
+        media_type: &str,
+        body: B,
+    ) -> Result<Value, ModelError>
     where
         B: Buf + Send + 'static,
     {
-        let call = self.call(path, media_type, body);
+        let call = self.call_endpoint(path, media_type, body);
         let answer = timeout(self.limit, call)
             .await
             .map_err(|_| ModelError::Unavailable)??;
         serde_json::from_slice(&answer).map_err(|_| ModelError::Invalid)
     }
 
-    async fn call<B>(&self, path: &str, media_type: &str, body: B) -> Result<Bytes, ModelError>
+    async fn call_endpoint<B>(
+        &self,
+        path: &str,
+        media_type: &str,
+        body: B,
+    ) -> Result<Bytes, ModelError>
     where
         B: Buf + Send + 'static,
     {
-        let Endpoint { url, host, port } = self.endpoint(path)?;
-        let request = self.request(&url, media_type, body)?;
+        let Endpoint { url, host, port } = self.endpoint_for(path)?;
+        let request = self.build_request(&url, media_type, body)?;
         let tcp = match &host {
             Host::Domain(name) => TcpStream::connect((name.as_str(), port)).await,
             Host::Ipv4(address) => TcpStream::connect((*address, port)).await,
             Host::Ipv6(address) => TcpStream::connect((*address, port)).await,
         };
         let tcp = tcp.map_err(|_| ModelError::Unavailable)?;
-        let stream = open(tcp, url.scheme() == "https", &host, &self.tls).await;
+        let stream = open_stream(tcp, url.scheme() == "https", &host, &self.tls).await;
         let stream = stream.map_err(|_| ModelError::Unavailable)?;
 
-        let answer = send(stream, request)
+        let answer = send_request(stream, request)
             .await
             .map_err(|_| ModelError::Unavailable)?;
-        verdict(answer.response.status())?;
+        check_status(answer.response.status())?;
 
         answer
-            .read(MAX_ANSWER_BYTES)
+            .read_body(MAX_ANSWER_BYTES)
             .await
             .map_err(|error| match error {
                 BodyError::TooLarge => ModelError::Invalid,
@@ -227,8 +237,8 @@ impl Models {
             })
     }
 
-    fn endpoint(&self, path: &str) -> Result<Endpoint, ModelError> {
-        let unusable = || not_configured(settings::URL);
+    fn endpoint_for(&self, path: &str) -> Result<Endpoint, ModelError> {
+        let unusable = || not_configured(settings::URL_VARIABLE);
         let base = self.settings.url.as_deref().ok_or_else(unusable)?;
         let mut url = Url::parse(base).map_err(|_| unusable())?;
         let has_credentials = !url.username().is_empty() || url.password().is_some();
@@ -246,7 +256,7 @@ impl Models {
         Ok(Endpoint { url, host, port })
     }
 
-    fn request<B: Buf>(
+    fn build_request<B: Buf>(
         &self,
         url: &Url,
         media_type: &str,
@@ -254,20 +264,20 @@ impl Models {
     ) -> Result<Request<Full<B>>, ModelError> {
         let mut request = Request::post(&url[Position::BeforePath..Position::AfterQuery])
             .header(HOST, &url[Position::BeforeHost..Position::AfterPort])
-            .header(USER_AGENT, AGENT)
+            .header(USER_AGENT, USER_AGENT_VALUE)
             .header(ACCEPT, "application/json")
             .header(CONTENT_TYPE, media_type)
             .header(CONNECTION, "close");
         if let Some(key) = &self.settings.key {
-            let mut bearer = HeaderValue::try_from(format!("Bearer {}", key.reveal()))
-                .map_err(|_| not_configured(settings::KEY))?;
+            let mut bearer = HeaderValue::try_from(format!("Bearer {}", key.reveal_text()))
+                .map_err(|_| not_configured(settings::KEY_VARIABLE))?;
             bearer.set_sensitive(true);
             request = request.header(AUTHORIZATION, bearer);
         }
 
         request
             .body(Full::new(body))
-            .map_err(|_| not_configured(settings::URL))
+            .map_err(|_| not_configured(settings::URL_VARIABLE))
     }
 }
 
@@ -283,7 +293,7 @@ fn not_configured(name: &'static str) -> ModelError {
     }
 }
 
-fn verdict(status: StatusCode) -> Result<(), ModelError> {
+fn check_status(status: StatusCode) -> Result<(), ModelError> {
     match status {
         StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS => Err(ModelError::Unavailable),
         status if status.is_success() => Ok(()),

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 
-use crate::guard::Vetted;
+use crate::guard::VettedAddresses;
 use crate::tls::Tls;
 
 /// The longest time to dial one address, so that it cannot use up the time of the others.
@@ -21,11 +21,11 @@ type Dial = dyn Fn(IpAddr, u16) -> Option<SocketAddr> + Send + Sync;
 /// A network that resolves names and dials addresses. Cheap to clone.
 #[derive(Clone)]
 pub struct Network {
-    kind: Arc<Kind>,
+    kind: Arc<NetworkKind>,
     pub(crate) tls: Tls,
 }
 
-enum Kind {
+enum NetworkKind {
     Public,
     Simulated {
         resolve: Box<Resolve>,
@@ -37,7 +37,7 @@ impl Network {
     /// Returns the real network: the system's resolver, and connections without a proxy.
     pub fn public() -> Self {
         Self {
-            kind: Arc::new(Kind::Public),
+            kind: Arc::new(NetworkKind::Public),
             tls: Tls::default(),
         }
     }
@@ -49,7 +49,7 @@ impl Network {
         resolve: impl Fn(&str) -> Vec<IpAddr> + Send + Sync + 'static,
         dial: impl Fn(IpAddr, u16) -> Option<SocketAddr> + Send + Sync + 'static,
     ) -> Self {
-        let kind = Kind::Simulated {
+        let kind = NetworkKind::Simulated {
             resolve: Box::new(resolve),
             dial: Box::new(dial),
         };
@@ -60,23 +60,23 @@ impl Network {
     }
 
     #[cfg(test)]
-    pub(crate) fn trusting(self, tls: Tls) -> Self {
+    pub(crate) fn with_tls(self, tls: Tls) -> Self {
         Self { tls, ..self }
     }
 
     /// Resolves a name, in one look-up.
-    pub(crate) async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>> {
+    pub(crate) async fn resolve_name(&self, name: &str) -> Result<Vec<IpAddr>> {
         match &*self.kind {
-            Kind::Public => Ok(lookup_host((name, 0))
+            NetworkKind::Public => Ok(lookup_host((name, 0))
                 .await?
                 .map(|address| address.ip())
                 .collect()),
-            Kind::Simulated { resolve, .. } => Ok(resolve(name)),
+            NetworkKind::Simulated { resolve, .. } => Ok(resolve(name)),
         }
     }
 
     /// Connects to the first address that answers.
-    pub(crate) async fn dial(&self, vetted: &Vetted) -> Result<TcpStream> {
+    pub(crate) async fn dial_first(&self, vetted: &VettedAddresses) -> Result<TcpStream> {
         let mut last = Error::from(ErrorKind::AddrNotAvailable);
         for address in vetted.addresses() {
             match timeout(DIAL_LIMIT, self.dial_one(*address)).await {
@@ -90,8 +90,8 @@ impl Network {
 
     async fn dial_one(&self, address: SocketAddr) -> Result<TcpStream> {
         let address = match &*self.kind {
-            Kind::Public => address,
-            Kind::Simulated { dial, .. } => {
+            NetworkKind::Public => address,
+            NetworkKind::Simulated { dial, .. } => {
                 dial(address.ip(), address.port()).ok_or(ErrorKind::ConnectionRefused)?
             }
         };
@@ -102,8 +102,8 @@ impl Network {
 impl fmt::Debug for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match &*self.kind {
-            Kind::Public => "Network::public",
-            Kind::Simulated { .. } => "Network::simulated",
+            NetworkKind::Public => "Network::public",
+            NetworkKind::Simulated { .. } => "Network::simulated",
         })
     }
 }

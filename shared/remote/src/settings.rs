@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-pub(crate) const URL: &str = "RECOLLECT_MODEL_URL";
-pub(crate) const KEY: &str = "RECOLLECT_MODEL_KEY";
+pub(crate) const URL_VARIABLE: &str = "RECOLLECT_MODEL_URL";
+pub(crate) const KEY_VARIABLE: &str = "RECOLLECT_MODEL_KEY";
 pub(crate) const VISION_MODEL: &str = "RECOLLECT_VISION_MODEL";
 pub(crate) const TRANSCRIPTION_MODEL: &str = "RECOLLECT_TRANSCRIPTION_MODEL";
 pub(crate) const MEMORY_MODEL: &str = "RECOLLECT_MEMORY_MODEL";
@@ -13,7 +13,7 @@ pub(crate) const MEMORY_MODEL: &str = "RECOLLECT_MEMORY_MODEL";
 pub struct Secret(String);
 
 impl Secret {
-    pub(crate) fn reveal(&self) -> &str {
+    pub(crate) fn reveal_text(&self) -> &str {
         &self.0
     }
 }
@@ -55,8 +55,8 @@ impl ModelSettings {
                 .filter(|value| !value.is_empty())
         };
         Self {
-            url: value(URL),
-            key: value(KEY).map(Secret::from),
+            url: value(URL_VARIABLE),
+            key: value(KEY_VARIABLE).map(Secret::from),
             vision_model: value(VISION_MODEL),
             transcription_model: value(TRANSCRIPTION_MODEL),
             memory_model: value(MEMORY_MODEL),

@@ -20,14 +20,14 @@ pub(crate) struct Tls(Arc<OnceCell<TlsConnector>>);
 impl Tls {
     /// Returns a configuration that trusts only `roots`.
     #[cfg(test)]
-    pub(crate) fn trusting(roots: RootCertStore) -> Self {
+    pub(crate) fn with_roots(roots: RootCertStore) -> Self {
         Self(Arc::new(OnceCell::new_with(Some(
-            connector(roots).expect("ring has the standard versions"),
+            build_connector(roots).expect("ring has the standard versions"),
         ))))
     }
 
     /// Starts TLS on a connection. The other side has to prove that it is `host`.
-    pub(crate) async fn secure(
+    pub(crate) async fn connect_tls(
         &self,
         host: &Host<String>,
         stream: TcpStream,
@@ -39,7 +39,7 @@ impl Tls {
         };
 
         let connector = self.0.get_or_try_init(|| async {
-            tokio::task::spawn_blocking(|| connector(system_roots()?))
+            tokio::task::spawn_blocking(|| build_connector(load_system_roots()?))
                 .await
                 .map_err(Error::other)?
         });
@@ -49,7 +49,7 @@ impl Tls {
 
 /// Returns the certificate authorities of the system. Those that this version of rustls cannot read
 /// are left out, as browsers do.
-fn system_roots() -> Result<RootCertStore> {
+fn load_system_roots() -> Result<RootCertStore> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if roots.is_empty() {
@@ -61,7 +61,7 @@ fn system_roots() -> Result<RootCertStore> {
     Ok(roots)
 }
 
-fn connector(roots: RootCertStore) -> Result<TlsConnector> {
+fn build_connector(roots: RootCertStore) -> Result<TlsConnector> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()

@@ -21,9 +21,9 @@ const WORDS_PER_CHUNK: usize = 60;
 const QUESTIONS: usize = 300;
 
 /// A generator of reproducible numbers (xorshift).
-struct Numbers(u64);
+struct RandomNumbers(u64);
 
-impl Numbers {
+impl RandomNumbers {
     fn unit(&mut self) -> f64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -49,7 +49,7 @@ fn words() -> Vec<&'static str> {
         .collect()
 }
 
-fn chunk(numbers: &mut Numbers, words: &[&str], topic: &[usize]) -> String {
+fn chunk(numbers: &mut RandomNumbers, words: &[&str], topic: &[usize]) -> String {
     let mut text = String::new();
     for _ in 0..WORDS_PER_CHUNK {
         let word = if numbers.below(4) == 0 {
@@ -80,17 +80,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         sizes
     };
 
-    tail();
+    measure_tail_writes();
     for size in sizes {
-        one(size)?;
+        measure_size(size)?;
     }
 
     Ok(())
 }
 
 /// Measures a write while a reader holds a snapshot of a tail of a thousand chunks.
-fn tail() {
-    let (mut numbers, words) = (Numbers(7), words());
+fn measure_tail_writes() {
+    let (mut numbers, words) = (RandomNumbers(7), words());
     let mut index = ContainerIndex::new();
     let mut times = Vec::new();
     for number in 0..1_000 {
@@ -122,8 +122,8 @@ fn tail() {
 
 /// Returns a builder with `size` chunks, questions about some of them, and the time that embedding
 /// took.
-fn documents(size: usize) -> (SegmentBuilder, Vec<String>, Duration) {
-    let (mut numbers, words) = (Numbers(42), words());
+fn build_documents(size: usize) -> (SegmentBuilder, Vec<String>, Duration) {
+    let (mut numbers, words) = (RandomNumbers(42), words());
     let mut builder = SegmentBuilder::new();
     let mut questions = Vec::new();
     let mut embedding = Duration::ZERO;
@@ -159,8 +159,8 @@ fn documents(size: usize) -> (SegmentBuilder, Vec<String>, Duration) {
     (builder, questions, embedding)
 }
 
-fn one(size: usize) -> Result<(), Box<dyn std::error::Error>> {
-    let (builder, questions, embedding) = documents(size);
+fn measure_size(size: usize) -> Result<(), Box<dyn std::error::Error>> {
+    let (builder, questions, embedding) = build_documents(size);
     let started = Instant::now();
     let file = Bytes::from(builder.build()?);
     let (build, bytes) = (started.elapsed(), file.len());
@@ -187,7 +187,7 @@ fn one(size: usize) -> Result<(), Box<dyn std::error::Error>> {
         report("search, every vector scanned", &index, &questions, exact);
         println!(
             "  hits shared with the exact scan: {:.4}",
-            shared(&index, &questions, exact)
+            shared_hits(&index, &questions, exact)
         );
     }
 
@@ -239,7 +239,7 @@ fn report(name: &str, index: &ContainerIndex, questions: &[String], config: Conf
     );
 }
 
-fn shared(index: &ContainerIndex, questions: &[String], exact: Config) -> f64 {
+fn shared_hits(index: &ContainerIndex, questions: &[String], exact: Config) -> f64 {
     let mut sum = 0.0;
     for text in questions {
         let keys = |config: Config| -> Vec<(String, u32)> {

@@ -7,7 +7,7 @@ use crate::vector::{DIMENSIONS, Vector};
 pub(crate) const SIGN_BYTES: usize = DIMENSIONS / 8;
 
 #[inline(always)]
-fn dot(a: &[i8; DIMENSIONS], b: &[i8; DIMENSIONS]) -> i32 {
+fn dot_product(a: &[i8; DIMENSIONS], b: &[i8; DIMENSIONS]) -> i32 {
     let mut sum = 0i32;
     for i in 0..DIMENSIONS {
         sum += i32::from(i16::from(a[i])) * i32::from(i16::from(b[i]));
@@ -17,25 +17,25 @@ fn dot(a: &[i8; DIMENSIONS], b: &[i8; DIMENSIONS]) -> i32 {
 
 /// Writes the cosine of `query` with each row of `rows` to `out`. `inverse_norms` are those of the
 /// rows.
-pub(crate) fn cosines(query: &Vector, rows: &[i8], inverse_norms: &[f32], out: &mut [f32]) {
+pub(crate) fn write_cosines(query: &Vector, rows: &[i8], inverse_norms: &[f32], out: &mut [f32]) {
     let scale = query.inverse_norm();
     let (rows, _) = rows.as_chunks::<DIMENSIONS>();
     pulp::Arch::new().dispatch(|| {
         for ((row, norm), out) in rows.iter().zip(inverse_norms).zip(out.iter_mut()) {
-            *out = dot(&query.0, row) as f32 * *norm * scale;
+            *out = dot_product(&query.0, row) as f32 * *norm * scale;
         }
     });
 }
 
 /// Writes the number of different signs between `query` and each row of `rows` to `out`, at most
 /// 255.
-pub(crate) fn sign_distances(query: &Vector, rows: &[u8], out: &mut [u8]) {
+pub(crate) fn write_sign_distances(query: &Vector, rows: &[u8], out: &mut [u8]) {
     let words = |bytes: &[u8; SIGN_BYTES]| -> [u64; 4] {
         let (words, _) = bytes.as_chunks::<8>();
         [0, 1, 2, 3].map(|i| u64::from_le_bytes(words[i]))
     };
 
-    let query = words(&query.signs());
+    let query = words(&query.sign_bits());
     let (rows, _) = rows.as_chunks::<SIGN_BYTES>();
     pulp::Arch::new().dispatch(|| {
         for (row, out) in rows.iter().zip(out.iter_mut()) {

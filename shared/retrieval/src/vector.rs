@@ -87,7 +87,7 @@ impl Vector {
     }
 
     /// Returns one bit per dimension, set if the component is positive.
-    pub(crate) fn signs(&self) -> [u8; DIMENSIONS / 8] {
+    pub(crate) fn sign_bits(&self) -> [u8; DIMENSIONS / 8] {
         let mut bits = [0u8; DIMENSIONS / 8];
         for (index, &value) in self.0.iter().enumerate() {
             bits[index / 8] |= u8::from(value > 0) << (index % 8);

@@ -129,7 +129,7 @@ fn write(index: &mut ContainerIndex, step: &Step) {
     }
 }
 
-fn answers(index: &ContainerIndex) -> Vec<Vec<Hit>> {
+fn answer_queries(index: &ContainerIndex) -> Vec<Vec<Hit>> {
     let queries = [
         "painting dog",
         "where is E0382",
@@ -151,7 +151,7 @@ fn answers(index: &ContainerIndex) -> Vec<Vec<Hit>> {
     queries.iter().map(ask).collect()
 }
 
-fn listing(index: &ContainerIndex) -> Vec<(String, Vec<u8>, u32)> {
+fn list_documents(index: &ContainerIndex) -> Vec<(String, Vec<u8>, u32)> {
     let mut all: Vec<_> = index
         .documents()
         .map(|d| (d.id.to_owned(), d.attributes.to_vec(), d.chunks))
@@ -171,15 +171,15 @@ proptest! {
             layered.apply(step);
         }
 
-        prop_assert_eq!(listing(&plain), listing(&layered.index));
+        prop_assert_eq!(list_documents(&plain), list_documents(&layered.index));
         prop_assert_eq!(plain.len_chunks(), layered.index.len_chunks());
-        let expected = answers(&plain);
-        prop_assert_eq!(&expected, &answers(&layered.index));
+        let expected = answer_queries(&plain);
+        prop_assert_eq!(&expected, &answer_queries(&layered.index));
         let compacted = Segment::open(Bytes::from(layered.index.compact().expect("what the test wrote is valid"))).expect("what the test wrote is valid");
         let mut single = ContainerIndex::new();
         single.push_segment(Arc::new(compacted));
-        prop_assert_eq!(&expected, &answers(&single));
-        prop_assert_eq!(listing(&plain), listing(&single));
+        prop_assert_eq!(&expected, &answer_queries(&single));
+        prop_assert_eq!(list_documents(&plain), list_documents(&single));
     }
 }
 
@@ -196,7 +196,7 @@ fn note(id: &str, text: &str) -> Document {
     }
 }
 
-fn find(index: &ContainerIndex, text: &str) -> Vec<String> {
+fn find_ids(index: &ContainerIndex, text: &str) -> Vec<String> {
     let hits = search(&[index], &Query::new(text, StaticEmbedder.embed(text)))
         .expect("what the test wrote is valid")
         .hits;
@@ -214,10 +214,10 @@ fn a_snapshot_does_not_see_later_writes() {
     index.upsert(note("a", "the piano is in the kitchen"));
     index.upsert(note("b", "a train to Paris"));
     assert_eq!(
-        find(&snapshot, "violin library"),
+        find_ids(&snapshot, "violin library"),
         ["the violin is in the library"]
     );
-    assert!(find(&index, "violin library").is_empty());
+    assert!(find_ids(&index, "violin library").is_empty());
     assert_eq!((snapshot.len_documents(), index.len_documents()), (1, 2));
 }
 
@@ -236,8 +236,8 @@ fn a_segment_pushed_under_a_tail_is_older_than_the_tail() {
     index.upsert(note("a", "the piano is in the kitchen"));
     index.push_segment(segment);
     assert_eq!(index.len_documents(), 2);
-    assert!(find(&index, "violin library").is_empty());
-    assert_eq!(find(&index, "train Paris"), ["a train to Paris"]);
+    assert!(find_ids(&index, "violin library").is_empty());
+    assert_eq!(find_ids(&index, "train Paris"), ["a train to Paris"]);
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn a_document_written_over_and_over_does_not_fill_the_tail() {
 #[test]
 fn an_empty_index_answers_nothing() {
     let index = ContainerIndex::new();
-    assert!(find(&index, "anything").is_empty());
+    assert!(find_ids(&index, "anything").is_empty());
     assert!(
         search(
             &[],
@@ -269,5 +269,5 @@ fn an_empty_index_answers_nothing() {
     index.push_segment(Arc::new(
         Segment::open(Bytes::from(file)).expect("what the test wrote is valid"),
     ));
-    assert!(find(&index, "anything").is_empty());
+    assert!(find_ids(&index, "anything").is_empty());
 }

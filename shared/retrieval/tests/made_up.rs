@@ -20,7 +20,7 @@ const ENDS: [&str; 16] = [
 
 /// Returns the word with this number, of two or three syllables and an ending that stemmers may
 /// cut: the syllables, and the whole word.
-fn word(number: usize) -> (String, String) {
+fn make_word(number: usize) -> (String, String) {
     let mut state = (number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0xD1B5_4A32_D192_ED03;
     let mut pick = |from: &[&'static str]| {
         state ^= state << 13;
@@ -39,7 +39,7 @@ fn word(number: usize) -> (String, String) {
 }
 
 /// Returns a sentence with the word; sentences vary in length and language.
-fn sentence(number: usize, word: &str) -> String {
+fn make_sentence(number: usize, word: &str) -> String {
     match number % 5 {
         0 => format!("The {word} was delivered to the warehouse on Tuesday."),
         1 => format!(
@@ -57,11 +57,11 @@ fn sentence(number: usize, word: &str) -> String {
 #[test]
 fn a_rare_word_finds_its_document_at_the_default_threshold() {
     // Each word has its own syllables, because forms of one word would find each other.
-    let words: BTreeMap<String, String> = (0..WORDS).map(word).collect();
+    let words: BTreeMap<String, String> = (0..WORDS).map(make_word).collect();
     let words: Vec<String> = words.into_values().collect();
     let mut index = ContainerIndex::new();
     for (number, word) in words.iter().enumerate() {
-        let text = sentence(number, word);
+        let text = make_sentence(number, word);
         let vector = StaticEmbedder.embed(&text);
         let chunk = ChunkInput {
             text,

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use content::{Extracted, Failure, Source};
 
-use crate::Header;
+use crate::ChildHeader;
 use crate::walls::confine;
 
 /// The longest header that is accepted.
@@ -20,13 +20,13 @@ const STACK_BYTES: usize = 64 * 1024 * 1024;
 /// [`CHILD_ARGUMENT`](crate::CHILD_ARGUMENT). It returns a failure only if the parent did not
 /// follow the protocol or is gone.
 pub fn child_main() -> ExitCode {
-    match serve() {
+    match run_child() {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
     }
 }
 
-fn serve() -> io::Result<()> {
+fn run_child() -> io::Result<()> {
     let walls = confine()?;
     let mut input = io::stdin().lock();
     let header = read_header(&mut input)?;
@@ -39,7 +39,7 @@ fn serve() -> io::Result<()> {
     input.read_to_end(&mut bytes)?;
     let worker = std::thread::Builder::new()
         .stack_size(STACK_BYTES)
-        .spawn(move || extract(&header, &bytes))?;
+        .spawn(move || extract_document(&header, &bytes))?;
     let result = worker
         .join()
         .map_err(|_| io::Error::other("the parser panicked"))?;
@@ -49,7 +49,7 @@ fn serve() -> io::Result<()> {
     output.flush()
 }
 
-fn extract(header: &Header, bytes: &[u8]) -> Result<Extracted, Failure> {
+fn extract_document(header: &ChildHeader, bytes: &[u8]) -> Result<Extracted, Failure> {
     let source = Source {
         bytes,
         name: header.name.as_deref(),
@@ -58,7 +58,7 @@ fn extract(header: &Header, bytes: &[u8]) -> Result<Extracted, Failure> {
     content::extract(&source)
 }
 
-fn read_header(input: &mut impl Read) -> io::Result<Header> {
+fn read_header(input: &mut impl Read) -> io::Result<ChildHeader> {
     let mut length = [0; 4];
     input.read_exact(&mut length)?;
     let length = u32::from_be_bytes(length);

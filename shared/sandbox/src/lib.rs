@@ -37,7 +37,7 @@ pub enum SandboxError {
 /// The header that the parent sends before the bytes of the document. Its length comes first, as
 /// four bytes in big-endian order.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
-struct Header {
+struct ChildHeader {
     name: Option<String>,
     declared: Option<String>,
     /// The number of bytes that follow.

@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::time::timeout;
 
-use crate::{CHILD_ARGUMENT, Header, SandboxError, Walls};
+use crate::{CHILD_ARGUMENT, ChildHeader, SandboxError, Walls};
 
 /// The longest time that a document may take, including the start of the process.
 pub const WALL_TIME: Duration = Duration::from_secs(60);
@@ -22,7 +22,7 @@ const MAX_RESULT_BYTES: u64 = 3 * content::MAX_TEXT_BYTES as u64;
 
 /// The most bytes that are read of a child's standard error: enough for the message of a failed
 /// allocation.
-const MAX_LAST_WORDS: u64 = 16 * 1024;
+const MAX_STDERR_BYTES: u64 = 16 * 1024;
 /// The signals by which the system ends a child that exceeds its limits.
 const SIGKILL: i32 = 9;
 const SIGXCPU: i32 = 24;
@@ -33,7 +33,7 @@ const CHILD_ENVIRONMENT: [(&str, &str); 2] =
 
 /// Programs that start another one at a lower priority, where they are installed. Requests and
 /// small documents take precedence over parsers.
-const NICE: [&str; 2] = ["/usr/bin/nice", "/bin/nice"];
+const NICE_PROGRAMS: [&str; 2] = ["/usr/bin/nice", "/bin/nice"];
 /// The decrease in priority: it leaves a tenth of the processor while others need it.
 const NICENESS: &str = "10";
 
@@ -61,7 +61,10 @@ impl Sandbox {
     /// Creates a sandbox that starts `executable` with [`CHILD_ARGUMENT`]. It is usually the
     /// running one (`std::env::current_exe`).
     pub fn child(executable: PathBuf) -> Self {
-        let nice = NICE.map(Path::new).into_iter().find(|path| path.exists());
+        let nice = NICE_PROGRAMS
+            .map(Path::new)
+            .into_iter()
+            .find(|path| path.exists());
         Self {
             executable: Some(executable),
             nice,
@@ -84,17 +87,21 @@ impl Sandbox {
             return Ok(None);
         };
 
-        let header = Header {
+        let header = ChildHeader {
             name: None,
             declared: None,
             size: 0,
             asks_for_walls: true,
         };
 
-        let mut child = self.command(executable).spawn()?;
+        let mut child = self.build_command(executable).spawn()?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
-        let talk =
-            async { tokio::join!(send(input, &header, &[]), receive(output, MAX_RESULT_BYTES)) };
+        let talk = async {
+            tokio::join!(
+                write_document(input, &header, &[]),
+                read_pipe(output, MAX_RESULT_BYTES)
+            )
+        };
         let (written, answer) = timeout(self.wall_time, talk).await?;
         written?;
 
@@ -116,7 +123,7 @@ impl Sandbox {
         name: Option<&str>,
         declared: Option<&str>,
     ) -> Result<Extracted, SandboxError> {
-        let here = extract_here(bytes, name, declared, self.executable.is_none()).await?;
+        let here = extract_in_process(bytes, name, declared, self.executable.is_none()).await?;
         match (here, &self.executable) {
             (None, Some(executable)) => {
                 self.extract_in_child(executable, bytes, name, declared)
@@ -136,7 +143,7 @@ impl Sandbox {
         name: Option<&str>,
         declared: Option<&str>,
     ) -> Result<Extracted, SandboxError> {
-        let header = Header {
+        let header = ChildHeader {
             name: name.map(str::to_owned),
             declared: declared.map(str::to_owned),
             size: bytes.len(),
@@ -144,20 +151,25 @@ impl Sandbox {
         };
 
         let mut child = self
-            .command(executable)
+            .build_command(executable)
             .spawn()
             .map_err(SandboxError::Unavailable)?;
-        match timeout(self.wall_time, talk(&mut child, &header, bytes)).await {
+        match timeout(
+            self.wall_time,
+            exchange_document(&mut child, &header, bytes),
+        )
+        .await
+        {
             Ok(answer) => answer,
             Err(_) => {
                 // This also reaps the child. It may be gone already, so an error is ignored.
                 let _ = child.kill().await;
-                Err(too_long(self.wall_time).into())
+                Err(timeout_failure(self.wall_time).into())
             }
         }
     }
 
-    fn command(&self, executable: &Path) -> Command {
+    fn build_command(&self, executable: &Path) -> Command {
         let mut command = match self.nice {
             Some(nice) => {
                 let mut command = Command::new(nice);
@@ -182,7 +194,7 @@ impl Sandbox {
 
 /// Extracts in this process, on a thread that may block. Returns `None` for a format that needs a
 /// parser, unless `parsers_too` is set.
-async fn extract_here(
+async fn extract_in_process(
     bytes: &[u8],
     name: Option<&str>,
     declared: Option<&str>,
@@ -214,17 +226,21 @@ async fn extract_here(
 }
 
 /// Sends the document and waits for the result.
-async fn talk(child: &mut Child, header: &Header, bytes: &[u8]) -> Result<Extracted, SandboxError> {
+async fn exchange_document(
+    child: &mut Child,
+    header: &ChildHeader,
+    bytes: &[u8],
+) -> Result<Extracted, SandboxError> {
     let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (written, answer, last_words) = tokio::join!(
-        send(input, header, bytes),
-        receive(output, MAX_RESULT_BYTES),
-        receive(errors, MAX_LAST_WORDS)
+        write_document(input, header, bytes),
+        read_pipe(output, MAX_RESULT_BYTES),
+        read_pipe(errors, MAX_STDERR_BYTES)
     );
     let answer = answer.map_err(SandboxError::Unavailable)?;
     let status = child.wait().await.map_err(SandboxError::Unavailable)?;
     if !status.success() {
-        return Err(end_of(
+        return Err(error_from_exit(
             status,
             written,
             &String::from_utf8_lossy(&last_words.unwrap_or_default()),
@@ -237,7 +253,7 @@ async fn talk(child: &mut Child, header: &Header, bytes: &[u8]) -> Result<Extrac
 }
 
 /// Reads a pipe to its end, and keeps the first `limit` bytes.
-async fn receive(pipe: Option<impl AsyncRead + Unpin>, limit: u64) -> io::Result<Vec<u8>> {
+async fn read_pipe(pipe: Option<impl AsyncRead + Unpin>, limit: u64) -> io::Result<Vec<u8>> {
     let mut kept = Vec::new();
     if let Some(mut pipe) = pipe {
         (&mut pipe).take(limit).read_to_end(&mut kept).await?;
@@ -247,7 +263,11 @@ async fn receive(pipe: Option<impl AsyncRead + Unpin>, limit: u64) -> io::Result
     Ok(kept)
 }
 
-async fn send(input: Option<ChildStdin>, header: &Header, bytes: &[u8]) -> io::Result<()> {
+async fn write_document(
+    input: Option<ChildStdin>,
+    header: &ChildHeader,
+    bytes: &[u8],
+) -> io::Result<()> {
     let Some(mut input) = input else {
         return Ok(());
     };
@@ -260,17 +280,17 @@ async fn send(input: Option<ChildStdin>, header: &Header, bytes: &[u8]) -> io::R
 }
 
 /// Translates the end of a child into an error.
-fn end_of(status: ExitStatus, written: io::Result<()>, last_words: &str) -> SandboxError {
+fn error_from_exit(status: ExitStatus, written: io::Result<()>, last_words: &str) -> SandboxError {
     match (status.signal(), written) {
         (Some(SIGXCPU | SIGKILL), _) => {
-            limit("Reading the document took more time or memory than is allowed.").into()
+            limit_failure("Reading the document took more time or memory than is allowed.").into()
         }
         // In both of these cases, the runtime prints these words and aborts.
         (Some(_), _) if last_words.contains("memory allocation of") => {
-            limit("Reading the document took more memory than is allowed.").into()
+            limit_failure("Reading the document took more memory than is allowed.").into()
         }
         (Some(_), _) if last_words.contains("overflowed its stack") => {
-            limit("The document is nested too deeply.").into()
+            limit_failure("The document is nested too deeply.").into()
         }
         (Some(_), _) => {
             let message = "The file could not be read: its structure crashed the reader.";
@@ -284,12 +304,12 @@ fn end_of(status: ExitStatus, written: io::Result<()>, last_words: &str) -> Sand
     }
 }
 
-fn limit(message: &str) -> Failure {
+fn limit_failure(message: &str) -> Failure {
     Failure::new(FailureCode::ContentLimit, message)
 }
 
-fn too_long(allowed: Duration) -> Failure {
-    limit(&format!(
+fn timeout_failure(allowed: Duration) -> Failure {
+    limit_failure(&format!(
         "Reading the document took longer than {} seconds.",
         allowed.as_secs_f32()
     ))

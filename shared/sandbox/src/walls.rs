@@ -60,7 +60,7 @@ pub fn confine() -> io::Result<Walls> {
     // improvement, so an error is ignored.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
     let landlock = kernel::close_files();
-    limit(&[
+    set_limits(&[
         (Resource::DATA, MEMORY_BYTES),
         (Resource::AS, ADDRESS_SPACE_BYTES),
         (Resource::CPU, CPU_SECONDS),
@@ -76,7 +76,7 @@ pub fn confine() -> io::Result<Walls> {
 }
 
 /// Sets limits that the process cannot raise again.
-fn limit(limits: &[(Resource, u64)]) -> io::Result<()> {
+fn set_limits(limits: &[(Resource, u64)]) -> io::Result<()> {
     for (resource, limit) in limits {
         // A lower limit of the environment stays.
         let (_, hard) = resource.get()?;
@@ -99,7 +99,7 @@ mod kernel {
 
     /// The system calls of a computation that reads and writes open pipes, allocates memory and
     /// runs threads.
-    const CALLS: &[i64] = &[
+    const ALLOWED_CALLS: &[i64] = &[
         libc::SYS_brk,
         libc::SYS_clock_gettime,
         libc::SYS_clock_nanosleep,
@@ -149,22 +149,30 @@ mod kernel {
 
     /// Forbids every other system call. Returns whether the kernel enforces it.
     pub(super) fn filter_calls() -> bool {
-        program().is_ok_and(|program| apply_filter(&program).is_ok())
+        build_filter().is_ok_and(|program| apply_filter(&program).is_ok())
     }
 
-    fn program() -> Result<BpfProgram, BackendError> {
-        let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
-            CALLS.iter().map(|call| (*call, Vec::new())).collect();
+    fn build_filter() -> Result<BpfProgram, BackendError> {
+        let mut rules: BTreeMap<i64, Vec<SeccompRule>> = ALLOWED_CALLS
+            .iter()
+            .map(|call| (*call, Vec::new()))
+            .collect();
         // Threads are allowed, but processes are not.
         let thread = libc::CLONE_THREAD as u64;
         rules.insert(
             libc::SYS_clone,
-            vec![argument(0, SeccompCmpOp::MaskedEq(thread), thread)?],
+            vec![argument_rule(0, SeccompCmpOp::MaskedEq(thread), thread)?],
         );
         // Signals and limits are allowed for this process only.
         let own = u64::from(std::process::id());
-        rules.insert(libc::SYS_tgkill, vec![argument(0, SeccompCmpOp::Eq, own)?]);
-        rules.insert(libc::SYS_prlimit64, vec![argument(0, SeccompCmpOp::Eq, 0)?]);
+        rules.insert(
+            libc::SYS_tgkill,
+            vec![argument_rule(0, SeccompCmpOp::Eq, own)?],
+        );
+        rules.insert(
+            libc::SYS_prlimit64,
+            vec![argument_rule(0, SeccompCmpOp::Eq, 0)?],
+        );
         // The error is that of a kernel without the call, so that the C library falls back to an
         // older call, such as `clone` for `clone3`.
         let refused = SeccompAction::Errno(libc::ENOSYS as u32);
@@ -173,7 +181,7 @@ mod kernel {
         SeccompFilter::new(rules, refused, SeccompAction::Allow, machine)?.try_into()
     }
 
-    fn argument(
+    fn argument_rule(
         place: u8,
         operator: SeccompCmpOp,
         value: u64,

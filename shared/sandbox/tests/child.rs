@@ -20,7 +20,7 @@ fn main() -> ExitCode {
         .unwrap_or_default();
 
     match arguments.get(1).map(String::as_str) {
-        Some(CHILD_ARGUMENT) => play(name),
+        Some(CHILD_ARGUMENT) => play_child(name),
         // Test runners ask for the names of the tests.
         Some("--list") => {
             let is_ignored = arguments.iter().any(|argument| argument == "--ignored");
@@ -28,12 +28,12 @@ fn main() -> ExitCode {
             let _ = std::io::stdout().write_all(list.as_bytes());
             ExitCode::SUCCESS
         }
-        _ => run(),
+        _ => run_tests(),
     }
 }
 
 /// Plays the child in one of its fates.
-fn play(fate: &str) -> ExitCode {
+fn play_child(fate: &str) -> ExitCode {
     match fate {
         "crash" => std::process::abort(),
         "hang" => std::thread::sleep(Duration::from_secs(600)),
@@ -47,22 +47,22 @@ fn play(fate: &str) -> ExitCode {
                 hoard.push(vec![1u8; 16 << 20]);
             }
         }
-        "overflow" => return ExitCode::from(u8::from(depth(0) == 0)),
+        "overflow" => return ExitCode::from(u8::from(overflow_stack(0) == 0)),
         "environment" => {
             let _ = std::io::stdin().read_to_end(&mut Vec::new());
             let mut names: Vec<String> = std::env::vars().map(|(name, _)| name).collect();
             names.sort();
-            tell(names.join(" "));
+            write_answer(names.join(" "));
         }
         "descriptors" => {
             let _ = std::io::stdin().read_to_end(&mut Vec::new());
-            tell(descriptors().join(" "));
+            write_answer(open_descriptors().join(" "));
         }
         "escape" => {
             confine().expect("the limits can be set");
             let mut secret = Vec::new();
             let _ = std::io::stdin().read_to_end(&mut secret);
-            tell(escape());
+            write_answer(try_escapes());
         }
         _ => return child_main(),
     }
@@ -71,7 +71,7 @@ fn play(fate: &str) -> ExitCode {
 }
 
 /// Answers like a child that has read a document.
-fn tell(text: String) {
+fn write_answer(text: String) {
     let (title, properties) = (None, Default::default());
     let answer: Result<_, content::Failure> = Ok(Extracted {
         format: Format::Pdf,
@@ -83,14 +83,14 @@ fn tell(text: String) {
 }
 
 /// Returns the targets of the open descriptors of this process.
-fn descriptors() -> Vec<String> {
+fn open_descriptors() -> Vec<String> {
     let open = std::fs::read_dir("/proc/self/fd").expect("the folder of descriptors");
     let targets = open.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
     targets.map(|target| target.display().to_string()).collect()
 }
 
 /// Tries everything that a hijacked parser would try, and returns what succeeded.
-fn escape() -> String {
+fn try_escapes() -> String {
     let executable = own_executable_by_argument();
     let folder = executable.parent().expect("it is in a folder").to_owned();
     let attempts: [(&str, bool); 9] = [
@@ -159,12 +159,12 @@ impl<T> OrRefused for std::io::Result<T> {
 
 /// Recurses until the stack overflows.
 #[expect(unconditional_recursion, reason = "the stack is to overflow")]
-fn depth(level: u64) -> u64 {
+fn overflow_stack(level: u64) -> u64 {
     let room = std::hint::black_box([level; 64]);
-    depth(room[0] + 1) + room[1]
+    overflow_stack(room[0] + 1) + room[1]
 }
 
-fn run() -> ExitCode {
+fn run_tests() -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -199,7 +199,7 @@ fn fixture(name: &str) -> Vec<u8> {
 }
 
 /// Returns a sandbox whose children meet a fate, and the folder that must outlive it.
-fn fated(fate: &str) -> (Sandbox, tempfile::TempDir) {
+fn sandbox_with_fate(fate: &str) -> (Sandbox, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a folder is made");
     let link = folder.path().join(fate);
     std::os::unix::fs::symlink(own_executable(), &link).expect("a link is made");
@@ -261,7 +261,7 @@ async fn the_fate_of_the_child_is_told() {
         ("overflow", Some(FailureCode::ContentLimit)),
         ("refuse", None),
     ] {
-        let (sandbox, _folder) = fated(fate);
+        let (sandbox, _folder) = sandbox_with_fate(fate);
         let told = match sandbox.extract(&fixture("two-pages.pdf"), None, None).await {
             Err(SandboxError::Content(failure)) => Some(failure.code),
             Err(SandboxError::Unavailable(_)) => None,
@@ -272,7 +272,7 @@ async fn the_fate_of_the_child_is_told() {
 }
 
 async fn a_document_that_takes_too_long_is_given_up() {
-    let (sandbox, _folder) = fated("hang");
+    let (sandbox, _folder) = sandbox_with_fate("hang");
     let sandbox = sandbox.with_wall_time(Duration::from_millis(200));
     let error = sandbox.extract(&fixture("two-pages.pdf"), None, None).await;
     let is_limit = matches!(&error, Err(SandboxError::Content(failure)) if failure.code == FailureCode::ContentLimit);
@@ -280,7 +280,7 @@ async fn a_document_that_takes_too_long_is_given_up() {
 }
 
 async fn a_child_sees_no_environment() {
-    let (sandbox, _folder) = fated("environment");
+    let (sandbox, _folder) = sandbox_with_fate("environment");
     let seen = sandbox
         .extract(&fixture("two-pages.pdf"), None, None)
         .await
@@ -289,12 +289,12 @@ async fn a_child_sees_no_environment() {
 }
 
 async fn a_child_has_no_file_of_its_parent_open() {
-    let (sandbox, folder) = fated("descriptors");
-    let before = descriptors();
+    let (sandbox, folder) = sandbox_with_fate("descriptors");
+    let before = open_descriptors();
     let _file = std::fs::File::create(folder.path().join("database")).expect("a file is made");
     let _socket = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     // The parent of this process may have left it descriptors that are not closed on exec.
-    let own: Vec<String> = descriptors()
+    let own: Vec<String> = open_descriptors()
         .into_iter()
         .filter(|target| !before.contains(target))
         .collect();
@@ -313,7 +313,7 @@ async fn a_child_has_no_file_of_its_parent_open() {
 }
 
 async fn a_child_reaches_nothing_but_its_document() {
-    let (sandbox, folder) = fated("escape");
+    let (sandbox, folder) = sandbox_with_fate("escape");
     std::fs::write(folder.path().join("secret.key"), "secret").expect("a file is made");
     let walls = Sandbox::child(own_executable())
         .walls()

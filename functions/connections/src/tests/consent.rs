@@ -5,9 +5,9 @@ use domain::ports::{ConnectorError, ConsentError};
 use http::header::ACCEPT;
 use serde_json::{Value, json};
 
-use super::world::{BASE, Browser, World};
+use super::world::{BASE, Browser, TestWorld};
 
-pub(super) async fn grant_of(world: &World, id: &str) -> Grant {
+pub(super) async fn grant_of(world: &TestWorld, id: &str) -> Grant {
     let grant = world.stored(id).await.grant.unwrap();
     world
         .ctx
@@ -18,7 +18,7 @@ pub(super) async fn grant_of(world: &World, id: &str) -> Grant {
         .unwrap()
 }
 
-async fn tokens_of(world: &World, secret: &str) -> Option<String> {
+async fn tokens_of(world: &TestWorld, secret: &str) -> Option<String> {
     let sealed = world.ctx.vault.get(&world.tenant, secret).await.unwrap();
     sealed.map(|sealed| {
         Tokens::of_secret(&sealed)
@@ -31,7 +31,7 @@ async fn tokens_of(world: &World, secret: &str) -> Option<String> {
 
 #[tokio::test]
 async fn a_user_sees_who_asks_gives_permission_and_comes_to_the_picker() {
-    let world = World::new().await;
+    let world = TestWorld::new().await;
     let (id, link) = world.connect(json!({"containerTag": "mara_lind"})).await;
     assert!(
         link.starts_with(&format!("{BASE}/v3/connections/auth/start/")),
@@ -59,7 +59,7 @@ async fn a_user_sees_who_asks_gives_permission_and_comes_to_the_picker() {
     );
     assert!(world.drive.script().asked.is_empty());
 
-    let answer = browser.consent(&world, &link).await;
+    let answer = browser.run_consent(&world, &link).await;
     assert_eq!(
         (answer.status.as_u16(), answer.location()),
         (303, format!("{BASE}/picker"))
@@ -68,7 +68,7 @@ async fn a_user_sees_who_asks_gives_permission_and_comes_to_the_picker() {
     assert_eq!(connection.status, ConnectionStatus::AwaitingSelection);
     assert_eq!(connection.next_run_at, None);
     let shown = world
-        .call("GET", &format!("/v3/connections/{id}"), Value::Null)
+        .call_route("GET", &format!("/v3/connections/{id}"), Value::Null)
         .await
         .json();
     assert_eq!(shown["email"], "mara<i>@example.com");
@@ -84,11 +84,11 @@ async fn a_user_sees_who_asks_gives_permission_and_comes_to_the_picker() {
 
 #[tokio::test]
 async fn a_whole_drive_is_synced_at_once_and_the_browser_goes_where_the_caller_said() {
-    let world = World::new().await;
+    let world = TestWorld::new().await;
     let done = "https://app.example.com/done?step=2";
     let full = json!({"redirectUrl": done, "metadata": {"syncScope": "full", "team": "north"}});
     let (id, link) = world.connect(full).await;
-    let answer = Browser::default().consent(&world, &link).await;
+    let answer = Browser::default().run_consent(&world, &link).await;
     assert_eq!(
         answer.location(),
         format!("{done}&connectionId={id}&provider=cloud-drive&status=success")
@@ -102,7 +102,7 @@ async fn a_whole_drive_is_synced_at_once_and_the_browser_goes_where_the_caller_s
         .connect(json!({"metadata": {"syncScope": "full"}}))
         .await;
     let mut browser = Browser::default();
-    let page = browser.consent(&world, &link).await;
+    let page = browser.run_consent(&world, &link).await;
     assert_eq!(page.status, 200);
     assert!(
         page.text.contains(&id) && page.text.contains("mara&lt;i&gt;@example.com"),
@@ -131,7 +131,7 @@ async fn a_whole_drive_is_synced_at_once_and_the_browser_goes_where_the_caller_s
 
 #[tokio::test]
 async fn an_answer_counts_once_in_the_browser_that_was_asked_and_for_ten_minutes() {
-    let world = World::new().await;
+    let world = TestWorld::new().await;
     let (id, link) = world.connect(json!({})).await;
     let mut browser = Browser::default();
     let state = browser.go_to_provider(&world, &link).await;
@@ -180,7 +180,7 @@ async fn an_answer_counts_once_in_the_browser_that_was_asked_and_for_ten_minutes
 
 #[tokio::test]
 async fn two_questions_may_be_open_in_one_browser() {
-    let world = World::new().await;
+    let world = TestWorld::new().await;
     let (first, first_link) = world.connect(json!({"containerTag": "a"})).await;
     let (second, second_link) = world.connect(json!({"containerTag": "b"})).await;
     let mut browser = Browser::default();
@@ -215,7 +215,7 @@ async fn what_went_wrong_stands_on_the_connection_and_is_told_to_the_browser() {
         AccessDenied, AdminPolicy, AppMisconfigured, MissingRefreshToken, ProviderUnavailable,
         ReauthRequired, ScopeDenied,
     };
-    let world = World::new().await;
+    let world = TestWorld::new().await;
     let cases: Vec<(&str, Option<ConsentError>, ErrorKind, u16)> = vec![
         ("error=access_denied", None, AccessDenied, 403),
         ("error=admin_policy_enforced", None, AdminPolicy, 403),
@@ -289,7 +289,7 @@ async fn what_went_wrong_stands_on_the_connection_and_is_told_to_the_browser() {
                 problem.message
             );
             // The same link still works after a failure.
-            assert_eq!(browser.consent(&world, &link).await.status, 303);
+            assert_eq!(browser.run_consent(&world, &link).await.status, 303);
             assert_eq!(world.stored(&id).await.problem, None);
         }
     }
@@ -297,15 +297,15 @@ async fn what_went_wrong_stands_on_the_connection_and_is_told_to_the_browser() {
 
 #[tokio::test]
 async fn connections_of_an_account_share_its_permission() {
-    let world = World::new().await;
-    let first = world.active(json!({"containerTag": "a"})).await;
+    let world = TestWorld::new().await;
+    let first = world.active_connection(json!({"containerTag": "a"})).await;
     let before = grant_of(&world, &first).await;
     world
-        .change(&first, |connection| {
+        .change_record(&first, |connection| {
             connection.status = ConnectionStatus::Expired
         })
         .await;
-    let second = world.active(json!({"containerTag": "b"})).await;
+    let second = world.active_connection(json!({"containerTag": "b"})).await;
     let grant = grant_of(&world, &second).await;
 
     assert_eq!(grant.id, before.id);
@@ -330,21 +330,21 @@ async fn connections_of_an_account_share_its_permission() {
 
     // Another account has a permission of its own.
     world.drive.script().answers.push(Ok("other"));
-    let third = world.active(json!({"containerTag": "c"})).await;
+    let third = world.active_connection(json!({"containerTag": "c"})).await;
     assert_ne!(grant_of(&world, &third).await.id, grant.id);
 }
 
 #[tokio::test]
 async fn a_connection_is_given_permission_again_by_the_same_account_only() {
-    let world = World::new().await;
-    let id = world.active(json!({"containerTag": "a"})).await;
+    let world = TestWorld::new().await;
+    let id = world.active_connection(json!({"containerTag": "a"})).await;
     world
-        .change(&id, |connection| {
+        .change_record(&id, |connection| {
             connection.status = ConnectionStatus::Expired
         })
         .await;
     let answer = world
-        .call(
+        .call_route(
             "POST",
             &format!("/v3/connections/{id}/reconnect"),
             Value::Null,
@@ -358,13 +358,13 @@ async fn a_connection_is_given_permission_again_by_the_same_account_only() {
     let link = answer["authLink"].as_str().unwrap();
     let mut browser = Browser::default();
     world.drive.script().answers.push(Ok("other"));
-    let refused = browser.consent(&world, link).await;
+    let refused = browser.run_consent(&world, link).await;
     assert_eq!(refused.status, 409, "{}", refused.text);
     // Nothing was revoked: another organization may have a permission from the same account and the
     // service's app.
     assert!(world.drive.script().revoked.is_empty());
     assert_eq!(world.stored(&id).await.status, ConnectionStatus::Expired);
-    assert_eq!(browser.consent(&world, link).await.status, 200);
+    assert_eq!(browser.run_consent(&world, link).await.status, 200);
     let connection = world.stored(&id).await;
     assert_eq!(
         (connection.status, connection.account.unwrap().subject),
@@ -372,9 +372,9 @@ async fn a_connection_is_given_permission_again_by_the_same_account_only() {
     );
 
     // Before anything is selected, the user may still choose another account.
-    let (id, mut browser) = world.connected(json!({"containerTag": "b"})).await;
+    let (id, mut browser) = world.connected_browser(json!({"containerTag": "b"})).await;
     let answer = world
-        .call(
+        .call_route(
             "POST",
             &format!("/v3/connections/{id}/reconnect"),
             Value::Null,
@@ -384,7 +384,7 @@ async fn a_connection_is_given_permission_again_by_the_same_account_only() {
     world.drive.script().answers.push(Ok("other"));
     assert_eq!(
         browser
-            .consent(&world, answer["authLink"].as_str().unwrap())
+            .run_consent(&world, answer["authLink"].as_str().unwrap())
             .await
             .status,
         303
@@ -394,12 +394,12 @@ async fn a_connection_is_given_permission_again_by_the_same_account_only() {
 
 #[tokio::test]
 async fn a_connection_that_was_deleted_meanwhile_keeps_no_permission() {
-    let world = World::new().await;
+    let world = TestWorld::new().await;
     let (id, link) = world.connect(json!({})).await;
     let mut browser = Browser::default();
     let state = browser.go_to_provider(&world, &link).await;
     world
-        .call("DELETE", &format!("/v3/connections/{id}"), Value::Null)
+        .call_route("DELETE", &format!("/v3/connections/{id}"), Value::Null)
         .await;
     assert_eq!(
         browser.come_back(&world, &state, "code=code").await.status,
@@ -411,7 +411,7 @@ async fn a_connection_that_was_deleted_meanwhile_keeps_no_permission() {
 
 #[tokio::test]
 async fn an_app_of_the_organizations_own_speaks_for_itself() {
-    let world = World::new().await;
+    let world = TestWorld::new().await;
     let secret = domain::Secret::new("own-secret");
     world
         .ctx
@@ -461,7 +461,9 @@ async fn an_app_of_the_organizations_own_speaks_for_itself() {
         .delete(&world.tenant, "oauth-app/x")
         .await
         .unwrap();
-    let refused = world.call("POST", super::world::DRIVE, json!({})).await;
+    let refused = world
+        .call_route("POST", super::world::DRIVE, json!({}))
+        .await;
 
     assert_eq!(refused.status, 400);
     assert!(refused.text.contains("set it"), "{}", refused.text);

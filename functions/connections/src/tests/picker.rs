@@ -3,17 +3,17 @@
 use domain::connection::ConnectionStatus;
 use serde_json::{Value, json};
 
-use super::world::{Answer, BASE, Browser, World};
+use super::world::{Answer, BASE, Browser, TestWorld};
 
 /// The picker's page in a browser.
 struct Page<'a> {
-    world: &'a World,
+    world: &'a TestWorld,
     browser: Browser,
     csrf: String,
 }
 
 impl<'a> Page<'a> {
-    async fn open(world: &'a World, mut browser: Browser) -> Self {
+    async fn open(world: &'a TestWorld, mut browser: Browser) -> Self {
         let page = browser.get(world, "/picker").await;
         assert_eq!(page.status, 200, "{}", page.text);
         let csrf = page.text.split("name=\"csrf\" content=\"").nth(1).unwrap();
@@ -49,9 +49,11 @@ fn names(answer: &Answer) -> Vec<String> {
 
 #[tokio::test]
 async fn a_user_looks_around_selects_and_goes_back_to_the_caller() {
-    let world = World::new().await;
+    let world = TestWorld::new().await;
     let (id, browser) = world
-        .connected(json!({"redirectUrl": "https://app.example.com/done", "documentLimit": 70}))
+        .connected_browser(
+            json!({"redirectUrl": "https://app.example.com/done", "documentLimit": 70}),
+        )
         .await;
     let mut page = Page::open(&world, browser).await;
     let first = page
@@ -136,12 +138,12 @@ async fn a_user_looks_around_selects_and_goes_back_to_the_caller() {
 
 #[tokio::test]
 async fn a_picker_is_opened_once_within_five_minutes_and_lasts_half_an_hour() {
-    let world = World::new().await;
-    let id = world.active(json!({})).await;
+    let world = TestWorld::new().await;
+    let id = world.active_connection(json!({})).await;
     let path = format!("/v3/connections/{id}/google-drive/hosted-picker");
     let open = async || {
         world
-            .call(
+            .call_route(
                 "POST",
                 &path,
                 json!({"returnUrl": "https://app.example.com/back"}),
@@ -210,10 +212,10 @@ async fn a_picker_is_opened_once_within_five_minutes_and_lasts_half_an_hour() {
 
 #[tokio::test]
 async fn only_the_pickers_own_page_may_ask() {
-    let world = World::new().await;
-    let (_, browser) = world.connected(json!({})).await;
+    let world = TestWorld::new().await;
+    let (_, browser) = world.connected_browser(json!({})).await;
     let page = Page::open(&world, browser.clone()).await;
-    let (_, other) = world.connected(json!({})).await;
+    let (_, other) = world.connected_browser(json!({})).await;
     let others = Page::open(&world, other).await.csrf;
     let body = json!({"items": []});
     let csrf = page.csrf.as_str();
@@ -266,7 +268,7 @@ async fn only_the_pickers_own_page_may_ask() {
     // An API key is not a session.
     assert_eq!(
         world
-            .call("GET", "/picker/api/items", Value::Null)
+            .call_route("GET", "/picker/api/items", Value::Null)
             .await
             .status,
         401
@@ -275,8 +277,8 @@ async fn only_the_pickers_own_page_may_ask() {
 
 #[tokio::test]
 async fn what_cannot_be_selected_is_refused() {
-    let world = World::new().await;
-    let (id, browser) = world.connected(json!({})).await;
+    let world = TestWorld::new().await;
+    let (id, browser) = world.connected_browser(json!({})).await;
     let mut page = Page::open(&world, browser).await;
     let item = |id: String| json!({"id": id, "name": "n", "folder": false});
 
@@ -311,7 +313,7 @@ async fn what_cannot_be_selected_is_refused() {
     );
 
     world
-        .call("DELETE", &format!("/v3/connections/{id}"), Value::Null)
+        .call_route("DELETE", &format!("/v3/connections/{id}"), Value::Null)
         .await;
     assert_eq!(
         page.call("GET", "/picker/api/items", Value::Null)
@@ -323,8 +325,8 @@ async fn what_cannot_be_selected_is_refused() {
 
 #[tokio::test]
 async fn the_pages_files_are_there_and_name_no_other_site() {
-    let world = World::new().await;
-    let (_, mut browser) = world.connected(json!({})).await;
+    let world = TestWorld::new().await;
+    let (_, mut browser) = world.connected_browser(json!({})).await;
     for (path, kind) in [
         ("/picker", "text/html"),
         ("/picker/app.js", "text/javascript"),

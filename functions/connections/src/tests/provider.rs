@@ -13,7 +13,7 @@ use domain::{ConnectionId, Ctx, GrantId, Metadata, Secret, Tenant, Timestamp};
 
 /// The scripted answers of the drive, and a record of the requests to it.
 #[derive(Default)]
-pub(super) struct Script {
+pub(super) struct DriveScript {
     /// The outcomes of the next codes. Without an entry, the account gives permission.
     pub(super) answers: Vec<Result<&'static str, ConsentError>>,
     /// The requests for consent, by state.
@@ -32,7 +32,7 @@ pub(super) struct Script {
 
 /// The scripted drive. Cheap to clone.
 #[derive(Clone, Default)]
-pub(super) struct Drive(pub(super) Arc<Mutex<Script>>);
+pub(super) struct ScriptedDrive(pub(super) Arc<Mutex<DriveScript>>);
 
 /// The operator's client id.
 pub(super) const CLIENT: &str = "client-of-operator";
@@ -68,8 +68,8 @@ fn item((id, parent, name, folder): (&str, Option<&str>, &str, bool)) -> Item {
     }
 }
 
-impl Drive {
-    pub(super) fn script(&self) -> std::sync::MutexGuard<'_, Script> {
+impl ScriptedDrive {
+    pub(super) fn script(&self) -> std::sync::MutexGuard<'_, DriveScript> {
         self.0.lock().unwrap()
     }
 
@@ -89,7 +89,7 @@ fn unused<T>() -> ConnectorResult<T> {
 }
 
 #[async_trait]
-impl Connector for Drive {
+impl Connector for ScriptedDrive {
     fn provider(&self) -> Provider {
         Provider::CloudDrive
     }
@@ -193,7 +193,7 @@ impl Connector for Drive {
 }
 
 #[async_trait]
-impl OAuth for Drive {
+impl OAuth for ScriptedDrive {
     fn operator(&self) -> Option<OAuthClient> {
         let app = AppRef::Operator {
             client_id: CLIENT.into(),

@@ -9,7 +9,7 @@ use domain::usecase::{RequestFilter, Span, TicketFor, TicketKind, issue_ticket, 
 use domain::{ConnectionId, Timestamp};
 use serde_json::{Value, json};
 
-use super::world::{DRIVE, World};
+use super::world::{DRIVE, TestWorld};
 
 const NOW: Timestamp = Timestamp::from_millis(1_767_225_600_000);
 
@@ -52,8 +52,8 @@ fn run(number: u64, state: RunState) -> Run {
 
 #[tokio::test]
 async fn what_became_of_items_and_runs_can_be_seen() {
-    let world = World::new().await;
-    let id = world.active(json!({"documentLimit": 2})).await;
+    let world = TestWorld::new().await;
+    let id = world.active_connection(json!({"documentLimit": 2})).await;
     let of = ConnectionId::parse(&id).unwrap();
     let skipped = |reason| NodeState::Skipped { reason };
     let mut writes = vec![
@@ -106,7 +106,7 @@ async fn what_became_of_items_and_runs_can_be_seen() {
     );
 
     let one = world
-        .call("GET", &format!("/v3/connections/{id}"), Value::Null)
+        .call_route("GET", &format!("/v3/connections/{id}"), Value::Null)
         .await
         .json();
     assert_eq!(
@@ -116,7 +116,7 @@ async fn what_became_of_items_and_runs_can_be_seen() {
     );
     assert_eq!(one["lastSyncRun"]["status"], "running");
     let runs = world
-        .call(
+        .call_route(
             "GET",
             &format!("/v3/connections/{id}/sync-runs"),
             Value::Null,
@@ -135,7 +135,7 @@ async fn what_became_of_items_and_runs_can_be_seen() {
     assert_eq!(runs[1]["error"], Value::Null);
     let items = |query: &str| format!("/v3/connections/{id}/items{query}");
     let skipped = world
-        .call("GET", &items("?state=skipped&limit=1"), Value::Null)
+        .call_route("GET", &items("?state=skipped&limit=1"), Value::Null)
         .await
         .json();
     assert_eq!(
@@ -144,7 +144,7 @@ async fn what_became_of_items_and_runs_can_be_seen() {
     );
     let next = skipped["next"].as_str().unwrap();
     let rest = world
-        .call(
+        .call_route(
             "GET",
             &items(&format!("?state=skipped&after={next}")),
             Value::Null,
@@ -156,12 +156,15 @@ async fn what_became_of_items_and_runs_can_be_seen() {
         (&json!("c"), &Value::Null, &Value::Null)
     );
     let failed = world
-        .call("GET", &items("?state=failed"), Value::Null)
+        .call_route("GET", &items("?state=failed"), Value::Null)
         .await
         .json();
     assert_eq!(failed["items"][0]["reason"], "502");
     assert_eq!(
-        world.call("GET", &items(""), Value::Null).await.json()["items"]
+        world
+            .call_route("GET", &items(""), Value::Null)
+            .await
+            .json()["items"]
             .as_array()
             .unwrap()
             .len(),
@@ -169,7 +172,10 @@ async fn what_became_of_items_and_runs_can_be_seen() {
     );
     for bad in ["?state=lost", "?limit=0", "?limit=101"] {
         assert_eq!(
-            world.call("GET", &items(bad), Value::Null).await.status,
+            world
+                .call_route("GET", &items(bad), Value::Null)
+                .await
+                .status,
             400,
             "{bad}"
         );
@@ -178,8 +184,8 @@ async fn what_became_of_items_and_runs_can_be_seen() {
 
 #[tokio::test]
 async fn a_providers_notification_begins_a_run() {
-    let world = World::new().await;
-    let id = world.active(json!({})).await;
+    let world = TestWorld::new().await;
+    let id = world.active_connection(json!({})).await;
     let of = TicketFor::new(&world.tenant, &ConnectionId::parse(&id).unwrap());
     let until = world.ctx.clock.now().plus_seconds(3600);
     let token = issue_ticket(&world.ctx, TicketKind::Channel, &of, until)
@@ -201,7 +207,7 @@ async fn a_providers_notification_begins_a_run() {
 
     let now = world.ctx.clock.now();
     world
-        .change(&id, |connection| {
+        .change_record(&id, |connection| {
             (connection.requested, connection.next_run_at) = (None, Some(now.plus_seconds(3600)));
             connection.last_run = Some(Run {
                 started_at: now,
@@ -227,7 +233,7 @@ async fn a_providers_notification_begins_a_run() {
 
 #[tokio::test]
 async fn connections_whose_user_never_came_make_room() {
-    let world = World::new().await;
+    let world = TestWorld::new().await;
     let (first, link) = world.connect(json!({})).await;
     world.time.advance_seconds(23 * 3600);
     let (second, _) = world.connect(json!({})).await;
@@ -239,7 +245,7 @@ async fn connections_whose_user_never_came_make_room() {
 
     world.time.advance_seconds(2 * 3600);
     world.connect(json!({})).await;
-    assert!(!world.has(&first).await);
+    assert!(!world.has_record(&first).await);
     assert_eq!(
         world.stored(&second).await.status,
         ConnectionStatus::PendingOauth
@@ -249,7 +255,7 @@ async fn connections_whose_user_never_came_make_room() {
 
 #[tokio::test]
 async fn no_link_of_a_browser_gets_into_the_request_log() {
-    let world = World::new().await;
+    let world = TestWorld::new().await;
     domain::usecase::change_settings(&world.ctx, &world.tenant, |settings| {
         settings.log_content = domain::settings::LogContent::Full;
         Ok(())
@@ -257,12 +263,12 @@ async fn no_link_of_a_browser_gets_into_the_request_log() {
     .await
     .unwrap();
     let made = world
-        .call("POST", DRIVE, json!({"containerTag": "a"}))
+        .call_route("POST", DRIVE, json!({"containerTag": "a"}))
         .await
         .json();
-    let id = world.active(json!({"containerTag": "b"})).await;
+    let id = world.active_connection(json!({"containerTag": "b"})).await;
     let picker = world
-        .call(
+        .call_route(
             "POST",
             &format!("/v3/connections/{id}/cloud-drive/hosted-picker"),
             json!({}),

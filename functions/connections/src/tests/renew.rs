@@ -8,10 +8,10 @@ use http::StatusCode;
 use serde_json::json;
 
 use super::consent::grant_of;
-use super::world::{Browser, World};
+use super::world::{Browser, TestWorld};
 
 /// Sets the organization's own app, whose secret is in the vault under `name`.
-async fn set_app(world: &World, name: &str, secret: &str, enabled: bool) {
+async fn set_app(world: &TestWorld, name: &str, secret: &str, enabled: bool) {
     world
         .ctx
         .vault
@@ -34,7 +34,7 @@ fn token(access: &Access) -> &str {
 
 #[tokio::test]
 async fn a_permission_outlives_the_secret_of_the_organizations_app() {
-    let world = World::new().await;
+    let world = TestWorld::new().await;
     set_app(&world, "oauth-app/x", "first", true).await;
     let (id, link) = world.connect(json!({})).await;
     let mut browser = Browser::default();
@@ -86,8 +86,8 @@ async fn a_permission_outlives_the_secret_of_the_organizations_app() {
 
 #[tokio::test]
 async fn new_tokens_are_kept_whoever_joins_the_permission_meanwhile() {
-    let world = World::new().await;
-    let (id, _) = world.connected(json!({})).await;
+    let world = TestWorld::new().await;
+    let (id, _) = world.connected_browser(json!({})).await;
     let (before, other) = (grant_of(&world, &id).await, ConnectionId::random());
     let joined = (
         world.ctx.clone(),
@@ -125,10 +125,10 @@ async fn new_tokens_are_kept_whoever_joins_the_permission_meanwhile() {
 
 #[tokio::test]
 async fn a_token_that_the_provider_refuses_is_made_anew() {
-    let world = World::new().await;
-    let (id, _) = world.connected(json!({})).await;
+    let world = TestWorld::new().await;
+    let (id, _) = world.connected_browser(json!({})).await;
     let connection = world.stored(&id).await;
-    let World {
+    let TestWorld {
         ctx, drive, tenant, ..
     } = &world;
 

@@ -6,7 +6,7 @@ use domain::key::{KeyKind, Permission};
 use domain::ports::ConnectorError;
 use serde_json::{Value, json};
 
-use super::world::{Answer, DRIVE, World};
+use super::world::{Answer, DRIVE, TestWorld};
 
 fn error(answer: &Answer) -> (u16, String) {
     (
@@ -20,7 +20,7 @@ fn error(answer: &Answer) -> (u16, String) {
 
 #[tokio::test]
 async fn a_request_that_is_wrong_says_where() {
-    let world = World::new().await;
+    let world = TestWorld::new().await;
     for (body, part) in [
         (json!({"documentLimit": 0}), "documentLimit"),
         (json!({"documentLimit": 10_001}), "documentLimit"),
@@ -42,7 +42,7 @@ async fn a_request_that_is_wrong_says_where() {
             "redirectUrl",
         ),
     ] {
-        let (status, message) = error(&world.call("POST", DRIVE, body.clone()).await);
+        let (status, message) = error(&world.call_route("POST", DRIVE, body.clone()).await);
         assert!(
             status == 400 && message.starts_with(part),
             "{body}: {status} {message}"
@@ -50,11 +50,11 @@ async fn a_request_that_is_wrong_says_where() {
     }
 
     let listed = world
-        .call("POST", "/v3/connections/list", Value::Null)
+        .call_route("POST", "/v3/connections/list", Value::Null)
         .await;
     assert_eq!(listed.json(), json!([]));
     let made = world
-        .call(
+        .call_route(
             "POST",
             DRIVE,
             json!({"documentLimit": "70", "metadata": null}),
@@ -66,7 +66,7 @@ async fn a_request_that_is_wrong_says_where() {
 
 #[tokio::test]
 async fn what_is_not_supported_says_what_is() {
-    let world = World::new().await;
+    let world = TestWorld::new().await;
     for name in [
         "notion", "onedrive", "gmail", "github", "s3", "granola", "floppy",
     ] {
@@ -78,7 +78,7 @@ async fn what_is_not_supported_says_what_is() {
         ] {
             let path = format!("/v3/connections/{name}{path}");
             let answer = world
-                .call(method, &path, json!({"containerTags": ["a"]}))
+                .call_route(method, &path, json!({"containerTags": ["a"]}))
                 .await;
             let (status, message) = error(&answer);
             assert!(
@@ -89,18 +89,18 @@ async fn what_is_not_supported_says_what_is() {
         }
     }
 
-    let (status, _) = error(&world.call("GET", DRIVE, Value::Null).await);
+    let (status, _) = error(&world.call_route("GET", DRIVE, Value::Null).await);
     assert_eq!(status, 404);
 }
 
 #[tokio::test]
 async fn connections_are_listed_and_found() {
-    let world = World::new().await;
+    let world = TestWorld::new().await;
     let (first, _) = world
         .connect(json!({"containerTag": "a", "metadata": {"team": "north"}}))
         .await;
     let second = world
-        .active(json!({"containerTags": ["b"], "documentLimit": 5}))
+        .active_connection(json!({"containerTags": ["b"], "documentLimit": 5}))
         .await;
     let (third, _) = world.connect(json!({"containerTag": "a"})).await;
 
@@ -114,7 +114,7 @@ async fn connections_are_listed_and_found() {
         (json!({"provider": "web-crawler"}), vec![]),
     ] {
         let listed = world
-            .call("POST", "/v3/connections/list", body.clone())
+            .call_route("POST", "/v3/connections/list", body.clone())
             .await
             .json();
         let ids: Vec<&str> = listed
@@ -127,7 +127,7 @@ async fn connections_are_listed_and_found() {
     }
 
     let one = world
-        .call("GET", &format!("/v3/connections/{first}"), Value::Null)
+        .call_route("GET", &format!("/v3/connections/{first}"), Value::Null)
         .await
         .json();
 
@@ -148,7 +148,7 @@ async fn connections_are_listed_and_found() {
     ] {
         let path = "/v3/connections/google-drive/connection";
         let answer = world
-            .call("POST", path, json!({"containerTags": tags}))
+            .call_route("POST", path, json!({"containerTags": tags}))
             .await;
         match wanted {
             Some(id) => assert_eq!(answer.json()["id"], json!(id)),
@@ -157,12 +157,12 @@ async fn connections_are_listed_and_found() {
     }
 
     let answer = world
-        .call("POST", &format!("{DRIVE}/connection"), json!({}))
+        .call_route("POST", &format!("{DRIVE}/connection"), json!({}))
         .await;
     assert_eq!(answer.status, 400);
 
     let changed = world
-        .call(
+        .call_route(
             "PATCH",
             &format!("/v3/connections/{second}"),
             json!({"documentLimit": 9}),
@@ -174,7 +174,7 @@ async fn connections_are_listed_and_found() {
     for bad in [json!({}), json!({"documentLimit": 0})] {
         assert_eq!(
             world
-                .call("PATCH", &format!("/v3/connections/{second}"), bad)
+                .call_route("PATCH", &format!("/v3/connections/{second}"), bad)
                 .await
                 .status,
             400
@@ -183,7 +183,7 @@ async fn connections_are_listed_and_found() {
 
     assert_eq!(
         world
-            .call("POST", &format!("{DRIVE}/documents"), json!({}))
+            .call_route("POST", &format!("{DRIVE}/documents"), json!({}))
             .await
             .json(),
         json!([])
@@ -192,7 +192,7 @@ async fn connections_are_listed_and_found() {
 
 #[tokio::test]
 async fn keys_reach_no_further_than_their_tags() {
-    let world = World::new().await;
+    let world = TestWorld::new().await;
     let (other, _) = world.connect(json!({"containerTag": "elsewhere"})).await;
     let own = world
         .key_with(KeyKind::Agent, Permission::Write, Some(&["home"]))
@@ -334,11 +334,11 @@ async fn keys_reach_no_further_than_their_tags() {
 
 #[tokio::test]
 async fn deleting_is_answered_at_once_and_again() {
-    let world = World::new().await;
-    let id = world.active(json!({"containerTag": "a"})).await;
+    let world = TestWorld::new().await;
+    let id = world.active_connection(json!({"containerTag": "a"})).await;
     let path = format!("/v3/connections/{id}?deleteDocuments=true");
     for _ in 0..2 {
-        let answer = world.call("DELETE", &path, Value::Null).await;
+        let answer = world.call_route("DELETE", &path, Value::Null).await;
         assert_eq!(answer.json(), json!({"id": id, "provider": "cloud-drive"}));
     }
     let stored = world.stored(&id).await;
@@ -353,10 +353,10 @@ async fn deleting_is_answered_at_once_and_again() {
     );
     // While a connection is being deleted, a caller may still ask for the deletion of its remaining
     // documents, and that cannot be undone.
-    let later = world.active(json!({"containerTag": "d"})).await;
+    let later = world.active_connection(json!({"containerTag": "d"})).await;
     for (query, with_documents) in [("", false), ("?deleteDocuments=true", true), ("", true)] {
         world
-            .call(
+            .call_route(
                 "DELETE",
                 &format!("/v3/connections/{later}{query}"),
                 Value::Null,
@@ -369,17 +369,17 @@ async fn deleting_is_answered_at_once_and_again() {
         );
     }
     let one = format!("/v3/connections/{id}");
-    assert_eq!(world.call("GET", &one, Value::Null).await.status, 404);
+    assert_eq!(world.call_route("GET", &one, Value::Null).await.status, 404);
     assert_eq!(
         world
-            .call("POST", &format!("{one}/import"), Value::Null)
+            .call_route("POST", &format!("{one}/import"), Value::Null)
             .await
             .status,
         404
     );
     assert_eq!(
         world
-            .call(
+            .call_route(
                 "POST",
                 &format!("{one}/configure"),
                 json!({"resources": [{"id": "f1"}]})
@@ -390,7 +390,7 @@ async fn deleting_is_answered_at_once_and_again() {
     );
     assert_eq!(
         world
-            .call(
+            .call_route(
                 "DELETE",
                 &format!("/v3/connections/{}", "1".repeat(22)),
                 Value::Null
@@ -403,17 +403,20 @@ async fn deleting_is_answered_at_once_and_again() {
     let (b1, _) = world.connect(json!({"containerTag": "b"})).await;
     let (b2, _) = world.connect(json!({"containerTag": "b"})).await;
     let (c, _) = world.connect(json!({"containerTag": "c"})).await;
-    assert_eq!(world.call("DELETE", DRIVE, json!({})).await.status, 400);
+    assert_eq!(
+        world.call_route("DELETE", DRIVE, json!({})).await.status,
+        400
+    );
     assert_eq!(
         world
-            .call("DELETE", DRIVE, json!({"containerTags": ["never"]}))
+            .call_route("DELETE", DRIVE, json!({"containerTags": ["never"]}))
             .await
             .status,
         404
     );
     for _ in 0..2 {
         let answer = world
-            .call("DELETE", DRIVE, json!({"containerTags": ["b"]}))
+            .call_route("DELETE", DRIVE, json!({"containerTags": ["b"]}))
             .await
             .json();
         assert_eq!(
@@ -430,18 +433,21 @@ async fn deleting_is_answered_at_once_and_again() {
 
 #[tokio::test]
 async fn an_import_says_what_runs_and_what_does_not() {
-    let world = World::new().await;
+    let world = TestWorld::new().await;
     let path = format!("{DRIVE}/import");
-    assert_eq!(world.call("POST", &path, Value::Null).await.status, 404);
+    assert_eq!(
+        world.call_route("POST", &path, Value::Null).await.status,
+        404
+    );
 
-    let active = world.active(json!({"containerTag": "a"})).await;
-    world.connected(json!({"containerTag": "b"})).await;
+    let active = world.active_connection(json!({"containerTag": "a"})).await;
+    world.connected_browser(json!({"containerTag": "b"})).await;
     world
-        .change(&active, |connection| {
+        .change_record(&active, |connection| {
             (connection.requested, connection.next_run_at) = (None, None)
         })
         .await;
-    let answer = world.call("POST", &path, Value::Null).await;
+    let answer = world.call_route("POST", &path, Value::Null).await;
 
     assert_eq!(answer.status, 202);
 
@@ -456,7 +462,7 @@ async fn an_import_says_what_runs_and_what_does_not() {
 
     // A run that is requested twice runs once.
     world
-        .call("POST", &path, json!({"containerTags": ["a"]}))
+        .call_route("POST", &path, json!({"containerTags": ["a"]}))
         .await;
     assert_eq!(world.stored(&active).await.rev, stored.rev);
 
@@ -475,11 +481,11 @@ async fn an_import_says_what_runs_and_what_does_not() {
         (ConnectionStatus::Expired, false),
     ] {
         world
-            .change(&active, |connection| {
+            .change_record(&active, |connection| {
                 (connection.status, connection.requested) = (status, None)
             })
             .await;
-        world.call("POST", &one, Value::Null).await;
+        world.call_route("POST", &one, Value::Null).await;
         assert_eq!(
             world.stored(&active).await.requested.is_some(),
             runs,
@@ -490,12 +496,12 @@ async fn an_import_says_what_runs_and_what_does_not() {
 
 #[tokio::test]
 async fn callers_may_build_a_picker_of_their_own() {
-    let world = World::new().await;
+    let world = TestWorld::new().await;
     let (pending, _) = world.connect(json!({})).await;
     let resources = |id: &str, query: &str| format!("/v3/connections/{id}/resources{query}");
     let (status, message) = error(
         &world
-            .call("GET", &resources(&pending, ""), Value::Null)
+            .call_route("GET", &resources(&pending, ""), Value::Null)
             .await,
     );
     assert!(
@@ -504,11 +510,11 @@ async fn callers_may_build_a_picker_of_their_own() {
     );
     let configure = format!("/v3/connections/{pending}/configure");
     let body = json!({"resources": [{"id": "f1", "name": "Projects", "type": "folder"}]});
-    assert_eq!(world.call("POST", &configure, body).await.status, 409);
+    assert_eq!(world.call_route("POST", &configure, body).await.status, 409);
 
-    let (id, _) = world.connected(json!({})).await;
+    let (id, _) = world.connected_browser(json!({})).await;
     let all = world
-        .call("GET", &resources(&id, ""), Value::Null)
+        .call_route("GET", &resources(&id, ""), Value::Null)
         .await
         .json();
     assert_eq!(
@@ -517,7 +523,7 @@ async fn callers_may_build_a_picker_of_their_own() {
     );
     assert_eq!(all["resources"][0]["type"], "folder");
     let page = world
-        .call("GET", &resources(&id, "?page=2&per_page=1"), Value::Null)
+        .call_route("GET", &resources(&id, "?page=2&per_page=1"), Value::Null)
         .await
         .json();
     assert_eq!(
@@ -526,7 +532,7 @@ async fn callers_may_build_a_picker_of_their_own() {
     );
     assert_eq!(page["resources"].as_array().unwrap().len(), 1);
     let below = world
-        .call(
+        .call_route(
             "GET",
             &resources(&id, "?parent_id=f1&per_page=30"),
             Value::Null,
@@ -537,7 +543,7 @@ async fn callers_may_build_a_picker_of_their_own() {
     for bad in ["?page=0", "?per_page=0", "?per_page=101", "?view=bin"] {
         assert_eq!(
             world
-                .call("GET", &resources(&id, bad), Value::Null)
+                .call_route("GET", &resources(&id, bad), Value::Null)
                 .await
                 .status,
             400,
@@ -553,13 +559,16 @@ async fn callers_may_build_a_picker_of_their_own() {
         unknown,
     ] {
         assert_eq!(
-            world.call("POST", &configure, bad.clone()).await.status,
+            world
+                .call_route("POST", &configure, bad.clone())
+                .await
+                .status,
             400,
             "{bad}"
         );
     }
     let chosen = json!({"resources": [{"id": "root", "name": "All", "type": "file"}, all["resources"][1], {"id": "f1"}]});
-    let answer = world.call("POST", &configure, chosen).await.json();
+    let answer = world.call_route("POST", &configure, chosen).await.json();
     assert_eq!(
         (&answer["success"], &answer["webhooksRegistered"]),
         (&json!(true), &json!(0))
@@ -582,7 +591,7 @@ async fn callers_may_build_a_picker_of_their_own() {
     );
     assert_eq!(world.stored(&id).await.status, ConnectionStatus::Active);
     let again = world
-        .call("GET", &resources(&id, ""), Value::Null)
+        .call_route("GET", &resources(&id, ""), Value::Null)
         .await
         .json();
     let selected: Vec<_> = again["resources"]
@@ -607,7 +616,7 @@ async fn callers_may_build_a_picker_of_their_own() {
         world.drive.script().failure = Some(failure);
         assert_eq!(
             world
-                .call("GET", &resources(&id, ""), Value::Null)
+                .call_route("GET", &resources(&id, ""), Value::Null)
                 .await
                 .status,
             status
@@ -621,7 +630,7 @@ async fn callers_may_build_a_picker_of_their_own() {
     ] {
         assert_eq!(
             world
-                .call("POST", &format!("/v3/connections/{full}/{path}"), body)
+                .call_route("POST", &format!("/v3/connections/{full}/{path}"), body)
                 .await
                 .status,
             409,
@@ -630,10 +639,10 @@ async fn callers_may_build_a_picker_of_their_own() {
     }
 }
 
-impl World {
+impl TestWorld {
     async fn connected_full(&self) -> String {
         let full =
             json!({"metadata": {"syncScope": "full"}, "redirectUrl": "https://app.example.com"});
-        self.connected(full).await.0
+        self.connected_browser(full).await.0
     }
 }

@@ -21,30 +21,30 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tower::ServiceExt;
 
-use super::provider::Drive;
+use super::provider::ScriptedDrive;
 
 pub(super) const BASE: &str = "https://api.recollect.test";
 pub(super) const DRIVE: &str = "/v3/connections/cloud-drive";
 
 #[derive(Clone)]
-pub(super) struct Time(Arc<AtomicI64>);
+pub(super) struct TestClock(Arc<AtomicI64>);
 
-impl Time {
+impl TestClock {
     pub(super) fn advance_seconds(&self, seconds: i64) {
         self.0.fetch_add(seconds * 1000, Ordering::SeqCst);
     }
 }
 
-impl Clock for Time {
+impl Clock for TestClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_millis(self.0.fetch_add(1, Ordering::SeqCst))
     }
 }
 
-pub(super) struct World {
+pub(super) struct TestWorld {
     pub(super) ctx: Ctx,
-    pub(super) drive: Drive,
-    pub(super) time: Time,
+    pub(super) drive: ScriptedDrive,
+    pub(super) time: TestClock,
     pub(super) tenant: Tenant,
     pub(super) key: String,
     router: Router,
@@ -70,10 +70,10 @@ impl Answer {
     }
 }
 
-impl World {
+impl TestWorld {
     pub(super) async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let time = Time(Arc::new(AtomicI64::new(1_767_225_600_000)));
+        let time = TestClock(Arc::new(AtomicI64::new(1_767_225_600_000)));
         let millis = time.0.clone();
         let now: embedded::Clock = Arc::new(move || millis.load(Ordering::SeqCst).unsigned_abs());
         let services = Services::open_with_clock(folder.path(), now).unwrap();
@@ -87,7 +87,7 @@ impl World {
             .await
             .unwrap();
         let ctx = aws::ctx(&clients, &names, Arc::new(time.clone()));
-        let drive = Drive::default();
+        let drive = ScriptedDrive::default();
         let app = App::new(
             ctx.clone(),
             Authenticator::new(ctx.keys.clone(), ctx.clock.clone()),
@@ -181,13 +181,13 @@ impl World {
         .await
     }
 
-    pub(super) async fn call(&self, method: &str, path: &str, body: Value) -> Answer {
+    pub(super) async fn call_route(&self, method: &str, path: &str, body: Value) -> Answer {
         self.call_as(&self.key, method, path, body).await
     }
 
     /// Creates a connection, and returns its id and its link.
     pub(super) async fn connect(&self, body: Value) -> (String, String) {
-        let answer = self.call("POST", DRIVE, body).await;
+        let answer = self.call_route("POST", DRIVE, body).await;
         assert_eq!(answer.status, 200, "{}", answer.text);
         let made = answer.json();
         (
@@ -207,7 +207,7 @@ impl World {
     }
 
     /// Checks whether a connection's record still exists.
-    pub(super) async fn has(&self, id: &str) -> bool {
+    pub(super) async fn has_record(&self, id: &str) -> bool {
         let id = ConnectionId::parse(id).unwrap();
         self.ctx
             .connections
@@ -218,7 +218,11 @@ impl World {
     }
 
     /// Changes a connection's record as a synchronization run does.
-    pub(super) async fn change(&self, id: &str, change: impl Fn(&mut Connection) + Send + Sync) {
+    pub(super) async fn change_record(
+        &self,
+        id: &str,
+        change: impl Fn(&mut Connection) + Send + Sync,
+    ) {
         let id = ConnectionId::parse(id).unwrap();
         let change = |connection: &mut Connection| {
             change(connection);
@@ -230,20 +234,20 @@ impl World {
     }
 
     /// Creates a connection whose user has given permission, and returns it with its browser.
-    pub(super) async fn connected(&self, body: Value) -> (String, Browser) {
+    pub(super) async fn connected_browser(&self, body: Value) -> (String, Browser) {
         let (id, link) = self.connect(body).await;
         let mut browser = Browser::default();
-        let answer = browser.consent(self, &link).await;
+        let answer = browser.run_consent(self, &link).await;
         assert_eq!(answer.status, 303, "{}", answer.text);
         (id, browser)
     }
 
     /// Creates a connection as [`World::connected`] does, and selects something.
-    pub(super) async fn active(&self, body: Value) -> String {
-        let (id, _) = self.connected(body).await;
+    pub(super) async fn active_connection(&self, body: Value) -> String {
+        let (id, _) = self.connected_browser(body).await;
         let resources = serde_json::json!({"resources": [{"id": "f1"}]});
         let answer = self
-            .call(
+            .call_route(
                 "POST",
                 &format!("/v3/connections/{id}/configure"),
                 resources,
@@ -263,7 +267,7 @@ pub(super) struct Browser {
 impl Browser {
     pub(super) async fn send(
         &mut self,
-        world: &World,
+        world: &TestWorld,
         method: &str,
         address: &str,
         headers: &[(&str, &str)],
@@ -297,7 +301,7 @@ impl Browser {
         answer
     }
 
-    pub(super) async fn get(&mut self, world: &World, address: &str) -> Answer {
+    pub(super) async fn get(&mut self, world: &TestWorld, address: &str) -> Answer {
         self.send(
             world,
             "GET",
@@ -309,7 +313,7 @@ impl Browser {
     }
 
     /// Opens a link and continues to the provider. Returns the state that the provider received.
-    pub(super) async fn go_to_provider(&mut self, world: &World, link: &str) -> String {
+    pub(super) async fn go_to_provider(&mut self, world: &TestWorld, link: &str) -> String {
         let page = self.get(world, link).await;
         assert_eq!(page.status, 200, "{}", page.text);
         let next = page
@@ -329,13 +333,13 @@ impl Browser {
     }
 
     /// Returns from the provider.
-    pub(super) async fn come_back(&mut self, world: &World, state: &str, rest: &str) -> Answer {
+    pub(super) async fn come_back(&mut self, world: &TestWorld, state: &str, rest: &str) -> Answer {
         let path = format!("/v3/connections/auth/callback/cloud-drive?state={state}&{rest}");
         self.get(world, &path).await
     }
 
     /// Runs the whole OAuth flow.
-    pub(super) async fn consent(&mut self, world: &World, link: &str) -> Answer {
+    pub(super) async fn run_consent(&mut self, world: &TestWorld, link: &str) -> Answer {
         let state = self.go_to_provider(world, link).await;
         self.come_back(world, &state, "code=code&scope=x").await
     }

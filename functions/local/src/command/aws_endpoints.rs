@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use embedded::{ACCESS_KEY, REGION, SECRET_KEY};
 use tokio::net::TcpListener;
 
-use super::interrupted;
+use super::wait_for_interrupt;
 use crate::cli::AwsEndpoints;
 use crate::system::System;
 
@@ -20,7 +20,7 @@ pub(super) async fn aws_endpoints(options: AwsEndpoints) -> Result<()> {
         .await
         .with_context(|| format!("listen on {address}"))?;
     let system = System::open(&options.data.data, options.data.power_cut.durability, None).await?;
-    let interrupted = interrupted()?;
+    let interrupted = wait_for_interrupt()?;
     println!("export AWS_ENDPOINT_URL=http://{}", listener.local_addr()?);
     println!("export AWS_ACCESS_KEY_ID={ACCESS_KEY}");
     println!("export AWS_SECRET_ACCESS_KEY={SECRET_KEY}");

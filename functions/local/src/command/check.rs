@@ -11,28 +11,28 @@ use crate::cli::Check;
 use crate::system::System;
 
 /// The exit code if something stored is defective.
-const FOUND: u8 = 1;
+const EXIT_FINDINGS: u8 = 1;
 /// The exit code if the folder could not be checked.
-const NOT_CHECKED: u8 = 2;
+const EXIT_NOT_CHECKED: u8 = 2;
 
 #[expect(clippy::print_stderr, reason = "why there is no answer")]
-pub(super) async fn run(options: Check) -> ExitCode {
-    match look(&options).await {
+pub(super) async fn run_check(options: Check) -> ExitCode {
+    match check_and_print(&options).await {
         Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::from(FOUND),
+        Ok(false) => ExitCode::from(EXIT_FINDINGS),
         Err(error) => {
             eprintln!(
                 "recollect: could not check {}: {error:#}",
                 options.data.data.display()
             );
-            ExitCode::from(NOT_CHECKED)
+            ExitCode::from(EXIT_NOT_CHECKED)
         }
     }
 }
 
 /// Checks the folder and prints the findings. Returns whether there were none.
 #[expect(clippy::print_stdout, reason = "the answer of a command")]
-async fn look(options: &Check) -> Result<bool> {
+async fn check_and_print(options: &Check) -> Result<bool> {
     log_to_stderr(&options.log)?;
     let folder = &options.data.data;
     if !folder.is_dir() {
@@ -62,13 +62,13 @@ async fn look(options: &Check) -> Result<bool> {
     for finding in &checked.findings {
         println!("{finding}");
     }
-    summarize(&checked, options.repair);
+    print_summary(&checked, options.repair);
 
     Ok(checked.findings.is_empty())
 }
 
 #[expect(clippy::print_stdout, reason = "the answer of a command")]
-fn summarize(checked: &Checked, repair: bool) {
+fn print_summary(checked: &Checked, repair: bool) {
     let Checked {
         organizations,
         containers,

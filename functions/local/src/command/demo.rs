@@ -15,7 +15,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
-use super::{log_to_stderr, outside};
+use super::{build_outside, log_to_stderr};
 use crate::cli::{Demo, DriveOptions, ModelOptions};
 use crate::listen::{BODY_BYTES, Serving, service};
 use crate::system::System;
@@ -28,7 +28,7 @@ const SERVING: Serving = Serving {
     local_key: true,
 };
 /// The time after which something must be wrong.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The bundled files, by name.
@@ -51,17 +51,17 @@ const QUESTIONS: [&str; 3] = [
 ];
 
 #[expect(clippy::print_stdout, reason = "a demo is there to be read")]
-pub(super) async fn demo(options: Demo, program: &str) -> Result<()> {
+pub(super) async fn run_demo(options: Demo, program: &str) -> Result<()> {
     log_to_stderr(&options.log)?;
     let temporary = std::env::temp_dir().join(format!("recollect-demo-{}", std::process::id()));
     let folder = options.data.clone().unwrap_or_else(|| temporary.clone());
     let cleanup = Cleanup(options.data.is_none().then_some(temporary));
     if options.drive {
-        return drive::run(&options, &folder, cleanup).await;
+        return drive::run_drive_demo(&options, &folder, cleanup).await;
     }
 
     let system = System::open(&folder, options.power_cut.durability, None).await?;
-    let outside = outside(&ModelOptions::default(), &DriveOptions::default(), None)?;
+    let outside = build_outside(&ModelOptions::default(), &DriveOptions::default(), None)?;
     let workers = Workers::start(&system, &outside).await?;
     let routes = service(&system, &outside, SERVING)?;
 
@@ -72,18 +72,18 @@ pub(super) async fn demo(options: Demo, program: &str) -> Result<()> {
     let begun = Instant::now();
     let mut documents = Vec::new();
     for (name, bytes) in FILES {
-        documents.push((name, upload(&routes, name, bytes).await?));
+        documents.push((name, upload_file(&routes, name, bytes).await?));
     }
 
     let mut conversation: Value = serde_json::from_str(CONVERSATION)?;
     conversation["containerTag"] = TAG.into();
-    let answer = call(&routes, "POST", "/v4/conversations", &conversation).await?;
-    documents.push(("conversation.json", id(&answer)?));
-    watch(&routes, &documents).await?;
+    let answer = call_route(&routes, "POST", "/v4/conversations", &conversation).await?;
+    documents.push(("conversation.json", document_id(&answer)?));
+    watch_documents(&routes, &documents).await?;
     println!("All searchable after {} ms.\n", begun.elapsed().as_millis());
 
     for question in QUESTIONS {
-        ask(&routes, question).await?;
+        ask_question(&routes, question).await?;
     }
 
     workers.stop().await;
@@ -112,7 +112,7 @@ impl Drop for Cleanup {
     }
 }
 
-async fn send(routes: &Router, request: Request<Body>) -> Result<Value> {
+async fn send_request(routes: &Router, request: Request<Body>) -> Result<Value> {
     let (mut parts, body) = request.into_parts();
     parts.extensions.insert(LoopbackPeer);
     let response = routes
@@ -129,15 +129,15 @@ async fn send(routes: &Router, request: Request<Body>) -> Result<Value> {
     Ok(answer)
 }
 
-async fn call(routes: &Router, method: &str, path: &str, body: &Value) -> Result<Value> {
+async fn call_route(routes: &Router, method: &str, path: &str, body: &Value) -> Result<Value> {
     let request = Request::builder().method(method).uri(path);
     let request = request
         .header("authorization", "Bearer local")
         .header("content-type", "application/json");
-    send(routes, request.body(Body::from(body.to_string()))?).await
+    send_request(routes, request.body(Body::from(body.to_string()))?).await
 }
 
-async fn upload(routes: &Router, name: &str, bytes: &[u8]) -> Result<String> {
+async fn upload_file(routes: &Router, name: &str, bytes: &[u8]) -> Result<String> {
     const BOUNDARY: &str = "recollect-demo";
     let head = format!(
         "--{BOUNDARY}\r\ncontent-disposition: form-data; name=\"containerTag\"\r\n\r\n{TAG}\r\n\
@@ -156,10 +156,10 @@ async fn upload(routes: &Router, name: &str, bytes: &[u8]) -> Result<String> {
         format!("multipart/form-data; boundary={BOUNDARY}"),
     );
 
-    id(&send(routes, request.body(Body::from(body))?).await?)
+    document_id(&send_request(routes, request.body(Body::from(body))?).await?)
 }
 
-fn id(answer: &Value) -> Result<String> {
+fn document_id(answer: &Value) -> Result<String> {
     answer["id"]
         .as_str()
         .map(str::to_owned)
@@ -168,7 +168,7 @@ fn id(answer: &Value) -> Result<String> {
 
 /// Shows the progress of each document until all are done.
 #[expect(clippy::print_stdout, reason = "a demo is there to be read")]
-async fn watch(routes: &Router, documents: &[(&str, String)]) -> Result<()> {
+async fn watch_documents(routes: &Router, documents: &[(&str, String)]) -> Result<()> {
     let style =
         ProgressStyle::with_template("  [{bar:24}] {pos}/{len} {msg}")?.progress_chars("=> ");
     let bar = ProgressBar::new(documents.len() as u64).with_style(style);
@@ -179,10 +179,10 @@ async fn watch(routes: &Router, documents: &[(&str, String)]) -> Result<()> {
         for entry in open {
             let (name, id) = entry;
             let document =
-                call(routes, "GET", &format!("/v3/documents/{id}"), &Value::Null).await?;
+                call_route(routes, "GET", &format!("/v3/documents/{id}"), &Value::Null).await?;
             match document["status"].as_str() {
                 Some("done") => {
-                    let chunks = call(
+                    let chunks = call_route(
                         routes,
                         "GET",
                         &format!("/v3/documents/{id}/chunks"),
@@ -205,8 +205,8 @@ async fn watch(routes: &Router, documents: &[(&str, String)]) -> Result<()> {
                 }
             }
         }
-        if begun.elapsed() > PATIENCE {
-            bail!("the documents are not done after {} s", PATIENCE.as_secs());
+        if begun.elapsed() > TIMEOUT {
+            bail!("the documents are not done after {} s", TIMEOUT.as_secs());
         }
         open = still;
         tokio::time::sleep(PAUSE).await;
@@ -217,12 +217,12 @@ async fn watch(routes: &Router, documents: &[(&str, String)]) -> Result<()> {
 }
 
 #[expect(clippy::print_stdout, reason = "a demo is there to be read")]
-async fn ask(routes: &Router, question: &str) -> Result<()> {
+async fn ask_question(routes: &Router, question: &str) -> Result<()> {
     let body = json!({
         "q": question, "containerTag": TAG, "searchMode": "hybrid", "limit": 1, "include": {"documents": true},
     });
 
-    let answer = call(routes, "POST", "/v4/search", &body).await?;
+    let answer = call_route(routes, "POST", "/v4/search", &body).await?;
     println!("? {question}");
     let Some(best) = answer["results"].get(0) else {
         bail!("nothing was found");

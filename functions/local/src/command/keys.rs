@@ -12,7 +12,7 @@ use crate::cli::{Access, KeyAction, KeyStore};
 use crate::system::System;
 
 #[expect(clippy::print_stdout, reason = "the answer of a command")]
-pub(super) async fn keys(action: KeyAction) -> Result<()> {
+pub(super) async fn run_keys(action: KeyAction) -> Result<()> {
     match action {
         KeyAction::Create {
             store,
@@ -22,7 +22,7 @@ pub(super) async fn keys(action: KeyAction) -> Result<()> {
             tags,
             expires_days,
         } => {
-            let (ctx, tenant) = open(&store).await?;
+            let (ctx, tenant) = open_store(&store).await?;
             let is_reader = read_only || matches!(access, Access::Read);
             let tags = tags
                 .iter()
@@ -47,17 +47,17 @@ pub(super) async fn keys(action: KeyAction) -> Result<()> {
             );
             println!("{}", key.text);
         }
-        KeyAction::List { store } => list(&store).await?,
-        KeyAction::Disable { store, id } => toggle(&store, &id, false).await?,
-        KeyAction::Enable { store, id } => toggle(&store, &id, true).await?,
+        KeyAction::List { store } => print_keys(&store).await?,
+        KeyAction::Disable { store, id } => set_enabled(&store, &id, false).await?,
+        KeyAction::Enable { store, id } => set_enabled(&store, &id, true).await?,
     }
 
     Ok(())
 }
 
 #[expect(clippy::print_stdout, reason = "the answer of a command")]
-async fn list(store: &KeyStore) -> Result<()> {
-    let (ctx, tenant) = open(store).await?;
+async fn print_keys(store: &KeyStore) -> Result<()> {
+    let (ctx, tenant) = open_store(store).await?;
     let header = ["ID", "STATE", "KIND", "ACCESS", "CREATED", "EXPIRES"];
     let line = |cells: [&str; 6], name: &str| {
         let [id, state, kind, access, created, expires] = cells;
@@ -103,8 +103,8 @@ async fn list(store: &KeyStore) -> Result<()> {
 }
 
 #[expect(clippy::print_stdout, reason = "the answer of a command")]
-async fn toggle(store: &KeyStore, id: &str, enabled: bool) -> Result<()> {
-    let (ctx, tenant) = open(store).await?;
+async fn set_enabled(store: &KeyStore, id: &str, enabled: bool) -> Result<()> {
+    let (ctx, tenant) = open_store(store).await?;
     let Some(id) = KeyId::parse(id) else {
         bail!("{id} is not a key id: it is the part of a key between the underscores");
     };
@@ -122,7 +122,7 @@ async fn toggle(store: &KeyStore, id: &str, enabled: bool) -> Result<()> {
     Ok(())
 }
 
-async fn open(store: &KeyStore) -> Result<(Ctx, Tenant)> {
+async fn open_store(store: &KeyStore) -> Result<(Ctx, Tenant)> {
     let tenant = Tenant::of_operator(OrgId::parse(&store.org)?);
     if !store.aws {
         let system = System::open(&store.data.data, store.data.power_cut.durability, None).await?;

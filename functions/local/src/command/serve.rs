@@ -5,16 +5,16 @@ use std::net::{IpAddr, SocketAddr};
 use anyhow::{Context, Result};
 use tokio::net::TcpListener;
 
-use super::{interrupted, log_to_stderr, outside};
+use super::{build_outside, log_to_stderr, wait_for_interrupt};
 use crate::cli::Serve;
-use crate::listen::{Serving, limits, listen, service};
+use crate::listen::{Serving, listen, process_limits, service};
 use crate::origin::{is_loopback, is_own_address};
 use crate::system::System;
 use crate::workers::Workers;
 
-pub(super) async fn serve(options: Serve, program: &str) -> Result<()> {
+pub(super) async fn run_server(options: Serve, program: &str) -> Result<()> {
     log_to_stderr(&options.log)?;
-    let limits = limits();
+    let limits = process_limits();
     let address = SocketAddr::new(options.bind, options.port);
     let listener = TcpListener::bind(address).await.with_context(|| {
         format!("listen on {address}; another server may run there: choose another with --port")
@@ -27,7 +27,7 @@ pub(super) async fn serve(options: Serve, program: &str) -> Result<()> {
     let (data, durability) = (&options.data.data, options.data.power_cut.durability);
     let system = System::open(data, durability, Some(public.trim_end_matches('/'))).await?;
     let public = public.trim_end_matches('/').to_owned();
-    let outside = outside(&options.models, &options.drive, Some(public))?;
+    let outside = build_outside(&options.models, &options.drive, Some(public))?;
     outside.readers.log_walls().await;
     let workers = Workers::start(&system, &outside).await?;
     let serving = Serving {
@@ -38,8 +38,8 @@ pub(super) async fn serve(options: Serve, program: &str) -> Result<()> {
 
     let service = service(&system, &outside, serving)?;
     // A program that reads the printed address may stop the server immediately.
-    let interrupted = interrupted()?;
-    greet(listener.local_addr()?, &options, program);
+    let interrupted = wait_for_interrupt()?;
+    print_greeting(listener.local_addr()?, &options, program);
     listen(listener, service, limits, interrupted).await;
     workers.stop().await;
 
@@ -69,7 +69,7 @@ fn own_address(listener: &TcpListener, port: u16) -> String {
     clippy::print_stdout,
     reason = "this is what a person who starts the server reads"
 )]
-fn greet(address: SocketAddr, options: &Serve, program: &str) {
+fn print_greeting(address: SocketAddr, options: &Serve, program: &str) {
     let local_key = has_local_key(options);
     let key = if local_key { "local" } else { "<key>" };
     println!(

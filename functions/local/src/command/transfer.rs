@@ -17,12 +17,12 @@ use crate::transfer::{self, Format, ImportOptions, Report};
     clippy::print_stderr,
     reason = "standard output may be the export itself"
 )]
-pub(super) async fn export(options: Export) -> Result<ExitCode> {
+pub(super) async fn run_export(options: Export) -> Result<ExitCode> {
     let tag = ContainerTag::parse(&options.container_tag)?;
-    let (system, tenant) = open(&options.owner).await?;
-    let bar =
-        bar("{msg} [{bar:24}] {pos}/{len} documents")?.with_message(format!("Exporting {tag}"));
-    let target = Target::new(&options.output)?;
+    let (system, tenant) = open_system(&options.owner).await?;
+    let bar = progress_bar("{msg} [{bar:24}] {pos}/{len} documents")?
+        .with_message(format!("Exporting {tag}"));
+    let target = ExportFile::new(&options.output)?;
     let mut out = target.open()?;
     let exported = transfer::export(&system.ctx, &tenant, &tag, &mut out, &bar).await;
     drop(out);
@@ -30,12 +30,12 @@ pub(super) async fn export(options: Export) -> Result<ExitCode> {
     let exported = match exported {
         Ok(exported) => exported,
         Err(error) => {
-            target.discard();
+            target.remove_partial();
             return Err(error);
         }
     };
 
-    target.keep()?;
+    target.rename_to_target()?;
     eprintln!(
         "Exported {tag}: {} documents, {} memories, {} actions on memories.",
         exported.documents, exported.memories, exported.actions
@@ -52,19 +52,19 @@ pub(super) async fn export(options: Export) -> Result<ExitCode> {
         "{} documents are damaged and not in the export. A running server repairs what it can.",
         exported.damaged.len()
     );
-    Ok(ExitCode::from(INCOMPLETE))
+    Ok(ExitCode::from(EXIT_INCOMPLETE))
 }
 
 /// The exit code of an export that lacks documents, because they cannot be read.
-const INCOMPLETE: u8 = 3;
+const EXIT_INCOMPLETE: u8 = 3;
 
 /// A file that gets its name only when it is complete, so that a partial file is not taken for an
 /// export.
-struct Target {
+struct ExportFile {
     file: Option<(PathBuf, PathBuf)>,
 }
 
-impl Target {
+impl ExportFile {
     fn new(output: &Path) -> Result<Self> {
         if output == Path::new("-") {
             return Ok(Self { file: None });
@@ -93,7 +93,7 @@ impl Target {
         Ok(Box::new(BufWriter::new(file)))
     }
 
-    fn keep(&self) -> Result<()> {
+    fn rename_to_target(&self) -> Result<()> {
         let Some((part, output)) = &self.file else {
             return Ok(());
         };
@@ -103,14 +103,14 @@ impl Target {
         std::fs::rename(part, output).with_context(|| format!("write {}", output.display()))
     }
 
-    fn discard(&self) {
+    fn remove_partial(&self) {
         if let Some((part, _)) = &self.file {
             std::fs::remove_file(part).ok();
         }
     }
 }
 
-pub(super) async fn import(options: Import) -> Result<()> {
+pub(super) async fn run_import(options: Import) -> Result<()> {
     let tag = options
         .container_tag
         .as_deref()
@@ -133,8 +133,9 @@ pub(super) async fn import(options: Import) -> Result<()> {
         Box::new(BufReader::new(file))
     };
 
-    let (system, tenant) = open(&options.owner).await?;
-    let bar = bar("{msg} [{bar:24}] {percent}%")?.with_message(format!("Importing {name}"));
+    let (system, tenant) = open_system(&options.owner).await?;
+    let bar =
+        progress_bar("{msg} [{bar:24}] {percent}%")?.with_message(format!("Importing {name}"));
     if let Some(length) = length {
         bar.set_length(length);
     }
@@ -147,13 +148,13 @@ pub(super) async fn import(options: Import) -> Result<()> {
 
     let report = transfer::import(&system.ctx, &tenant, &mut input, &options, &bar).await;
     bar.finish_and_clear();
-    tell(&report.with_context(|| format!("import {name}"))?);
+    print_report(&report.with_context(|| format!("import {name}"))?);
 
     Ok(())
 }
 
 #[expect(clippy::print_stdout, reason = "the answer of a command")]
-fn tell(report: &Report) {
+fn print_report(report: &Report) {
     let documents = report.documents;
     println!(
         "Imported into {}: {} documents done, {} to be processed, {} actions on memories.",
@@ -182,14 +183,14 @@ fn tell(report: &Report) {
     }
 }
 
-async fn open(owner: &Owner) -> Result<(System, Tenant)> {
+async fn open_system(owner: &Owner) -> Result<(System, Tenant)> {
     let tenant = Tenant::of_operator(OrgId::parse(&owner.org)?);
     let system = System::open(&owner.data.data, owner.data.power_cut.durability, None).await?;
     Ok((system, tenant))
 }
 
 /// Returns a progress bar on standard error, hidden if that is not a terminal.
-fn bar(template: &str) -> Result<ProgressBar> {
+fn progress_bar(template: &str) -> Result<ProgressBar> {
     let style = ProgressStyle::with_template(template)?.progress_chars("=> ");
     Ok(ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr()).with_style(style))
 }

@@ -2,20 +2,20 @@
 
 use anyhow::Result;
 
-use super::{interrupted, log_to_stderr, outside};
+use super::{build_outside, log_to_stderr, wait_for_interrupt};
 use crate::cli::Work;
 use crate::system::System;
 use crate::workers::{Workers, work_until_idle};
 
-pub(super) async fn work(options: Work) -> Result<()> {
+pub(super) async fn run_work(options: Work) -> Result<()> {
     log_to_stderr(&options.log)?;
     let system = System::open(&options.data.data, options.data.power_cut.durability, None).await?;
-    let outside = outside(&options.models, &options.drive, None)?;
+    let outside = build_outside(&options.models, &options.drive, None)?;
     outside.readers.log_walls().await;
     if options.until_idle {
         return work_until_idle(&system, &outside).await;
     }
-    let interrupted = interrupted()?;
+    let interrupted = wait_for_interrupt()?;
     let workers = Workers::start(&system, &outside).await?;
     interrupted.await;
     workers.stop().await;

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 /// A memory of another service.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Note {
+pub(super) struct ForeignMemory {
     /// The name of the service.
     pub(super) service: &'static str,
     /// The id of the memory in that service.
@@ -26,10 +26,14 @@ pub(super) struct Note {
     pub(super) metadata: Map<String, Value>,
 }
 
-impl Note {
+impl ForeignMemory {
     /// Returns a document that states only this memory, as if a client had written it as a memory.
     /// Its customId is derived from the original id, so that a repeated import recognizes it.
-    pub(super) fn document(self, container: &ContainerId, now: Timestamp) -> Result<DocumentCopy> {
+    pub(super) fn into_document(
+        self,
+        container: &ContainerId,
+        now: Timestamp,
+    ) -> Result<DocumentCopy> {
         let characters = self.text.chars().count();
         if characters > MAX_MEMORY_CHARS {
             bail!("a memory has at most {MAX_MEMORY_CHARS} characters, and this one {characters}");
@@ -66,7 +70,7 @@ impl Note {
             document_date: None,
             provenance: None,
             body,
-            served: Some(served(text, self.statement(created_at)?)),
+            served: Some(served_copy(text, self.statement(created_at)?)),
         })
     }
 
@@ -93,7 +97,7 @@ impl Note {
 }
 
 /// Returns the served state of a written memory: one statement, and no chunks.
-fn served(text: String, statement: Statement) -> ServedCopy {
+fn served_copy(text: String, statement: Statement) -> ServedCopy {
     ServedCopy {
         is_current: true,
         kind: DocumentType::Text,
@@ -114,7 +118,7 @@ fn served(text: String, statement: Statement) -> ServedCopy {
 }
 
 /// Returns a text field, unless it is absent or blank.
-pub(super) fn text(object: &Map<String, Value>, name: &str) -> Option<String> {
+pub(super) fn text_field(object: &Map<String, Value>, name: &str) -> Option<String> {
     object
         .get(name)?
         .as_str()
@@ -124,10 +128,10 @@ pub(super) fn text(object: &Map<String, Value>, name: &str) -> Option<String> {
 
 /// Returns the time in the first of these fields that has one. A time without an offset counts as
 /// UTC.
-pub(super) fn time(object: &Map<String, Value>, names: &[&str]) -> Result<Option<Timestamp>> {
+pub(super) fn time_field(object: &Map<String, Value>, names: &[&str]) -> Result<Option<Timestamp>> {
     let Some((name, text)) = names
         .iter()
-        .find_map(|name| Some((name, text(object, name)?)))
+        .find_map(|name| Some((name, text_field(object, name)?)))
     else {
         return Ok(None);
     };
@@ -140,11 +144,11 @@ pub(super) fn time(object: &Map<String, Value>, names: &[&str]) -> Result<Option
 
 /// Converts metadata to the rules of this service. Characters that keys may not contain become
 /// underscores, nested values become JSON text, and only nulls are dropped.
-pub(super) fn metadata(source: Option<&Value>) -> Map<String, Value> {
+pub(super) fn convert_metadata(source: Option<&Value>) -> Map<String, Value> {
     let fields = source.and_then(Value::as_object).into_iter().flatten();
     fields
         .filter(|(_, value)| !value.is_null())
-        .map(|(name, value)| (key(name), flat(value)))
+        .map(|(name, value)| (convert_key(name), flatten_value(value)))
         .collect()
 }
 
@@ -159,12 +163,12 @@ pub(super) fn add_fields(
             .get(*name)
             .filter(|value| !value.is_null() && **value != Value::Array(Vec::new()));
         if let Some(value) = value.filter(|_| !metadata.contains_key(*name)) {
-            metadata.insert((*name).to_owned(), flat(value));
+            metadata.insert((*name).to_owned(), flatten_value(value));
         }
     }
 }
 
-fn key(name: &str) -> String {
+fn convert_key(name: &str) -> String {
     let allowed = |letter: char| letter.is_ascii_alphanumeric() || "_.-".contains(letter);
     let key: String = name
         .chars()
@@ -174,7 +178,7 @@ fn key(name: &str) -> String {
     if key.is_empty() { "_".into() } else { key }
 }
 
-fn flat(value: &Value) -> Value {
+fn flatten_value(value: &Value) -> Value {
     match value {
         Value::Array(items) if items.iter().all(Value::is_string) => value.clone(),
         Value::Array(_) | Value::Object(_) | Value::Null => Value::String(value.to_string()),

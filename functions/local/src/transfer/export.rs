@@ -9,7 +9,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use index::{Cache, Memories};
 use indicatif::ProgressBar;
 
-use super::lines::{Action, End, Header, Line, MemoryLine, VERSION};
+use super::lines::{EditLine, EndLine, ExportLine, Header, MemoryLine, VERSION};
 
 /// The number of documents that are read at the same time. The largest have 50 MB.
 const PARALLEL: usize = 4;
@@ -42,16 +42,19 @@ pub async fn export(
     out: &mut (dyn Write + Send),
     bar: &ProgressBar,
 ) -> Result<Exported> {
-    let container = container(ctx, tenant, tag).await?;
+    let container = find_container(ctx, tenant, tag).await?;
     let header = Header {
         version: VERSION,
         container_tag: tag.to_string(),
         exported_at: ctx.clock.now(),
     };
 
-    write(out, &Line::RecollectExport(header))?;
-    write(out, &Line::Container(&ContainerCopy::from(&container)))?;
-    write(out, &Line::Settings(&ctx.settings.get(tenant).await?))?;
+    write_line(out, &ExportLine::RecollectExport(header))?;
+    write_line(
+        out,
+        &ExportLine::Container(&ContainerCopy::from(&container)),
+    )?;
+    write_line(out, &ExportLine::Settings(&ctx.settings.get(tenant).await?))?;
     let cache: Cache<Memories<()>> = Cache::new(0);
     let (mut rooms, mut documents) = (Vec::new(), Vec::new());
     for id in &container.ids {
@@ -59,7 +62,7 @@ pub async fn export(
         rooms.push((id.clone(), cache.open(ctx, tenant, id).await?));
     }
 
-    let mut end = End {
+    let mut end = EndLine {
         documents: 0,
         actions: 0,
         memories: 0,
@@ -73,9 +76,9 @@ pub async fn export(
 
     for (id, room) in &rooms {
         for action in room.ledger().actions() {
-            write(
+            write_line(
                 out,
-                &Line::Action(Action {
+                &ExportLine::Action(EditLine {
                     container_id: id.clone(),
                     action,
                 }),
@@ -86,12 +89,12 @@ pub async fn export(
 
     for (_, room) in &rooms {
         for memory in room.ledger().memories() {
-            write(out, &Line::Memory(MemoryLine::new(memory)))?;
+            write_line(out, &ExportLine::Memory(MemoryLine::new(memory)))?;
             end.memories += 1;
         }
     }
 
-    write(out, &Line::End(end))?;
+    write_line(out, &ExportLine::End(end))?;
     out.flush().context("write the export")?;
 
     Ok(Exported {
@@ -102,7 +105,7 @@ pub async fn export(
     })
 }
 
-async fn container(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) -> Result<Container> {
+async fn find_container(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) -> Result<Container> {
     match existing_container(ctx, tenant, tag).await {
         Err(Error::NotFound(_)) => {
             let all = ctx.containers.list(tenant).await?;
@@ -162,14 +165,14 @@ async fn write_documents(
         let told = room.and_then(|(_, room)| room.ledger().told(&copy.id));
         let shown = told.map(|told| Timestamp::from_millis(told.document.updated_at));
         copy.indexed_at = shown.filter(|shown| *shown != copy.updated_at);
-        write(out, &Line::Document(&copy))?;
+        write_line(out, &ExportLine::Document(&copy))?;
         written += 1;
     }
 
     Ok((written, damaged))
 }
 
-fn write(out: &mut (dyn Write + Send), line: &Line<'_>) -> Result<()> {
+fn write_line(out: &mut (dyn Write + Send), line: &ExportLine<'_>) -> Result<()> {
     serde_json::to_writer(&mut *out, line).context("write the export")?;
     out.write_all(b"\n").context("write the export")
 }

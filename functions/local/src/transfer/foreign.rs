@@ -10,9 +10,9 @@ use super::import::{Format, ImportOptions, Report};
 use super::{mem0, zep};
 
 /// The number of documents that are written at a time.
-const BATCH: usize = 100;
+const BATCH_DOCUMENTS: usize = 100;
 /// The fields that contain lists of records.
-const LISTS: [&str; 9] = [
+const LIST_FIELDS: [&str; 9] = [
     "results",
     "memories",
     "sessions",
@@ -29,7 +29,7 @@ const ACCEPTED: &str = "accepted are: an export of recollect; memories of mem0, 
 
 /// Records of other services, each with its position in the file, from 1.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Records {
+pub(super) struct ForeignRecords {
     /// The memories of mem0.
     pub(super) memories: Vec<(usize, Map<String, Value>)>,
     /// The sessions and threads of Zep.
@@ -38,12 +38,12 @@ pub(super) struct Records {
     pub(super) facts: Vec<(usize, Map<String, Value>)>,
 }
 
-impl Records {
+impl ForeignRecords {
     /// Reads a file, as one JSON value or one on each line.
-    pub(super) fn read(whole: &str, format: Format) -> Result<Self> {
+    pub(super) fn read_records(whole: &str, format: Format) -> Result<Self> {
         let mut records = Self::default();
         match serde_json::from_str(whole) {
-            Ok(value) => records.add(value)?,
+            Ok(value) => records.add_record(value)?,
             Err(_) => {
                 for (number, line) in whole
                     .lines()
@@ -56,7 +56,7 @@ impl Records {
                             number + 1
                         )
                     })?;
-                    records.add(value)?;
+                    records.add_record(value)?;
                 }
             }
         }
@@ -79,10 +79,12 @@ impl Records {
         self.memories.len() + self.sessions.len() + self.facts.len()
     }
 
-    fn add(&mut self, value: Value) -> Result<()> {
+    fn add_record(&mut self, value: Value) -> Result<()> {
         let place = self.len() + 1;
         let object = match value {
-            Value::Array(items) => return items.into_iter().try_for_each(|item| self.add(item)),
+            Value::Array(items) => {
+                return items.into_iter().try_for_each(|item| self.add_record(item));
+            }
             Value::Object(object) => object,
             other => bail!("record {place} is {}; {ACCEPTED}", name_of(&other)),
         };
@@ -93,7 +95,7 @@ impl Records {
             self.facts.push((place, object));
         } else {
             let is_session = object.get("messages").is_some_and(Value::is_array);
-            let lists = LISTS
+            let lists = LIST_FIELDS
                 .iter()
                 .filter(|name| object.get(**name).is_some_and(Value::is_array));
             let lists: Vec<&str> = lists.copied().collect();
@@ -120,9 +122,9 @@ impl Records {
                 match item {
                     // Version 2 of Zep also has facts as bare sentences.
                     Value::String(fact) if *name == "facts" => {
-                        self.add(serde_json::json!({"fact": fact, "created_at": object.get("created_at")}))?;
+                        self.add_record(serde_json::json!({"fact": fact, "created_at": object.get("created_at")}))?;
                     }
-                    item => self.add(item.clone())?,
+                    item => self.add_record(item.clone())?,
                 }
             }
         }
@@ -151,15 +153,15 @@ pub(super) async fn import_foreign(
     options: &ImportOptions,
     bar: &ProgressBar,
 ) -> Result<Report> {
-    let records = Records::read(whole, options.format)?;
-    let tag = tag(&records, options)?;
+    let records = ForeignRecords::read_records(whole, options.format)?;
+    let tag = target_tag(&records, options)?;
     let known = ctx.containers.get(tenant, &tag).await?;
     let id = known
         .as_ref()
         .map_or_else(ContainerId::random, |known| known.primary().clone());
     let mut report = Report::new(tag.clone());
-    let documents = documents(ctx, &records, &id, &mut report)?;
-    let conversations = conversations(&records, &tag, &mut report)?;
+    let documents = convert_memories(ctx, &records, &id, &mut report)?;
+    let conversations = convert_conversations(&records, &tag, &mut report)?;
     let container = match known {
         Some(known) => known,
         None => create_container(ctx, tenant, &tag, id, ctx.clock.now()).await?,
@@ -168,13 +170,13 @@ pub(super) async fn import_foreign(
     // The bar has counted bytes while the file was read.
     bar.reset();
     bar.set_length((documents.len() + conversations.len()) as u64);
-    for batch in documents.chunks(BATCH) {
+    for batch in documents.chunks(BATCH_DOCUMENTS) {
         report.documents += import_documents(ctx, tenant, &container, batch.to_vec()).await?;
         bar.inc(batch.len() as u64);
     }
 
     for (place, conversation) in conversations {
-        let is_new = submit_anew(ctx, tenant, &container, conversation).await;
+        let is_new = submit_if_new(ctx, tenant, &container, conversation).await;
         if is_new.with_context(|| format!("record {place} of the file"))? {
             report.documents.queued += 1;
         } else {
@@ -187,12 +189,12 @@ pub(super) async fn import_foreign(
 }
 
 /// Returns the container tag for the file. Memories of several users need an explicit tag.
-fn tag(records: &Records, options: &ImportOptions) -> Result<ContainerTag> {
+fn target_tag(records: &ForeignRecords, options: &ImportOptions) -> Result<ContainerTag> {
     if let Some(tag) = &options.tag {
         return Ok(tag.clone());
     }
 
-    let users = mem0::users(&records.memories);
+    let users = mem0::user_ids(&records.memories);
     if users.len() > 1 {
         let some: Vec<&str> = users.iter().take(3).map(String::as_str).collect();
         bail!(
@@ -207,14 +209,14 @@ fn tag(records: &Records, options: &ImportOptions) -> Result<ContainerTag> {
 }
 
 /// Converts the sessions to conversations, each with its position in the file.
-fn conversations(
-    records: &Records,
+fn convert_conversations(
+    records: &ForeignRecords,
     tag: &ContainerTag,
     report: &mut Report,
 ) -> Result<Vec<(usize, NewDocument)>> {
     let mut conversations = Vec::new();
     for (place, session) in &records.sessions {
-        let conversation = zep::conversation(tag, session);
+        let conversation = zep::conversation_of_session(tag, session);
         match conversation.with_context(|| format!("record {place} of the file"))? {
             Some(conversation) => conversations.push((*place, conversation)),
             None => report.documents.without_content += 1,
@@ -225,7 +227,7 @@ fn conversations(
 }
 
 /// Submits a conversation for processing. Returns `false` if it contains nothing new.
-async fn submit_anew(
+async fn submit_if_new(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &Container,
@@ -234,15 +236,15 @@ async fn submit_anew(
     let custom_id = new.custom_id.as_ref();
     let id = custom_id
         .map(|custom_id| DocumentId::derived(tenant.org(), container.primary(), custom_id));
-    let before = revision(ctx, tenant, id.as_ref()).await?;
+    let before = current_revision(ctx, tenant, id.as_ref()).await?;
     submit(ctx, tenant, new).await?;
-    Ok(before != revision(ctx, tenant, id.as_ref()).await?)
+    Ok(before != current_revision(ctx, tenant, id.as_ref()).await?)
 }
 
 /// Converts the memories to documents.
-fn documents(
+fn convert_memories(
     ctx: &Ctx,
-    records: &Records,
+    records: &ForeignRecords,
     container: &ContainerId,
     report: &mut Report,
 ) -> Result<Vec<DocumentCopy>> {
@@ -250,15 +252,17 @@ fn documents(
     let memories = records
         .memories
         .iter()
-        .map(|(place, record)| (place, mem0::note(record)));
+        .map(|(place, record)| (place, mem0::memory_of_record(record)));
     let facts = records
         .facts
         .iter()
-        .map(|(place, record)| (place, zep::note(record)));
+        .map(|(place, record)| (place, zep::memory_of_fact(record)));
     let mut documents = Vec::new();
     for (place, note) in memories.chain(facts) {
-        let document =
-            note.and_then(|note| note.map(|note| note.document(container, now)).transpose());
+        let document = note.and_then(|note| {
+            note.map(|note| note.into_document(container, now))
+                .transpose()
+        });
         match document.with_context(|| format!("record {place} of the file"))? {
             Some(document) => documents.push(document),
             None => report.documents.without_content += 1,
@@ -268,7 +272,11 @@ fn documents(
     Ok(documents)
 }
 
-async fn revision(ctx: &Ctx, tenant: &Tenant, id: Option<&DocumentId>) -> Result<Option<Revision>> {
+async fn current_revision(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    id: Option<&DocumentId>,
+) -> Result<Option<Revision>> {
     let Some(id) = id else { return Ok(None) };
     let known = ctx
         .documents

@@ -8,8 +8,8 @@ use domain::{ContainerTag, Ctx, Tenant};
 use indicatif::ProgressBar;
 
 use super::foreign::import_foreign;
-use super::lines::{HEADER, Kind};
-use super::restore::restore;
+use super::lines::{HEADER_TYPE, LineType};
+use super::restore::restore_export;
 
 /// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -83,12 +83,12 @@ pub async fn import(
         bail!("there is nothing in the file");
     };
 
-    let kind = serde_json::from_str::<Kind>(&first);
-    let is_ours = kind.is_ok_and(|kind| kind.r#type == HEADER);
+    let kind = serde_json::from_str::<LineType>(&first);
+    let is_ours = kind.is_ok_and(|kind| kind.r#type == HEADER_TYPE);
 
     match options.format {
-        Format::Auto if is_ours => restore(ctx, tenant, &first, lines, options).await,
-        Format::Recollect => restore(ctx, tenant, &first, lines, options).await,
+        Format::Auto if is_ours => restore_export(ctx, tenant, &first, lines, options).await,
+        Format::Recollect => restore_export(ctx, tenant, &first, lines, options).await,
         Format::Auto | Format::Mem0 | Format::Zep => {
             let mut whole = first;
             while let Some(line) = lines.next()? {

@@ -12,21 +12,21 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// The `type` of the first line.
-pub(super) const HEADER: &str = "recollect-export";
+pub(super) const HEADER_TYPE: &str = "recollect-export";
 /// The current version of the format.
 pub(super) const VERSION: u32 = 1;
 
 /// A line for writing.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
-pub(super) enum Line<'a> {
+pub(super) enum ExportLine<'a> {
     RecollectExport(Header),
     Container(&'a ContainerCopy),
     Settings(&'a Settings),
     Document(&'a DocumentCopy),
-    Action(Action),
+    Action(EditLine),
     Memory(MemoryLine<'a>),
-    End(End),
+    End(EndLine),
 }
 
 /// The first line.
@@ -41,14 +41,14 @@ pub(super) struct Header {
 /// A caller's edit of a memory.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Action {
+pub(super) struct EditLine {
     pub(super) container_id: ContainerId,
     pub(super) action: MemoryAction,
 }
 
 /// The last line. A file without it is incomplete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct End {
+pub(super) struct EndLine {
     pub(super) documents: usize,
     pub(super) actions: usize,
     pub(super) memories: usize,
@@ -56,7 +56,7 @@ pub(super) struct End {
 
 /// The `type` of any line.
 #[derive(Debug, Deserialize)]
-pub(super) struct Kind {
+pub(super) struct LineType {
     pub(super) r#type: String,
 }
 
@@ -85,7 +85,7 @@ pub(super) struct MemoryLine<'a> {
     root_memory_id: &'a MemoryId,
     memory_relations: BTreeMap<&'a MemoryId, &'static str>,
     contradicts: &'a [MemoryId],
-    sources: Vec<Source<'a>>,
+    sources: Vec<SourceLine<'a>>,
     confidence: f32,
     trust: Trust,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -103,7 +103,7 @@ pub(super) struct MemoryLine<'a> {
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Source<'a> {
+struct SourceLine<'a> {
     document_id: &'a DocumentId,
     start: usize,
     end: usize,
@@ -118,7 +118,7 @@ impl<'a> MemoryLine<'a> {
             forgotten.reason.as_ref()
         });
 
-        let source = |source: &'a memory::Support| Source {
+        let source = |source: &'a memory::Support| SourceLine {
             document_id: &source.document,
             start: source.start,
             end: source.end,

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use serde_json::{Map, Value};
 
-use super::convert::{Note, add_fields, metadata, text, time};
+use super::convert::{ForeignMemory, add_fields, convert_metadata, text_field, time_field};
 
 /// The fields for the owner and the subject of a memory.
-const FIELDS: [&str; 6] = [
+const OWNER_FIELDS: [&str; 6] = [
     "user_id",
     "agent_id",
     "app_id",
@@ -19,20 +19,20 @@ const FIELDS: [&str; 6] = [
 
 /// Returns the memory of a record, or `None` if it is blank. Its creation counts as the time of the
 /// statement, and `expiration_date` ends it.
-pub(super) fn note(record: &Map<String, Value>) -> Result<Option<Note>> {
-    let Some(memory) = text(record, "memory") else {
+pub(super) fn memory_of_record(record: &Map<String, Value>) -> Result<Option<ForeignMemory>> {
+    let Some(memory) = text_field(record, "memory") else {
         return Ok(None);
     };
 
-    let mut metadata = metadata(record.get("metadata"));
-    add_fields(&mut metadata, record, &FIELDS);
-    let forget_after = time(record, &["expiration_date"])?;
+    let mut metadata = convert_metadata(record.get("metadata"));
+    add_fields(&mut metadata, record, &OWNER_FIELDS);
+    let forget_after = time_field(record, &["expiration_date"])?;
 
-    Ok(Some(Note {
+    Ok(Some(ForeignMemory {
         service: "mem0",
-        id: text(record, "id"),
+        id: text_field(record, "id"),
         text: memory.trim().to_owned(),
-        said_at: time(record, &["created_at"])?,
+        said_at: time_field(record, &["created_at"])?,
         forget_reason: forget_after.map(|_| "its expiration date is over".to_owned()),
         forget_after,
         metadata,
@@ -40,9 +40,9 @@ pub(super) fn note(record: &Map<String, Value>) -> Result<Option<Note>> {
 }
 
 /// Returns the users to whom the memories belong.
-pub(super) fn users(records: &[(usize, Map<String, Value>)]) -> BTreeSet<String> {
+pub(super) fn user_ids(records: &[(usize, Map<String, Value>)]) -> BTreeSet<String> {
     records
         .iter()
-        .filter_map(|(_, record)| text(record, "user_id"))
+        .filter_map(|(_, record)| text_field(record, "user_id"))
         .collect()
 }

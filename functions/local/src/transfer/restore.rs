@@ -12,13 +12,13 @@ use index::{Cache, Memories};
 use serde::de::DeserializeOwned;
 
 use super::import::{ImportOptions, Lines, Report};
-use super::lines::{Action, End, HEADER, Header, Kind, VERSION};
+use super::lines::{EditLine, EndLine, HEADER_TYPE, Header, LineType, VERSION};
 
 /// The number of documents, or of bytes of lines, that are read before they are written.
 const BATCH: usize = 100;
 const BATCH_BYTES: usize = 32 * 1024 * 1024;
 
-pub(super) async fn restore(
+pub(super) async fn restore_export(
     ctx: &Ctx,
     tenant: &Tenant,
     first: &str,
@@ -43,9 +43,9 @@ pub(super) async fn restore(
         is_whole: false,
     };
 
-    let read = import.read(&mut lines).await;
+    let read = import.read_lines(&mut lines).await;
     // The lines before a broken one are imported.
-    import.write().await?;
+    import.write_batch().await?;
     read?;
     if !import.is_whole {
         bail!(
@@ -58,11 +58,11 @@ pub(super) async fn restore(
 }
 
 fn read_header(first: &str) -> Result<Header> {
-    let kind: Kind = parse(first)?;
-    if kind.r#type != HEADER {
-        bail!("an export begins with a line of the type {HEADER}");
+    let kind: LineType = parse_line(first)?;
+    if kind.r#type != HEADER_TYPE {
+        bail!("an export begins with a line of the type {HEADER_TYPE}");
     }
-    let header: Header = parse(first)?;
+    let header: Header = parse_line(first)?;
     if header.version > VERSION {
         bail!(
             "this export has version {} of the format and was written by a newer recollect; this one reads up to {VERSION}",
@@ -72,7 +72,7 @@ fn read_header(first: &str) -> Result<Header> {
     Ok(header)
 }
 
-fn parse<T: DeserializeOwned>(line: &str) -> Result<T> {
+fn parse_line<T: DeserializeOwned>(line: &str) -> Result<T> {
     serde_json::from_str(line).context("this is not a line of an export")
 }
 
@@ -90,55 +90,56 @@ struct Restore<'a> {
 }
 
 impl Restore<'_> {
-    async fn read(&mut self, lines: &mut Lines<'_>) -> Result<()> {
+    async fn read_lines(&mut self, lines: &mut Lines<'_>) -> Result<()> {
         let mut since = lines.number + 1;
         while let Some(line) = lines.next()? {
-            self.take(&line)
+            self.take_line(&line)
                 .await
                 .with_context(|| format!("line {}", lines.number))?;
             self.bytes += line.len();
             if self.documents.len() >= BATCH || self.bytes >= BATCH_BYTES {
-                self.write()
+                self.write_batch()
                     .await
                     .with_context(|| format!("lines {since} to {}", lines.number))?;
                 since = lines.number + 1;
             }
         }
 
-        self.write()
+        self.write_batch()
             .await
             .with_context(|| format!("lines {since} to {}", lines.number))
     }
 
-    async fn take(&mut self, line: &str) -> Result<()> {
+    async fn take_line(&mut self, line: &str) -> Result<()> {
         if self.is_whole {
             bail!("this stands after the end of the export");
         }
 
-        let kind: Kind = serde_json::from_str(line).context("this is not a line of an export")?;
+        let kind: LineType =
+            serde_json::from_str(line).context("this is not a line of an export")?;
         match kind.r#type.as_str() {
             "container" => {
-                let copy: ContainerCopy = parse(line)?;
+                let copy: ContainerCopy = parse_line(line)?;
                 let tag = &self.report.tag;
                 self.container = Some(import_container(self.ctx, self.tenant, tag, &copy).await?);
             }
-            "settings" if self.options.settings => self.take_settings(parse(line)?).await?,
+            "settings" if self.options.settings => self.take_settings(parse_line(line)?).await?,
             "document" => {
-                let copy: DocumentCopy = parse(line)?;
+                let copy: DocumentCopy = parse_line(line)?;
                 self.check_container(&copy.container_id)?;
                 copy.check()?;
                 self.documents.push(copy);
             }
             "action" => {
-                let Action {
+                let EditLine {
                     container_id,
                     action,
-                } = parse(line)?;
+                } = parse_line(line)?;
                 self.check_container(&container_id)?;
                 self.actions.push(action);
             }
             "end" => {
-                let _: End = parse(line)?;
+                let _: EndLine = parse_line(line)?;
                 self.is_whole = true;
             }
             // Memories are computed from documents and edits.
@@ -174,7 +175,7 @@ impl Restore<'_> {
     }
 
     /// Writes everything that has been read.
-    async fn write(&mut self) -> Result<()> {
+    async fn write_batch(&mut self) -> Result<()> {
         self.bytes = 0;
         let Some(container) = &self.container else {
             return Ok(());
@@ -188,7 +189,8 @@ impl Restore<'_> {
 
         let actions = std::mem::take(&mut self.actions);
         if !actions.is_empty() {
-            self.report.actions += act_anew(self.ctx, self.tenant, container, actions).await?;
+            self.report.actions +=
+                apply_new_edits(self.ctx, self.tenant, container, actions).await?;
         }
 
         Ok(())
@@ -196,7 +198,7 @@ impl Restore<'_> {
 }
 
 /// Applies the edits that have not been applied before. Returns their number.
-async fn act_anew(
+async fn apply_new_edits(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &Container,

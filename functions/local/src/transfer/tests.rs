@@ -3,7 +3,7 @@
 use domain::{ContainerTag, Timestamp};
 use serde_json::{Map, Value, json};
 
-use super::foreign::Records;
+use super::foreign::ForeignRecords;
 use super::import::Format;
 use super::{convert, zep};
 
@@ -40,7 +40,7 @@ fn files_are_known_by_their_shape() {
     ];
 
     for (text, expected) in cases {
-        let records = Records::read(&text, Format::Auto).unwrap();
+        let records = ForeignRecords::read_records(&text, Format::Auto).unwrap();
         let found = (
             records.memories.len(),
             records.sessions.len(),
@@ -59,7 +59,10 @@ fn an_unknown_shape_is_refused_with_those_that_are_known() {
         ("[{\"memory\": \"x\"}, 7]", "record 2 is a number"),
         ("[{\"memory\": {\"nested\": true}}]", "record 1"),
     ] {
-        let error = format!("{:#}", Records::read(text, Format::Auto).unwrap_err());
+        let error = format!(
+            "{:#}",
+            ForeignRecords::read_records(text, Format::Auto).unwrap_err()
+        );
         assert!(
             error.contains(why) && error.contains("\"session_id\""),
             "{text}: {error}"
@@ -71,7 +74,7 @@ fn an_unknown_shape_is_refused_with_those_that_are_known() {
 fn messages_of_both_versions_become_turns() {
     let turn = |message: Value| {
         let session = object(json!({"thread_id": "t", "messages": [message]}));
-        let new = zep::conversation(&ContainerTag::default_tag(), &session).unwrap()?;
+        let new = zep::conversation_of_session(&ContainerTag::default_tag(), &session).unwrap()?;
         let domain::usecase::Content::Turns(turns) = new.content else {
             return None;
         };
@@ -116,7 +119,7 @@ fn messages_of_both_versions_become_turns() {
     }
 
     let nameless = object(json!({"messages": [{"role": "user", "content": "x"}]}));
-    assert!(zep::conversation(&ContainerTag::default_tag(), &nameless).is_err());
+    assert!(zep::conversation_of_session(&ContainerTag::default_tag(), &nameless).is_err());
 }
 
 #[test]
@@ -127,18 +130,18 @@ fn times_and_metadata_are_read_as_they_come() {
         ("2024-02-03 10:00:00", "2024-02-03T10:00:00.000Z"),
         ("2024-02-03", "2024-02-03T00:00:00.000Z"),
     ] {
-        let time = convert::time(&object(json!({"at": text})), &["no", "at"])
+        let time = convert::time_field(&object(json!({"at": text})), &["no", "at"])
             .unwrap()
             .unwrap();
         assert_eq!(time.to_string(), expected, "{text}");
     }
 
-    assert!(convert::time(&object(json!({"at": "soon"})), &["at"]).is_err());
+    assert!(convert::time_field(&object(json!({"at": "soon"})), &["at"]).is_err());
     assert_eq!(
-        convert::time(&object(json!({"at": null})), &["at"]).unwrap(),
+        convert::time_field(&object(json!({"at": null})), &["at"]).unwrap(),
         None
     );
-    let kept = convert::metadata(Some(
+    let kept = convert::convert_metadata(Some(
         &json!({"a b/ü": 1, "": true, "l": ["x", 2], "n": null, "s": ["x"]}),
     ));
     assert_eq!(

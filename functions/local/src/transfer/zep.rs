@@ -6,27 +6,27 @@ use domain::usecase::{Content, NewDocument};
 use domain::{ContainerTag, CustomId, Metadata};
 use serde_json::{Map, Value};
 
-use super::convert::{Note, add_fields, metadata, text, time};
+use super::convert::{ForeignMemory, add_fields, convert_metadata, text_field, time_field};
 
 /// The kinds of speakers in Zep's terms.
-const ROLES: [&str; 6] = ["user", "assistant", "system", "tool", "function", "norole"];
+const SPEAKER_KINDS: [&str; 6] = ["user", "assistant", "system", "tool", "function", "norole"];
 
 /// Returns the memory of a fact or an edge, or `None` if it is blank. It is valid from `valid_at`
 /// to `invalid_at`, or until Zep found it to be wrong.
-pub(super) fn note(record: &Map<String, Value>) -> Result<Option<Note>> {
-    let Some(fact) = text(record, "fact") else {
+pub(super) fn memory_of_fact(record: &Map<String, Value>) -> Result<Option<ForeignMemory>> {
+    let Some(fact) = text_field(record, "fact") else {
         return Ok(None);
     };
 
-    let mut metadata = metadata(record.get("attributes"));
+    let mut metadata = convert_metadata(record.get("attributes"));
     add_fields(&mut metadata, record, &["name", "rating"]);
-    let forget_after = time(record, &["invalid_at", "expired_at"])?;
+    let forget_after = time_field(record, &["invalid_at", "expired_at"])?;
 
-    Ok(Some(Note {
+    Ok(Some(ForeignMemory {
         service: "zep",
-        id: text(record, "uuid"),
+        id: text_field(record, "uuid"),
         text: fact.trim().to_owned(),
-        said_at: time(record, &["valid_at", "created_at"])?,
+        said_at: time_field(record, &["valid_at", "created_at"])?,
         forget_reason: forget_after.map(|_| "it was no longer valid".to_owned()),
         forget_after,
         metadata,
@@ -34,7 +34,7 @@ pub(super) fn note(record: &Map<String, Value>) -> Result<Option<Note>> {
 }
 
 /// Returns the conversation of a session or thread, or `None` if it has no text.
-pub(super) fn conversation(
+pub(super) fn conversation_of_session(
     tag: &ContainerTag,
     session: &Map<String, Value>,
 ) -> Result<Option<NewDocument>> {
@@ -46,17 +46,19 @@ pub(super) fn conversation(
     let messages: Vec<&Map<String, Value>> = messages.filter_map(Value::as_object).collect();
     let mut turns = Vec::with_capacity(messages.len());
     for message in &messages {
-        turns.extend(turn(message)?);
+        turns.extend(turn_of_message(message)?);
     }
 
     if turns.is_empty() {
         return Ok(None);
     }
 
-    let first = messages.iter().find_map(|message| text(message, "uuid"));
+    let first = messages
+        .iter()
+        .find_map(|message| text_field(message, "uuid"));
     let id = ["session_id", "thread_id", "uuid"]
         .iter()
-        .find_map(|name| text(session, name))
+        .find_map(|name| text_field(session, name))
         .or(first);
     let Some(id) = id else {
         bail!(
@@ -64,7 +66,7 @@ pub(super) fn conversation(
         );
     };
 
-    let mut said = metadata(session.get("metadata"));
+    let mut said = convert_metadata(session.get("metadata"));
     add_fields(&mut said, session, &["user_id"]);
 
     Ok(Some(NewDocument {
@@ -77,13 +79,16 @@ pub(super) fn conversation(
 
 /// Returns the turn of a message, or `None` if it is blank. Version 2 has the kind of speaker in
 /// `role_type` and a name in `role`. Version 3 has the kind in `role` and the name in `name`.
-fn turn(message: &Map<String, Value>) -> Result<Option<Turn>> {
-    let Some(content) = text(message, "content") else {
+fn turn_of_message(message: &Map<String, Value>) -> Result<Option<Turn>> {
+    let Some(content) = text_field(message, "content") else {
         return Ok(None);
     };
 
-    let (kind, role) = (text(message, "role_type"), text(message, "role"));
-    let is_kind = |text: &String| ROLES.contains(&text.to_lowercase().as_str());
+    let (kind, role) = (
+        text_field(message, "role_type"),
+        text_field(message, "role"),
+    );
+    let is_kind = |text: &String| SPEAKER_KINDS.contains(&text.to_lowercase().as_str());
     let own_name = role.clone().filter(|role| !is_kind(role));
     let kind = kind
         .or(role)
@@ -98,9 +103,9 @@ fn turn(message: &Map<String, Value>) -> Result<Option<Turn>> {
 
     Ok(Some(Turn {
         role: role.to_owned(),
-        name: text(message, "name").or(own_name),
+        name: text_field(message, "name").or(own_name),
         text: content,
         provenance: None,
-        at: time(message, &["created_at"])?,
+        at: time_field(message, &["created_at"])?,
     }))
 }

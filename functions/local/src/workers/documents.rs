@@ -20,31 +20,31 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tracing::warn;
 
-use super::{BACK_OFF, Source, WAIT, handle};
-use crate::places::{Place, Places};
+use super::{BACK_OFF, POLL_WAIT, QueueSource, handle_messages};
+use crate::places::{Place, ProcessingPlaces};
 
 /// The fewest places: two for an organization that floods the queue, one for another such
 /// organization, and one for anybody else.
 const MIN_PLACES: usize = 4;
 /// The time for which a received message waits for a place. It is longer than a usual document
 /// takes, so that a flood of usual documents is never sent again.
-const PATIENCE: Duration = Duration::from_millis(250);
+const PLACE_WAIT: Duration = Duration::from_millis(250);
 /// The seconds after which a message is delivered again if it has found no place. Together with the
 /// wait before it, some ten messages are in transit at a time, however many are queued.
-const AGAIN_SECONDS: u32 = 2;
+const RESEND_SECONDS: u32 = 2;
 
 /// Returns the number of documents that are processed at a time. One organization gets half of
 /// them, one for each core. The time of a parser is limited by the wall clock, so it must not share
 /// its core with many others.
-fn places() -> usize {
+fn place_count() -> usize {
     let cores = available_parallelism().map_or(1, |cores| cores.get());
     MIN_PLACES.max(2 * cores)
 }
 
 /// Returns the threads that process documents.
-pub(super) fn threads() -> Result<Runtime> {
+pub(super) fn document_threads() -> Result<Runtime> {
     let threads = Builder::new_multi_thread()
-        .worker_threads(places())
+        .worker_threads(place_count())
         .thread_name("documents")
         .enable_all()
         .build();
@@ -53,18 +53,18 @@ pub(super) fn threads() -> Result<Runtime> {
 
 /// Handles the queue of documents until it is stopped, and then finishes the documents that it has
 /// started.
-pub(super) async fn poll(
-    source: Source,
+pub(super) async fn poll_documents(
+    source: QueueSource,
     jobs: Arc<dyn Jobs>,
     threads: Handle,
     mut stopped: watch::Receiver<bool>,
 ) {
-    let places = Places::new(places());
+    let places = ProcessingPlaces::new(place_count());
     let mut running = JoinSet::new();
 
     while !*stopped.borrow() {
         let received = tokio::select! {
-            received = async { places.one_is_free().await; source.receiver.receive(WAIT).await } => received,
+            received = async { places.wait_for_free_place().await; source.receiver.receive(POLL_WAIT).await } => received,
             _ = stopped.changed() => break,
         };
         while running.try_join_next().is_some() {}
@@ -72,13 +72,14 @@ pub(super) async fn poll(
         match received {
             Ok(messages) => {
                 for message in messages {
-                    match seat(&places, &message).await {
-                        Seat::Taken(place) => {
+                    match find_place(&places, &message).await {
+                        PlaceOutcome::Taken(place) => {
                             let source = source.clone();
-                            let work = async move { process(&source, message, place).await };
+                            let work =
+                                async move { process_message(&source, message, place).await };
                             running.spawn_on(work, &threads);
                         }
-                        Seat::NoneFor(envelope) => {
+                        PlaceOutcome::NoneFor(envelope) => {
                             send_again(&source, jobs.as_ref(), &envelope, &message).await
                         }
                     }
@@ -98,36 +99,36 @@ pub(super) async fn poll(
 }
 
 /// The outcome of looking for a place for a message.
-enum Seat {
+enum PlaceOutcome {
     /// The message can be handled, in this place. A message that cannot be parsed needs none.
     Taken(Option<Place>),
     /// Its organization may have no further place.
     NoneFor(Box<Envelope>),
 }
 
-async fn seat(places: &Arc<Places>, message: &Message) -> Seat {
+async fn find_place(places: &Arc<ProcessingPlaces>, message: &Message) -> PlaceOutcome {
     let Some(envelope) = Envelope::parse(&message.body) else {
-        return Seat::Taken(None);
+        return PlaceOutcome::Taken(None);
     };
     let org: &OrgId = &envelope.org;
-    match places.take(org, PATIENCE).await {
-        Some(place) => Seat::Taken(Some(place)),
-        None => Seat::NoneFor(Box::new(envelope)),
+    match places.take_place(org, PLACE_WAIT).await {
+        Some(place) => PlaceOutcome::Taken(Some(place)),
+        None => PlaceOutcome::NoneFor(Box::new(envelope)),
     }
 }
 
 /// Processes one document and frees its place.
-async fn process(source: &Source, message: Message, place: Option<Place>) {
-    handle(source, &[message]).await;
+async fn process_message(source: &QueueSource, message: Message, place: Option<Place>) {
+    handle_messages(source, &[message]).await;
     drop(place);
 }
 
 /// Moves a message to the end of its organization's line. It is sent before it is deleted, so at
 /// worst it arrives twice, which its handler tolerates. A new message has never been received, so
 /// waiting does not count as a failure.
-async fn send_again(source: &Source, jobs: &dyn Jobs, envelope: &Envelope, message: &Message) {
+async fn send_again(source: &QueueSource, jobs: &dyn Jobs, envelope: &Envelope, message: &Message) {
     let moved: PortResult<()> = async {
-        jobs.send_later(envelope, AGAIN_SECONDS).await?;
+        jobs.send_later(envelope, RESEND_SECONDS).await?;
         source.receiver.delete(message).await
     }
     .await;

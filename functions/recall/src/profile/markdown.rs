@@ -17,7 +17,10 @@ pub(super) fn is_preferred(headers: &HeaderMap) -> bool {
         .get_all(ACCEPT)
         .iter()
         .filter_map(|value| value.to_str().ok());
-    let accepted: Vec<(String, f32)> = sent.flat_map(|value| value.split(',')).map(range).collect();
+    let accepted: Vec<(String, f32)> = sent
+        .flat_map(|value| value.split(','))
+        .map(parse_media_range)
+        .collect();
     let quality = |name: &str| {
         accepted
             .iter()
@@ -29,7 +32,7 @@ pub(super) fn is_preferred(headers: &HeaderMap) -> bool {
 }
 
 /// Parses a media range and its quality.
-fn range(text: &str) -> (String, f32) {
+fn parse_media_range(text: &str) -> (String, f32) {
     let mut parts = text.split(';').map(|part| part.trim().to_ascii_lowercase());
     let media = parts.next().unwrap_or_default();
     let quality = parts
@@ -39,29 +42,29 @@ fn range(text: &str) -> (String, f32) {
 }
 
 /// Returns the answer as a document of lists. Parts without lines are left out.
-pub(super) fn response(answer: &ProfileResponse) -> Response {
+pub(super) fn markdown_response(answer: &ProfileResponse) -> Response {
     (
         [(CONTENT_TYPE, "text/markdown; charset=utf-8")],
-        render(answer),
+        render_profile(answer),
     )
         .into_response()
 }
 
-fn render(answer: &ProfileResponse) -> String {
+fn render_profile(answer: &ProfileResponse) -> String {
     let profile = &answer.profile;
     let mut out = String::from("# Profile\n");
-    section(
+    push_section(
         &mut out,
         "Static",
         profile.statics.as_deref().unwrap_or_default(),
     );
-    section(
+    push_section(
         &mut out,
         "Dynamic",
         profile.dynamic.as_deref().unwrap_or_default(),
     );
     for (key, lines) in profile.buckets.iter().flatten() {
-        section(&mut out, &format!("Bucket: {key}"), lines);
+        push_section(&mut out, &format!("Bucket: {key}"), lines);
     }
 
     let results = answer
@@ -78,12 +81,12 @@ fn render(answer: &ProfileResponse) -> String {
     };
 
     let found: Vec<String> = results.into_iter().flatten().filter_map(text).collect();
-    section(&mut out, "Search results", &found);
+    push_section(&mut out, "Search results", &found);
 
     out
 }
 
-fn section(out: &mut String, title: &str, lines: &[String]) {
+fn push_section(out: &mut String, title: &str, lines: &[String]) {
     if lines.is_empty() {
         return;
     }
@@ -100,7 +103,7 @@ fn section(out: &mut String, title: &str, lines: &[String]) {
 mod tests {
     use serde_json::json;
 
-    use super::super::Parts;
+    use super::super::ProfileParts;
     use super::*;
 
     #[test]
@@ -127,7 +130,7 @@ mod tests {
     #[test]
     fn parts_are_lists_and_empty_ones_are_left_out() {
         let answer = ProfileResponse {
-            profile: Parts {
+            profile: ProfileParts {
                 statics: Some(vec!["User is tall.\n# No heading".into()]),
                 dynamic: Some(Vec::new()),
                 buckets: Some([("food".into(), vec!["[2025-04-15] Soup.".into()])].into()),
@@ -139,6 +142,6 @@ mod tests {
 
         let wanted = "# Profile\n\n## Static\n\n- User is tall.\n  # No heading\n\n## Bucket: food\n\n\
                       - [2025-04-15] Soup.\n\n## Search results\n\n- According to a mail: One.\n- Two.\n";
-        assert_eq!(render(&answer), wanted);
+        assert_eq!(render_profile(&answer), wanted);
     }
 }

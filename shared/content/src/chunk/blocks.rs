@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::pack::{End, MAX_HEADING_CHARS, Unit};
+use super::pack::{MAX_HEADING_CHARS, TextUnit, UnitEnd};
 use crate::format::Format;
-use crate::markdown::{atx_heading, split_front_matter, strip_indent};
-use crate::sentences::{pieces, sentences};
+use crate::markdown::{parse_atx_heading, split_front_matter, strip_indent};
+use crate::sentences::{split_pieces, split_sentences};
 
 /// The number of sections above which short ones are joined. Many sections with less than
 /// `TINY_SECTION_BYTES` on average are a list that is written in headings, for which a chunk each
@@ -17,32 +17,41 @@ const TINY_SECTION_BYTES: usize = 64;
 #[derive(Default)]
 pub(super) struct Section {
     pub(super) headings: Vec<String>,
-    pub(super) units: Vec<Unit>,
+    pub(super) units: Vec<TextUnit>,
 }
 
 /// Begins a section with the units that announce it. The announcement of an outer section without
 /// other content is moved to it.
-pub(super) fn announce(sections: &mut Vec<Section>, headings: Vec<String>, head: Vec<Unit>) {
-    let is_bare = |section: &Section| section.units.iter().all(|unit| unit.end == End::Heading);
+pub(super) fn begin_section(
+    sections: &mut Vec<Section>,
+    headings: Vec<String>,
+    head: Vec<TextUnit>,
+) {
+    let is_bare = |section: &Section| {
+        section
+            .units
+            .iter()
+            .all(|unit| unit.end == UnitEnd::Heading)
+    };
     let mut units = match sections.last_mut() {
         Some(last) if is_bare(last) => std::mem::take(&mut last.units),
         _ => Vec::new(),
     };
-    units.extend(head.into_iter().map(|unit| Unit {
-        end: End::Heading,
+    units.extend(head.into_iter().map(|unit| TextUnit {
+        end: UnitEnd::Heading,
         ..unit
     }));
     sections.push(Section { headings, units });
 }
 
 /// A run of lines of one kind.
-struct Block {
-    kind: Kind,
+struct LineBlock {
+    kind: BlockKind,
     bytes: Range<usize>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum BlockKind {
     Heading(u8),
     /// Running text or a list.
     Paragraph,
@@ -53,7 +62,7 @@ enum Kind {
 }
 
 /// Returns the sections of a text in order. Blank lines belong to no unit.
-pub(super) fn sections(text: &str, format: Format, target: usize) -> Vec<Section> {
+pub(super) fn split_sections(text: &str, format: Format, target: usize) -> Vec<Section> {
     let mut path: Vec<(u8, String)> = Vec::new();
     let mut sections = vec![Section {
         headings: Vec::new(),
@@ -62,8 +71,8 @@ pub(super) fn sections(text: &str, format: Format, target: usize) -> Vec<Section
 
     // While the last section has only headings, deeper headings join it.
     let mut is_bare = false;
-    for block in blocks(text, format != Format::Text) {
-        if let Kind::Heading(level) = block.kind {
+    for block in split_blocks(text, format != Format::Text) {
+        if let BlockKind::Heading(level) = block.kind {
             let is_child = path.last().is_some_and(|(outer, _)| *outer < level);
             path.retain(|(outer, _)| *outer < level);
             path.push((level, heading_text(&text[block.bytes.clone()])));
@@ -80,7 +89,7 @@ pub(super) fn sections(text: &str, format: Format, target: usize) -> Vec<Section
                 }),
             }
         }
-        is_bare = matches!(block.kind, Kind::Heading(_));
+        is_bare = matches!(block.kind, BlockKind::Heading(_));
         if let Some(last) = sections.last_mut() {
             push_units(text, &block, target, &mut last.units);
         }
@@ -88,7 +97,7 @@ pub(super) fn sections(text: &str, format: Format, target: usize) -> Vec<Section
 
     sections.retain(|section| !section.units.is_empty());
     if sections.len() > MANY_SECTIONS && text.len() / sections.len() < TINY_SECTION_BYTES {
-        sections = joined(sections, target);
+        sections = join_sections(sections, target);
     }
 
     sections
@@ -96,7 +105,7 @@ pub(super) fn sections(text: &str, format: Format, target: usize) -> Vec<Section
 
 /// Joins adjacent sections up to the target size. They keep the part of their paths that they
 /// share.
-fn joined(sections: Vec<Section>, target: usize) -> Vec<Section> {
+fn join_sections(sections: Vec<Section>, target: usize) -> Vec<Section> {
     let size = |section: &Section| section.units.iter().map(|unit| unit.chars).sum::<usize>();
     let mut joined: Vec<Section> = Vec::new();
     let mut room = 0;
@@ -121,42 +130,44 @@ fn joined(sections: Vec<Section>, target: usize) -> Vec<Section> {
 }
 
 /// Cuts a block into units of at most twice the target.
-fn push_units(text: &str, block: &Block, target: usize, units: &mut Vec<Unit>) {
+fn push_units(text: &str, block: &LineBlock, target: usize, units: &mut Vec<TextUnit>) {
     let bytes = block.bytes.clone();
     let chars = text[bytes.clone()].chars().count();
     let first = units.len();
     match block.kind {
-        Kind::Paragraph => {
-            for item in items(text, bytes) {
+        BlockKind::Paragraph => {
+            for item in split_list_items(text, bytes) {
                 units.extend(
-                    sentences(text, item)
+                    split_sentences(text, item)
                         .into_iter()
-                        .flat_map(|part| running(text, part, target)),
+                        .flat_map(|part| sentence_units(text, part, target)),
                 );
-                end_with(units, End::Item);
+                set_last_end(units, UnitEnd::Item);
             }
         }
-        Kind::Heading(_) if chars <= 2 * target => units.push(Unit::of(text, bytes, End::Heading)),
-        _ if chars <= 2 * target => units.push(Unit::of(text, bytes, End::Block)),
-        Kind::Table => {
+        BlockKind::Heading(_) if chars <= 2 * target => {
+            units.push(TextUnit::of(text, bytes, UnitEnd::Heading))
+        }
+        _ if chars <= 2 * target => units.push(TextUnit::of(text, bytes, UnitEnd::Block)),
+        BlockKind::Table => {
             let end = text[bytes.clone()]
                 .find('\n')
                 .map_or(bytes.end, |newline| bytes.start + newline);
             let header = bytes.start..end;
-            units.extend(lines(text, bytes, target));
+            units.extend(line_units(text, bytes, target));
             for row in units.iter_mut().skip(first + 1) {
                 row.header = Some(header.clone());
             }
         }
-        _ => units.extend(lines(text, bytes, target)),
+        _ => units.extend(line_units(text, bytes, target)),
     }
 
-    if !matches!(block.kind, Kind::Heading(_)) {
-        end_with(units, End::Block);
+    if !matches!(block.kind, BlockKind::Heading(_)) {
+        set_last_end(units, UnitEnd::Block);
     }
 }
 
-fn end_with(units: &mut [Unit], end: End) {
+fn set_last_end(units: &mut [TextUnit], end: UnitEnd) {
     if let Some(last) = units.last_mut() {
         last.end = end;
     }
@@ -164,27 +175,27 @@ fn end_with(units: &mut [Unit], end: End) {
 
 /// Returns a sentence as a unit. One that is longer than a chunk is a list or a log, and is cut at
 /// its lines.
-fn running(text: &str, sentence: Range<usize>, target: usize) -> Vec<Unit> {
+fn sentence_units(text: &str, sentence: Range<usize>, target: usize) -> Vec<TextUnit> {
     match text[sentence.clone()].chars().nth(target) {
-        None => vec![Unit::of(text, sentence, End::Sentence)],
-        Some(_) => lines(text, sentence, target),
+        None => vec![TextUnit::of(text, sentence, UnitEnd::Sentence)],
+        Some(_) => line_units(text, sentence, target),
     }
 }
 
 /// Returns lines as units, and those longer than the target in pieces. A blank line ends a block.
-pub(super) fn lines(text: &str, bytes: Range<usize>, target: usize) -> Vec<Unit> {
-    let mut units: Vec<Unit> = Vec::new();
+pub(super) fn line_units(text: &str, bytes: Range<usize>, target: usize) -> Vec<TextUnit> {
+    let mut units: Vec<TextUnit> = Vec::new();
     let mut at = bytes.start;
     for line in text[bytes].split_inclusive('\n') {
         let range = at..at + line.len();
         at = range.end;
         if line.trim().is_empty() {
-            end_with(&mut units, End::Block);
+            set_last_end(&mut units, UnitEnd::Block);
         } else {
             units.extend(
-                pieces(text, range, target)
+                split_pieces(text, range, target)
                     .into_iter()
-                    .map(|part| Unit::of(text, part, End::Item)),
+                    .map(|part| TextUnit::of(text, part, UnitEnd::Item)),
             );
         }
     }
@@ -193,7 +204,7 @@ pub(super) fn lines(text: &str, bytes: Range<usize>, target: usize) -> Vec<Unit>
 }
 
 /// Splits a paragraph at the items of a list.
-fn items(text: &str, bytes: Range<usize>) -> Vec<Range<usize>> {
+fn split_list_items(text: &str, bytes: Range<usize>) -> Vec<Range<usize>> {
     let mut items = Vec::new();
     let mut start = bytes.start;
     let mut at = bytes.start;
@@ -226,23 +237,23 @@ fn is_item(line: &str) -> bool {
 /// Returns a heading without its marks.
 fn heading_text(block: &str) -> String {
     let line = block.lines().next().unwrap_or_default();
-    let title = atx_heading(line).map_or(line.trim(), |(_, title)| title);
+    let title = parse_atx_heading(line).map_or(line.trim(), |(_, title)| title);
     title.chars().take(MAX_HEADING_CHARS).collect()
 }
 
 /// A reader that processes a text line by line.
-struct Reader<'a> {
+struct BlockReader<'a> {
     text: &'a str,
-    blocks: Vec<Block>,
+    blocks: Vec<LineBlock>,
     /// The start of the block that is being read.
-    open: Option<(Kind, usize)>,
+    open: Option<(BlockKind, usize)>,
     /// The fence that closes the open code block.
     fence: Option<(u8, usize)>,
 }
 
 /// Returns the blocks of a text. Plain text has only paragraphs.
-fn blocks(text: &str, is_markdown: bool) -> Vec<Block> {
-    let mut reader = Reader {
+fn split_blocks(text: &str, is_markdown: bool) -> Vec<LineBlock> {
+    let mut reader = BlockReader {
         text,
         blocks: Vec::new(),
         open: None,
@@ -256,8 +267,8 @@ fn blocks(text: &str, is_markdown: bool) -> Vec<Block> {
     };
 
     if front > 0 {
-        reader.blocks.push(Block {
-            kind: Kind::Code,
+        reader.blocks.push(LineBlock {
+            kind: BlockKind::Code,
             bytes: 0..front,
         });
     }
@@ -276,12 +287,12 @@ fn blocks(text: &str, is_markdown: bool) -> Vec<Block> {
     reader.blocks
 }
 
-impl Reader<'_> {
+impl BlockReader<'_> {
     fn text_line(&mut self, line: &str, at: usize) {
         if line.trim().is_empty() {
             self.close(at);
         } else {
-            self.open.get_or_insert((Kind::Paragraph, at));
+            self.open.get_or_insert((BlockKind::Paragraph, at));
         }
     }
 
@@ -289,7 +300,7 @@ impl Reader<'_> {
         let end = at + line.len();
 
         if let Some(open) = self.fence {
-            let closes = fence_of(line).is_some_and(|(mark, length, rest)| {
+            let closes = parse_fence(line).is_some_and(|(mark, length, rest)| {
                 mark == open.0 && length >= open.1 && rest.is_empty()
             });
             if closes {
@@ -298,18 +309,20 @@ impl Reader<'_> {
             }
         } else if line.trim().is_empty() {
             self.close(at);
-        } else if let Some((mark, length, _)) = fence_of(line) {
+        } else if let Some((mark, length, _)) = parse_fence(line) {
             self.close(at);
-            self.open = Some((Kind::Code, at));
+            self.open = Some((BlockKind::Code, at));
             self.fence = Some((mark, length));
-        } else if let Some((level, _)) = atx_heading(line) {
+        } else if let Some((level, _)) = parse_atx_heading(line) {
             self.close(at);
-            self.blocks.push(Block {
-                kind: Kind::Heading(level),
+            self.blocks.push(LineBlock {
+                kind: BlockKind::Heading(level),
                 bytes: at..end,
             });
         } else if let Some(level) = self.underline(line, at) {
-            self.open = self.open.map(|(_, start)| (Kind::Heading(level), start));
+            self.open = self
+                .open
+                .map(|(_, start)| (BlockKind::Heading(level), start));
             self.close(end);
         } else {
             self.running_line(line, at);
@@ -319,9 +332,9 @@ impl Reader<'_> {
     /// Reads a line of a table or a paragraph.
     fn running_line(&mut self, line: &str, at: usize) {
         let kind = if line.trim_start().starts_with('|') {
-            Kind::Table
+            BlockKind::Table
         } else {
-            Kind::Paragraph
+            BlockKind::Paragraph
         };
         if self.open.is_some_and(|(open, _)| open != kind) {
             self.close(at);
@@ -331,7 +344,7 @@ impl Reader<'_> {
 
     /// Returns the level that a line of `=` or `-` gives to the single line of text above it.
     fn underline(&self, line: &str, at: usize) -> Option<u8> {
-        let (Kind::Paragraph, start) = self.open? else {
+        let (BlockKind::Paragraph, start) = self.open? else {
             return None;
         };
         let is_one_line = !self.text[start..at].trim_end().contains('\n');
@@ -347,7 +360,7 @@ impl Reader<'_> {
 
     fn close(&mut self, end: usize) {
         if let Some((kind, start)) = self.open.take() {
-            self.blocks.push(Block {
+            self.blocks.push(LineBlock {
                 kind,
                 bytes: start..end,
             });
@@ -357,7 +370,7 @@ impl Reader<'_> {
 }
 
 /// Returns mark, length and rest of a line that fences code.
-fn fence_of(line: &str) -> Option<(u8, usize, &str)> {
+fn parse_fence(line: &str) -> Option<(u8, usize, &str)> {
     let line = strip_indent(line)?.trim_end();
     let mark = line.bytes().next().filter(|mark| b"`~".contains(mark))?;
     let length = line.bytes().take_while(|byte| *byte == mark).count();

@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use super::blocks::{Section, announce, lines as line_units};
-use super::pack::{End, MAX_HEADING_CHARS, Unit};
+use super::blocks::{Section, begin_section, line_units};
+use super::pack::{MAX_HEADING_CHARS, TextUnit, UnitEnd};
 
 /// The depth from which nested definitions are cut as lines.
 const MAX_DEPTH: usize = 16;
@@ -21,7 +21,7 @@ const FLOW_WORDS: [&str; 16] = [
 
 /// The kind of text.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Style {
+pub(super) enum IndentedFormat {
     /// Source code.
     Code,
     /// YAML, TOML, XML.
@@ -31,9 +31,9 @@ pub(super) enum Style {
 /// Returns the sections of a text. There is one for the lines at the top, and one for each
 /// definition that has parts and is too large to stay whole (a chunk and a half), under the
 /// signatures of the enclosing definitions.
-pub(super) fn sections(text: &str, style: Style, target: usize) -> Vec<Section> {
+pub(super) fn split_sections(text: &str, style: IndentedFormat, target: usize) -> Vec<Section> {
     let lines = read_lines(text, style);
-    let mut outline = Outline {
+    let mut outline = CodeOutline {
         text,
         style,
         target,
@@ -46,16 +46,16 @@ pub(super) fn sections(text: &str, style: Style, target: usize) -> Vec<Section> 
 }
 
 /// A line that is not blank.
-struct Line {
+struct CodeLine {
     bytes: Range<usize>,
     indent: usize,
-    role: Role,
+    role: LineRole,
     /// True if a blank line precedes it.
     after_blank: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Role {
+enum LineRole {
     /// A comment, decorator or attribute, which belongs to the lines after it.
     Lead,
     /// A bracket or word that closes or continues the lines before it.
@@ -64,7 +64,7 @@ enum Role {
     Body,
 }
 
-fn read_lines(text: &str, style: Style) -> Vec<Line> {
+fn read_lines(text: &str, style: IndentedFormat) -> Vec<CodeLine> {
     let mut lines = Vec::new();
     let mut at = 0;
     let mut after_blank = false;
@@ -77,16 +77,16 @@ fn read_lines(text: &str, style: Style) -> Vec<Line> {
             after_blank = true;
             continue;
         }
-        in_comment |= style == Style::Code && words.starts_with("/*");
+        in_comment |= style == IndentedFormat::Code && words.starts_with("/*");
         let role = if in_comment {
-            Role::Lead
+            LineRole::Lead
         } else {
-            role(words, style)
+            line_role(words, style)
         };
         in_comment &= !words.contains("*/");
-        lines.push(Line {
+        lines.push(CodeLine {
             bytes,
-            indent: indent(line, style),
+            indent: line_depth(line, style),
             role,
             after_blank,
         });
@@ -98,13 +98,13 @@ fn read_lines(text: &str, style: Style) -> Vec<Line> {
 
 /// Returns the depth of a line. In data, the items of a list are below a key in the same column,
 /// and the lines after the header of a TOML table are below it.
-fn indent(line: &str, style: Style) -> usize {
+fn line_depth(line: &str, style: IndentedFormat) -> usize {
     let words = line.trim_start();
     let columns = line[..line.len() - words.len()]
         .bytes()
         .map(|byte| if byte == b'\t' { TAB_WIDTH } else { 1 });
     let columns: usize = columns.sum();
-    if style == Style::Code {
+    if style == IndentedFormat::Code {
         return columns;
     }
 
@@ -116,7 +116,7 @@ fn indent(line: &str, style: Style) -> usize {
     }
 }
 
-fn role(words: &str, style: Style) -> Role {
+fn line_role(words: &str, style: IndentedFormat) -> LineRole {
     const CLOSING_WORDS: [&str; 18] = [
         "end", "else", "elif", "elsif", "except", "finally", "rescue", "ensure", "catch", "fi",
         "done", "esac", "then", "do", "begin", "where", "EOF", "#endif",
@@ -125,38 +125,39 @@ fn role(words: &str, style: Style) -> Role {
         .split(|letter: char| !letter.is_alphanumeric() && !"_#".contains(letter))
         .next();
     let closes = words.starts_with(['}', ')', ']', '{']) || words.starts_with("</");
-    if closes && style == Style::Code
+    if closes && style == IndentedFormat::Code
         || words.starts_with(['}', ')', ']'])
         || words.starts_with("</")
     {
-        return Role::Tail;
+        return LineRole::Tail;
     }
 
-    if style == Style::Code && word.is_some_and(|word| CLOSING_WORDS.contains(&word)) {
-        return Role::Tail;
+    if style == IndentedFormat::Code && word.is_some_and(|word| CLOSING_WORDS.contains(&word)) {
+        return LineRole::Tail;
     }
 
-    let is_attribute = style == Style::Code && words.starts_with('[') && words.ends_with(']');
+    let is_attribute =
+        style == IndentedFormat::Code && words.starts_with('[') && words.ends_with(']');
     let leads = ["//", "#", "/*", "--", "@", ";;", "<!--"]
         .iter()
         .any(|mark| words.starts_with(mark));
 
     if leads || is_attribute {
-        Role::Lead
+        LineRole::Lead
     } else {
-        Role::Body
+        LineRole::Body
     }
 }
 
-struct Outline<'a> {
+struct CodeOutline<'a> {
     text: &'a str,
-    style: Style,
+    style: IndentedFormat,
     target: usize,
-    lines: &'a [Line],
+    lines: &'a [CodeLine],
     sections: Vec<Section>,
 }
 
-impl Outline<'_> {
+impl CodeOutline<'_> {
     /// Cuts a run of lines into definitions. Those that are too large get a section of their own.
     fn cut(&mut self, lines: Range<usize>, path: &[String], depth: usize) {
         for item in self.items(lines) {
@@ -175,7 +176,7 @@ impl Outline<'_> {
             let mut inner = path.to_vec();
             inner.extend(self.signature(&head));
             let head = line_units(self.text, self.bytes(&head), self.target);
-            announce(&mut self.sections, inner.clone(), head);
+            begin_section(&mut self.sections, inner.clone(), head);
             self.cut(body.clone(), &inner, depth + 1);
             if body.end < item.end {
                 self.push(&(body.end..item.end));
@@ -191,12 +192,12 @@ impl Outline<'_> {
     /// Adds an item to the current section, whole if it fits.
     fn push(&mut self, item: &Range<usize>) {
         let end = if self.ends_block(item) {
-            End::Block
+            UnitEnd::Block
         } else {
-            End::Item
+            UnitEnd::Item
         };
 
-        let unit = Unit::of(self.text, self.bytes(item), end);
+        let unit = TextUnit::of(self.text, self.bytes(item), end);
         let is_whole = unit.chars <= 2 * self.target;
         let units = if is_whole {
             vec![unit]
@@ -219,7 +220,7 @@ impl Outline<'_> {
             || self
                 .lines
                 .get(item.end)
-                .is_none_or(|next| next.after_blank || next.role == Role::Tail)
+                .is_none_or(|next| next.after_blank || next.role == LineRole::Tail)
     }
 
     /// Groups lines into items. A line at the depth of the first line begins an item, together with
@@ -232,17 +233,18 @@ impl Outline<'_> {
         for at in lines {
             let line = &self.lines[at];
             let is_first = items.is_empty();
-            let begins =
-                line.indent <= base && line.role != Role::Tail && (!is_lead || line.after_blank);
+            let begins = line.indent <= base
+                && line.role != LineRole::Tail
+                && (!is_lead || line.after_blank);
             match items.last_mut() {
                 Some(item) if !begins => item.end = at + 1,
                 _ => items.push(at..at + 1),
             }
             if begins || is_first || line.indent <= base {
-                is_lead = line.role == Role::Lead;
+                is_lead = line.role == LineRole::Lead;
             }
             // Entries that belong to no table may precede the first header.
-            if self.style == Style::Data {
+            if self.style == IndentedFormat::Data {
                 base = base.min(line.indent);
             }
         }
@@ -262,7 +264,7 @@ impl Outline<'_> {
             open += words.matches(['(', '[']).count();
             open = open.saturating_sub(words.matches([')', ']']).count());
             end += 1;
-            if open == 0 || self.style == Style::Data {
+            if open == 0 || self.style == IndentedFormat::Data {
                 break;
             }
         }
@@ -283,7 +285,7 @@ impl Outline<'_> {
     /// Returns the first line of an item that is not a comment.
     fn signature_start(&self, item: &Range<usize>) -> usize {
         item.clone()
-            .find(|at| self.lines[*at].role != Role::Lead)
+            .find(|at| self.lines[*at].role != LineRole::Lead)
             .unwrap_or(item.start)
     }
 
@@ -300,8 +302,8 @@ impl Outline<'_> {
             .replace(" )", ")");
         let words = words.trim_end_matches(['{', ':', '[', ' ', '(', '=']);
         let words = match self.style {
-            Style::Code => words,
-            Style::Data => words
+            IndentedFormat::Code => words,
+            IndentedFormat::Data => words
                 .trim_start_matches(['-', '[', ' ', '"'])
                 .trim_end_matches([']', '"']),
         };
@@ -310,7 +312,7 @@ impl Outline<'_> {
             .split(|letter: char| !letter.is_alphanumeric())
             .next()
             .unwrap_or_default();
-        let is_flow = self.style == Style::Code && FLOW_WORDS.contains(&first);
+        let is_flow = self.style == IndentedFormat::Code && FLOW_WORDS.contains(&first);
         let signature: String = words.trim().chars().take(MAX_HEADING_CHARS).collect();
 
         (!signature.is_empty() && !is_flow).then_some(signature)

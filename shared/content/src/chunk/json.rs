@@ -2,16 +2,16 @@
 
 use std::ops::Range;
 
-use super::blocks::{Section, announce, lines};
-use super::pack::{End, MAX_HEADING_CHARS, Unit};
+use super::blocks::{Section, begin_section, line_units};
+use super::pack::{MAX_HEADING_CHARS, TextUnit, UnitEnd};
 
 /// The depth from which nested values are cut as lines.
 const MAX_DEPTH: usize = 16;
 
 /// Returns the sections of a text of one or more JSON values.
-pub(super) fn sections(text: &str, target: usize) -> Vec<Section> {
+pub(super) fn split_sections(text: &str, target: usize) -> Vec<Section> {
     let mut sections = vec![Section::default()];
-    let mut cutter = Cutter {
+    let mut cutter = JsonCutter {
         text,
         target,
         sections: &mut sections,
@@ -21,33 +21,33 @@ pub(super) fn sections(text: &str, target: usize) -> Vec<Section> {
     sections
 }
 
-struct Cutter<'a> {
+struct JsonCutter<'a> {
     text: &'a str,
     target: usize,
     sections: &'a mut Vec<Section>,
 }
 
-impl Cutter<'_> {
+impl JsonCutter<'_> {
     /// Cuts a run of members. Those that are too large get a section of their own.
     fn cut(&mut self, range: Range<usize>, path: &[String], depth: usize) {
-        for member in members(self.text, range, depth) {
-            let unit = Unit::of(self.text, member.clone(), End::Block);
+        for member in split_members(self.text, range, depth) {
+            let unit = TextUnit::of(self.text, member.clone(), UnitEnd::Block);
             if unit.chars <= 2 * self.target {
                 self.push(vec![unit]);
                 continue;
             }
 
             let Some((open, close)) =
-                inside(self.text, member.clone()).filter(|_| depth < MAX_DEPTH)
+                bracketed_range(self.text, member.clone()).filter(|_| depth < MAX_DEPTH)
             else {
-                self.push(lines(self.text, member, self.target));
+                self.push(line_units(self.text, member, self.target));
                 continue;
             };
 
             let mut inner = path.to_vec();
-            inner.extend(key(&self.text[member.start..open]));
-            let head = lines(self.text, member.start..open, self.target);
-            announce(self.sections, inner.clone(), head);
+            inner.extend(member_key(&self.text[member.start..open]));
+            let head = line_units(self.text, member.start..open, self.target);
+            begin_section(self.sections, inner.clone(), head);
             self.cut(open..close, &inner, depth + 1);
             self.close(close..member.end);
             self.sections.push(Section {
@@ -57,7 +57,7 @@ impl Cutter<'_> {
         }
     }
 
-    fn push(&mut self, units: Vec<Unit>) {
+    fn push(&mut self, units: Vec<TextUnit>) {
         if let Some(section) = self.sections.last_mut() {
             section.units.extend(units);
         }
@@ -70,27 +70,27 @@ impl Cutter<'_> {
             .iter_mut()
             .rev()
             .find_map(|section| section.units.last_mut());
-        let tail = Unit::of(self.text, tail, End::Block);
+        let tail = TextUnit::of(self.text, tail, UnitEnd::Block);
 
         match last {
             Some(last)
                 if last.bytes.end == tail.bytes.start
                     && last.chars + tail.chars <= 2 * self.target =>
             {
-                *last = Unit::of(self.text, last.bytes.start..tail.bytes.end, End::Block);
+                *last = TextUnit::of(self.text, last.bytes.start..tail.bytes.end, UnitEnd::Block);
             }
-            _ => self.push(lines(self.text, tail.bytes, self.target)),
+            _ => self.push(line_units(self.text, tail.bytes, self.target)),
         }
     }
 }
 
 /// Splits `range` after each comma outside of brackets; at depth 0, after each line end outside of
 /// brackets.
-fn members(text: &str, range: Range<usize>, depth: usize) -> Vec<Range<usize>> {
+fn split_members(text: &str, range: Range<usize>, depth: usize) -> Vec<Range<usize>> {
     let mark = if depth == 0 { b'\n' } else { b',' };
     let mut members = Vec::new();
     let mut start = range.start;
-    let mut scanner = Scanner::default();
+    let mut scanner = JsonScanner::default();
     for (offset, byte) in text[range.clone()].bytes().enumerate() {
         let is_outside = scanner.step(byte) && scanner.level == 0;
         if is_outside && byte == mark {
@@ -106,8 +106,8 @@ fn members(text: &str, range: Range<usize>, depth: usize) -> Vec<Range<usize>> {
 }
 
 /// Returns the range inside the outermost brackets of a member.
-fn inside(text: &str, member: Range<usize>) -> Option<(usize, usize)> {
-    let mut scanner = Scanner::default();
+fn bracketed_range(text: &str, member: Range<usize>) -> Option<(usize, usize)> {
+    let mut scanner = JsonScanner::default();
     let mut open = None;
     for (offset, byte) in text[member.clone()].bytes().enumerate() {
         if !scanner.step(byte) {
@@ -124,7 +124,7 @@ fn inside(text: &str, member: Range<usize>) -> Option<(usize, usize)> {
 }
 
 /// Returns the key at the start of a member.
-fn key(head: &str) -> Option<String> {
+fn member_key(head: &str) -> Option<String> {
     let key = head
         .trim()
         .trim_end_matches(['{', '['])
@@ -141,13 +141,13 @@ fn key(head: &str) -> Option<String> {
 
 /// A scanner that tracks brackets and strings.
 #[derive(Default)]
-struct Scanner {
+struct JsonScanner {
     level: usize,
     in_string: bool,
     is_escaped: bool,
 }
 
-impl Scanner {
+impl JsonScanner {
     /// Takes a byte, and returns whether it is outside of strings.
     fn step(&mut self, byte: u8) -> bool {
         if self.in_string {

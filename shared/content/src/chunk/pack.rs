@@ -3,23 +3,23 @@
 use std::ops::Range;
 
 use super::ChunkOptions;
-use super::sync::segments;
+use super::sync::split_segments;
 
 /// A piece of text that is kept whole.
 #[derive(Debug, Clone)]
-pub(crate) struct Unit {
+pub(crate) struct TextUnit {
     pub(crate) bytes: Range<usize>,
     /// Its length in characters.
     pub(crate) chars: usize,
     /// The kind of structure that ends with it.
-    pub(crate) end: End,
+    pub(crate) end: UnitEnd,
     /// The header of the table, if this is one of its later rows.
     pub(crate) header: Option<Range<usize>>,
 }
 
 /// The suitability of a unit as the end of a chunk, from best to never.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum End {
+pub(crate) enum UnitEnd {
     /// A paragraph, a table, a definition.
     Block,
     /// An item of a list, a row, a line.
@@ -30,8 +30,8 @@ pub(crate) enum End {
     Heading,
 }
 
-impl Unit {
-    pub(crate) fn of(text: &str, bytes: Range<usize>, end: End) -> Self {
+impl TextUnit {
+    pub(crate) fn of(text: &str, bytes: Range<usize>, end: UnitEnd) -> Self {
         let chars = text[bytes.clone()].chars().count();
         Self {
             bytes,
@@ -43,7 +43,7 @@ impl Unit {
 }
 
 /// The span of a chunk in bytes, untrimmed.
-pub(crate) struct Span {
+pub(crate) struct ChunkSpan {
     pub(crate) bytes: Range<usize>,
     pub(crate) headings: Vec<String>,
     /// The turns of a conversation in the chunk.
@@ -54,29 +54,29 @@ pub(crate) struct Span {
 pub(crate) const MAX_HEADING_CHARS: usize = 200;
 
 /// Packs `units`, which are in order and none longer than twice the target, into spans.
-pub(crate) fn pack(
+pub(crate) fn pack_units(
     text: &str,
-    units: &[Unit],
+    units: &[TextUnit],
     headings: &[String],
     options: &ChunkOptions,
-    spans: &mut Vec<Span>,
+    spans: &mut Vec<ChunkSpan>,
 ) {
-    let target = options.target();
-    let ruler = Ruler::new(text, units);
+    let target = options.clamped_target();
+    let ruler = UnitRuler::new(text, units);
     // The first unit of the previous chunk.
     let mut before = 0;
 
     // Shorter segments would make small chunks. Longer ones would let a change reach further.
-    for segment in segments(text, &ruler, target * 3 / 4) {
+    for segment in split_segments(text, &ruler, target * 3 / 4) {
         // The first unit that is not in a span yet.
         let mut fresh = segment.start;
         while fresh < segment.end {
-            let first = overlap_start(&ruler, before, fresh, options);
-            let end = best_end(&ruler, first, fresh..segment.end, target);
+            let first = find_overlap_start(&ruler, before, fresh, options);
+            let end = find_best_end(&ruler, first, fresh..segment.end, target);
             let bytes = units[first].bytes.start..units[end - 1].bytes.end;
-            spans.push(Span {
+            spans.push(ChunkSpan {
                 bytes,
-                headings: path(text, headings, &units[first]),
+                headings: chunk_headings(text, headings, &units[first]),
                 turns: None,
             });
             before = first;
@@ -87,7 +87,7 @@ pub(crate) fn pack(
 
 /// Returns the headings above a chunk. A chunk that begins inside a table also gets the table's
 /// header.
-fn path(text: &str, headings: &[String], first: &Unit) -> Vec<String> {
+fn chunk_headings(text: &str, headings: &[String], first: &TextUnit) -> Vec<String> {
     let row = first
         .header
         .clone()
@@ -98,7 +98,7 @@ fn path(text: &str, headings: &[String], first: &Unit) -> Vec<String> {
 
 /// Returns the best end of the chunk from `first`. The rest of the segment is cut into chunks of
 /// about the same size, preferably after whole blocks.
-fn best_end(ruler: &Ruler, first: usize, rest: Range<usize>, target: usize) -> usize {
+fn find_best_end(ruler: &UnitRuler, first: usize, rest: Range<usize>, target: usize) -> usize {
     let length = ruler.length(rest.start, rest.end - 1);
     let count = (length + target / 2) / target;
     if count <= 1 {
@@ -114,10 +114,10 @@ fn best_end(ruler: &Ruler, first: usize, rest: Range<usize>, target: usize) -> u
             break;
         }
         let penalty = match ruler.units[last].end {
-            End::Block => 0,
-            End::Item => ideal / 5,
-            End::Sentence => ideal * 2 / 5,
-            End::Heading => continue,
+            UnitEnd::Block => 0,
+            UnitEnd::Item => ideal / 5,
+            UnitEnd::Sentence => ideal * 2 / 5,
+            UnitEnd::Heading => continue,
         };
         let cost = length.abs_diff(ideal) + penalty;
         if best.is_none_or(|(least, _)| cost < least) {
@@ -129,14 +129,14 @@ fn best_end(ruler: &Ruler, first: usize, rest: Range<usize>, target: usize) -> u
 }
 
 /// A ruler that measures runs of units, with the blank lines between them.
-pub(super) struct Ruler<'a> {
-    pub(super) units: &'a [Unit],
+pub(super) struct UnitRuler<'a> {
+    pub(super) units: &'a [TextUnit],
     /// The number of characters before each unit, counted from the first.
     before: Vec<usize>,
 }
 
-impl<'a> Ruler<'a> {
-    fn new(text: &str, units: &'a [Unit]) -> Self {
+impl<'a> UnitRuler<'a> {
+    fn new(text: &str, units: &'a [TextUnit]) -> Self {
         let mut before = Vec::with_capacity(units.len());
         let mut chars = 0;
         let mut end = units.first().map_or(0, |unit| unit.bytes.start);
@@ -157,8 +157,13 @@ impl<'a> Ruler<'a> {
 
 /// Returns the unit with which a chunk starts: a sentence or two before `fresh`, if a paragraph was
 /// cut there, and if they are short enough and do not repeat the whole chunk `before`.
-fn overlap_start(ruler: &Ruler, before: usize, fresh: usize, options: &ChunkOptions) -> usize {
-    let target = options.target();
+fn find_overlap_start(
+    ruler: &UnitRuler,
+    before: usize,
+    fresh: usize,
+    options: &ChunkOptions,
+) -> usize {
+    let target = options.clamped_target();
     let mut start = fresh;
     for _ in 0..options.overlap_sentences {
         let Some(candidate) = start.checked_sub(1).filter(|candidate| *candidate > before) else {
@@ -166,7 +171,7 @@ fn overlap_start(ruler: &Ruler, before: usize, fresh: usize, options: &ChunkOpti
         };
         let repeated = ruler.length(candidate, fresh - 1);
         let is_small = repeated <= target / 5 && ruler.length(candidate, fresh) <= target * 3 / 2;
-        if ruler.units[candidate].end != End::Sentence || !is_small {
+        if ruler.units[candidate].end != UnitEnd::Sentence || !is_small {
             break;
         }
         start = candidate;

@@ -9,11 +9,11 @@
 
 use std::ops::Range;
 
-use super::pack::{End, Ruler};
+use super::pack::{UnitEnd, UnitRuler};
 
 /// Cuts the units of a section into segments. Each is at least `reach` characters long, if the
 /// section is.
-pub(super) fn segments(text: &str, ruler: &Ruler, reach: usize) -> Vec<Range<usize>> {
+pub(super) fn split_segments(text: &str, ruler: &UnitRuler, reach: usize) -> Vec<Range<usize>> {
     let units = ruler.units;
     if units.is_empty() {
         return Vec::new();
@@ -21,7 +21,7 @@ pub(super) fn segments(text: &str, ruler: &Ruler, reach: usize) -> Vec<Range<usi
 
     let mut segments = Vec::new();
     let mut start = 0;
-    for end in least(text, ruler, reach) {
+    for end in find_local_minima(text, ruler, reach) {
         segments.push(start..end + 1);
         start = end + 1;
     }
@@ -32,28 +32,29 @@ pub(super) fn segments(text: &str, ruler: &Ruler, reach: usize) -> Vec<Range<usi
 
 /// Returns the units with the smallest key within `reach` characters on either side and from either
 /// end.
-fn least(text: &str, ruler: &Ruler, reach: usize) -> Vec<usize> {
+fn find_local_minima(text: &str, ruler: &UnitRuler, reach: usize) -> Vec<usize> {
     let all = ruler.units.len() - 1;
     let total = ruler.length(0, all);
     let place = |unit: usize| ruler.length(0, unit);
     let key = |unit: usize| {
         (
             ruler.units[unit].end,
-            hash(&text[ruler.units[unit].bytes.clone()]),
+            hash_text(&text[ruler.units[unit].bytes.clone()]),
         )
     };
 
     // A stack of units with ascending keys: each has the smallest key since the one below it.
-    let mut stack: Vec<(usize, (End, u64))> = Vec::new();
+    let mut stack: Vec<(usize, (UnitEnd, u64))> = Vec::new();
     let mut found = Vec::new();
-    let mut close = |stack: &mut Vec<(usize, (End, u64))>, (unit, _): (usize, _), next: usize| {
-        let before = stack.last().map_or(0, |(before, _)| place(*before));
-        if place(unit) - before >= reach && next - place(unit) >= reach {
-            found.push(unit);
-        }
-    };
+    let mut close =
+        |stack: &mut Vec<(usize, (UnitEnd, u64))>, (unit, _): (usize, _), next: usize| {
+            let before = stack.last().map_or(0, |(before, _)| place(*before));
+            if place(unit) - before >= reach && next - place(unit) >= reach {
+                found.push(unit);
+            }
+        };
 
-    for unit in (0..all).filter(|unit| ruler.units[*unit].end != End::Heading) {
+    for unit in (0..all).filter(|unit| ruler.units[*unit].end != UnitEnd::Heading) {
         let own = key(unit);
         while let Some(top) = stack.pop_if(|(_, top)| *top > own) {
             close(&mut stack, top, place(unit));
@@ -71,7 +72,7 @@ fn least(text: &str, ruler: &Ruler, reach: usize) -> Vec<usize> {
 
 /// Computes FNV-1a. It must be the same in every version, because a changed hash would move every
 /// cut.
-fn hash(text: &str) -> u64 {
+fn hash_text(text: &str) -> u64 {
     let mixed = text
         .trim()
         .bytes()

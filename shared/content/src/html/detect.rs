@@ -1,6 +1,6 @@
 //! Detection of HTML, as opposed to text that only contains a `<`.
 
-use crate::markdown::atx_heading;
+use crate::markdown::parse_atx_heading;
 
 /// The number of bytes within which a page must declare its encoding, by the HTML standard.
 const CHARSET_BYTES: usize = 1024;
@@ -35,7 +35,7 @@ const BLOCKS: &[&str] = &[
 ];
 
 /// Elements other than blocks with which a fragment may start.
-const STARTERS: &[&str] = &[
+const FRAGMENT_STARTS: &[&str] = &[
     "a", "b", "strong", "i", "em", "u", "span", "font", "img", "br", "hr", "small", "style",
     "script", "meta", "title", "link",
 ];
@@ -47,7 +47,7 @@ pub(crate) fn is_html_document(text: &str) -> bool {
     if starts_with_ignoring_case(start, "<!doctype html") {
         return true;
     }
-    tag_name(start).is_some_and(|name| {
+    leading_tag_name(start).is_some_and(|name| {
         ["html", "head", "body"]
             .iter()
             .any(|tag| name.eq_ignore_ascii_case(tag))
@@ -58,10 +58,10 @@ pub(crate) fn is_html_document(text: &str) -> bool {
 /// between them. Templates of programming languages, and Markdown with a little HTML, are not.
 pub(crate) fn is_html_fragment(text: &str) -> bool {
     let start = skip_prolog(text).trim_end();
-    let Some(name) = tag_name(start).map(str::to_ascii_lowercase) else {
+    let Some(name) = leading_tag_name(start).map(str::to_ascii_lowercase) else {
         return false;
     };
-    let starts = BLOCKS.contains(&&*name) || STARTERS.contains(&&*name);
+    let starts = BLOCKS.contains(&&*name) || FRAGMENT_STARTS.contains(&&*name);
     starts
         && start.ends_with('>')
         && closes_a_block(start)
@@ -70,7 +70,7 @@ pub(crate) fn is_html_fragment(text: &str) -> bool {
 }
 
 /// Returns the encoding that the head of a page declares.
-pub(crate) fn charset_in_head(bytes: &[u8]) -> Option<&str> {
+pub(crate) fn find_charset(bytes: &[u8]) -> Option<&str> {
     let head = &bytes[..bytes.len().min(CHARSET_BYTES)];
     // The labels are ASCII, so the first other byte belongs to the content.
     let head = head.utf8_chunks().next()?.valid();
@@ -115,7 +115,7 @@ fn starts_with_ignoring_case(text: &str, prefix: &str) -> bool {
 }
 
 /// Returns the name of the tag with which the text starts.
-fn tag_name(text: &str) -> Option<&str> {
+fn leading_tag_name(text: &str) -> Option<&str> {
     let rest = text.strip_prefix('<')?;
     let end = rest.find(|letter: char| !letter.is_ascii_alphanumeric())?;
     let boundary = rest[end..]
@@ -143,7 +143,7 @@ fn is_template(text: &str) -> bool {
 
 fn has_markdown(text: &str) -> bool {
     text.lines()
-        .any(|line| line.starts_with("```") || atx_heading(line).is_some())
+        .any(|line| line.starts_with("```") || parse_atx_heading(line).is_some())
 }
 
 #[cfg(test)]
@@ -202,11 +202,11 @@ mod tests {
     #[test]
     fn declared_charset_of_a_page_is_found() {
         assert_eq!(
-            charset_in_head(b"<html><meta charset=\"koi8-r\">"),
+            find_charset(b"<html><meta charset=\"koi8-r\">"),
             Some("koi8-r")
         );
         let old = b"<META http-equiv=Content-Type content='text/html; charset=windows-1251'>\xCC";
-        assert_eq!(charset_in_head(old), Some("windows-1251"));
-        assert_eq!(charset_in_head(b"a charset=x is a set"), None);
+        assert_eq!(find_charset(old), Some("windows-1251"));
+        assert_eq!(find_charset(b"a charset=x is a set"), None);
     }
 }

@@ -3,12 +3,12 @@
 use dom_query::NodeRef;
 
 use super::table;
-use super::visible::{is_around, is_unseen};
-use super::writer::Writer;
+use super::visible::{is_boilerplate, is_invisible};
+use super::writer::MarkdownWriter;
 
 /// The parts of a page that are kept.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(super) enum RenderMode {
     /// All that a reader sees, for fragments, where no navigation is expected around the content.
     Everything,
     /// The content without navigation, page header and footer, asides and banners.
@@ -64,22 +64,22 @@ const BLOCKS: &[&str] = &[
 ];
 
 /// Returns the content of `node` as Markdown.
-pub(super) fn render(node: &NodeRef, mode: Mode) -> String {
+pub(super) fn render_markdown(node: &NodeRef, mode: RenderMode) -> String {
     let mut renderer = Renderer {
         mode,
-        writer: Writer::default(),
+        writer: MarkdownWriter::default(),
     };
-    renderer.node(node);
+    renderer.render_node(node);
     renderer.writer.finish()
 }
 
 /// Returns the content of `node` as Markdown on one line.
-pub(super) fn render_line(node: &NodeRef, mode: Mode) -> String {
+pub(super) fn render_line(node: &NodeRef, mode: RenderMode) -> String {
     let mut renderer = Renderer {
         mode,
-        writer: Writer::default(),
+        writer: MarkdownWriter::default(),
     };
-    renderer.children(node);
+    renderer.render_children(node);
     renderer
         .writer
         .finish()
@@ -89,18 +89,18 @@ pub(super) fn render_line(node: &NodeRef, mode: Mode) -> String {
 }
 
 struct Renderer {
-    mode: Mode,
-    writer: Writer,
+    mode: RenderMode,
+    writer: MarkdownWriter,
 }
 
 impl Renderer {
-    fn children(&mut self, node: &NodeRef) {
+    fn render_children(&mut self, node: &NodeRef) {
         for child in node.children_it(false) {
-            self.node(&child);
+            self.render_node(&child);
         }
     }
 
-    fn node(&mut self, node: &NodeRef) {
+    fn render_node(&mut self, node: &NodeRef) {
         if node.is_text() {
             self.writer.text(&node.text());
             return;
@@ -108,54 +108,56 @@ impl Renderer {
 
         let Some(name) = node.node_name() else {
             // This is the document itself. Comments have no children.
-            return self.children(node);
+            return self.render_children(node);
         };
 
-        if is_unseen(node, &name) || self.mode == Mode::Content && is_around(node, &name) {
+        if is_invisible(node, &name)
+            || self.mode == RenderMode::Content && is_boilerplate(node, &name)
+        {
             return;
         }
 
         if BLOCKS.contains(&&*name) {
-            self.block(node, &name);
+            self.render_block(node, &name);
         } else {
-            self.inline(node, &name);
+            self.render_inline(node, &name);
         }
     }
 
-    fn block(&mut self, node: &NodeRef, name: &str) {
+    fn render_block(&mut self, node: &NodeRef, name: &str) {
         match name {
-            "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => self.heading(node, name),
-            "ul" | "ol" | "menu" => self.list(node, name == "ol"),
-            "pre" => self.code_block(node),
-            "blockquote" => self.quote(node),
-            "table" => match table::render(node, self.mode) {
+            "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => self.render_heading(node, name),
+            "ul" | "ol" | "menu" => self.render_list(node, name == "ol"),
+            "pre" => self.render_code_block(node),
+            "blockquote" => self.render_quote(node),
+            "table" => match table::render_table(node, self.mode) {
                 Some(table) => self.writer.verbatim(&table),
-                None => self.plain_block(node),
+                None => self.render_plain_block(node),
             },
             "hr" => self.writer.verbatim("---"),
             // This item is outside of a list.
-            "li" => self.item(node, "- "),
+            "li" => self.render_item(node, "- "),
             "dt" => {
                 self.writer.block();
-                self.children(node);
+                self.render_children(node);
                 self.writer.line();
             }
             "dd" => {
                 self.writer.line();
-                self.children(node);
+                self.render_children(node);
                 self.writer.line();
             }
-            _ => self.plain_block(node),
+            _ => self.render_plain_block(node),
         }
     }
 
-    fn plain_block(&mut self, node: &NodeRef) {
+    fn render_plain_block(&mut self, node: &NodeRef) {
         self.writer.block();
-        self.children(node);
+        self.render_children(node);
         self.writer.block();
     }
 
-    fn heading(&mut self, node: &NodeRef, name: &str) {
+    fn render_heading(&mut self, node: &NodeRef, name: &str) {
         let title = render_line(node, self.mode);
         if !title.is_empty() {
             let level = name[1..].parse().unwrap_or(6);
@@ -166,15 +168,15 @@ impl Renderer {
         }
     }
 
-    fn list(&mut self, node: &NodeRef, is_ordered: bool) {
+    fn render_list(&mut self, node: &NodeRef, is_ordered: bool) {
         let is_nested = node
             .parent()
             .and_then(|parent| parent.node_name())
             .is_some_and(|name| &*name == "li");
-        let between: fn(&mut Writer) = if is_nested {
-            Writer::line
+        let between: fn(&mut MarkdownWriter) = if is_nested {
+            MarkdownWriter::line
         } else {
-            Writer::block
+            MarkdownWriter::block
         };
 
         between(&mut self.writer);
@@ -184,14 +186,14 @@ impl Renderer {
             .unwrap_or(1);
         for child in node.children_it(false) {
             if child.node_name().as_deref() != Some("li") {
-                self.node(&child);
+                self.render_node(&child);
             } else if has_content(&child) {
                 let mark = if is_ordered {
                     format!("{number}. ")
                 } else {
                     "- ".to_owned()
                 };
-                self.item(&child, &mark);
+                self.render_item(&child, &mark);
                 number = number.saturating_add(1);
             }
         }
@@ -199,13 +201,13 @@ impl Renderer {
         between(&mut self.writer);
     }
 
-    fn item(&mut self, node: &NodeRef, mark: &str) {
+    fn render_item(&mut self, node: &NodeRef, mark: &str) {
         self.writer.line();
         self.writer.mark(mark);
         let is_indented = self
             .writer
             .push_prefix(if mark.len() > 2 { "   " } else { "  " });
-        self.children_without_gap(node);
+        self.render_children_inline(node);
         if is_indented {
             self.writer.pop_prefix();
         }
@@ -213,29 +215,29 @@ impl Renderer {
     }
 
     /// Renders the children so that the first paragraph is on the line of the list mark.
-    fn children_without_gap(&mut self, node: &NodeRef) {
+    fn render_children_inline(&mut self, node: &NodeRef) {
         let mut rest = node
             .children_it(false)
             .skip_while(|child| child.is_text() && child.text().trim().is_empty());
         if let Some(first) = rest.next() {
             match first.node_name().as_deref() {
-                Some("p" | "div" | "span") if !is_unseen(&first, "p") => {
-                    self.children_without_gap(&first)
+                Some("p" | "div" | "span") if !is_invisible(&first, "p") => {
+                    self.render_children_inline(&first)
                 }
-                _ => self.node(&first),
+                _ => self.render_node(&first),
             }
         }
 
         for child in rest {
-            self.node(&child);
+            self.render_node(&child);
         }
     }
 
-    fn quote(&mut self, node: &NodeRef) {
+    fn render_quote(&mut self, node: &NodeRef) {
         self.writer.block();
         if has_content(node) {
             let is_marked = self.writer.push_prefix("> ");
-            self.children(node);
+            self.render_children(node);
             if is_marked {
                 self.writer.pop_prefix();
             }
@@ -243,49 +245,49 @@ impl Renderer {
         self.writer.block();
     }
 
-    fn code_block(&mut self, node: &NodeRef) {
+    fn render_code_block(&mut self, node: &NodeRef) {
         let code = node.text();
         if code.trim().is_empty() {
             return;
         }
         let fence = "`".repeat(longest_run(&code, '`').max(2) + 1);
-        let language = language_of(node).unwrap_or_default();
+        let language = code_language(node).unwrap_or_default();
         let code = code.strip_prefix('\n').unwrap_or(&code).trim_end();
         self.writer
             .verbatim(&format!("{fence}{language}\n{code}\n{fence}"));
     }
 
-    fn inline(&mut self, node: &NodeRef, name: &str) {
+    fn render_inline(&mut self, node: &NodeRef, name: &str) {
         match name {
             "br" => self.writer.line(),
-            "img" => self.image(node),
-            "b" | "strong" => self.wrapped(node, "**", "**"),
-            "i" | "em" | "cite" | "dfn" | "var" => self.wrapped(node, "*", "*"),
-            "del" | "s" | "strike" => self.wrapped(node, "~~", "~~"),
-            "code" | "kbd" | "samp" | "tt" => self.code_span(node),
-            "a" => match node.attr("href").filter(|href| is_worth_keeping(href)) {
-                Some(href) => self.wrapped(
+            "img" => self.render_image(node),
+            "b" | "strong" => self.render_wrapped(node, "**", "**"),
+            "i" | "em" | "cite" | "dfn" | "var" => self.render_wrapped(node, "*", "*"),
+            "del" | "s" | "strike" => self.render_wrapped(node, "~~", "~~"),
+            "code" | "kbd" | "samp" | "tt" => self.render_code_span(node),
+            "a" => match node.attr("href").filter(|href| is_useful_link(href)) {
+                Some(href) => self.render_wrapped(
                     node,
                     "[",
                     &format!("]({})", href.trim().replace([' ', '\n'], "%20")),
                 ),
                 // This is the sign beside a heading that links to the heading itself.
                 None if matches!(node.text().trim(), "§" | "¶" | "#" | "🔗") => {}
-                None => self.children(node),
+                None => self.render_children(node),
             },
             "wbr" => {}
-            _ => self.children(node),
+            _ => self.render_children(node),
         }
     }
 
     /// Renders the children between two marks, unless they are empty or contain a block.
-    fn wrapped(&mut self, node: &NodeRef, open: &str, close: &str) {
+    fn render_wrapped(&mut self, node: &NodeRef, open: &str, close: &str) {
         if node.descendants_it().any(|inner| {
             inner
                 .node_name()
                 .is_some_and(|name| BLOCKS.contains(&&*name))
         }) {
-            return self.children(node);
+            return self.render_children(node);
         }
 
         let whole = node.text();
@@ -308,7 +310,7 @@ impl Renderer {
         });
     }
 
-    fn code_span(&mut self, node: &NodeRef) {
+    fn render_code_span(&mut self, node: &NodeRef) {
         let code = node.text().split_whitespace().collect::<Vec<_>>().join(" ");
         if !code.is_empty() {
             let fence = "`".repeat(longest_run(&code, '`') + 1);
@@ -318,7 +320,7 @@ impl Renderer {
     }
 
     /// Keeps the description of an image, and its address unless that is the image itself.
-    fn image(&mut self, node: &NodeRef) {
+    fn render_image(&mut self, node: &NodeRef) {
         let Some(text) = node.attr("alt").filter(|text| !text.trim().is_empty()) else {
             return;
         };
@@ -352,7 +354,7 @@ fn longest_run(text: &str, letter: char) -> usize {
 }
 
 /// Returns the language that the common highlighters put into the class of a code block.
-fn language_of(node: &NodeRef) -> Option<String> {
+fn code_language(node: &NodeRef) -> Option<String> {
     let code = node.first_element_child();
     let classes = [node.class(), code.and_then(|code| code.class())]
         .into_iter()
@@ -376,7 +378,7 @@ fn language_of(node: &NodeRef) -> Option<String> {
 }
 
 /// Checks whether a link leads to another page.
-fn is_worth_keeping(href: &str) -> bool {
+fn is_useful_link(href: &str) -> bool {
     let href = href.trim();
     let is_script = href
         .get(..11)

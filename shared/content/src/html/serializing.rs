@@ -12,14 +12,14 @@ const MAX_SEARCHED: u64 = 4 << 30;
 /// The serializer searches the rest of a text again after each character that it may have to escape
 /// (`&`, and the first byte of U+0080 to U+00BF), so the time for a text full of them grows with
 /// the square of its length.
-pub(super) fn is_quickly_written(root: &NodeRef) -> bool {
+pub(super) fn is_fast_to_serialize(root: &NodeRef) -> bool {
     let texts = root.descendants_it().map(|node| {
         if node.is_text() {
-            searched(&node.text())
+            searched_bytes(&node.text())
         } else {
             node.attrs()
                 .iter()
-                .map(|attribute| searched(&attribute.value))
+                .map(|attribute| searched_bytes(&attribute.value))
                 .sum()
         }
     });
@@ -27,7 +27,7 @@ pub(super) fn is_quickly_written(root: &NodeRef) -> bool {
 }
 
 /// Returns the number of bytes that the serializer searches in a text.
-fn searched(text: &str) -> u64 {
+fn searched_bytes(text: &str) -> u64 {
     let stops = text
         .bytes()
         .filter(|byte| matches!(byte, b'&' | 0xC2))
@@ -42,7 +42,7 @@ mod tests {
     use crate::html::tree;
 
     fn is_quick(body: &str) -> bool {
-        is_quickly_written(&tree::parse(&format!("<!doctype html><body>{body}")).root())
+        is_fast_to_serialize(&tree::parse_html(&format!("<!doctype html><body>{body}")).root())
     }
 
     #[test]

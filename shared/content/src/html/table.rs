@@ -2,7 +2,7 @@
 
 use dom_query::NodeRef;
 
-use super::render::{Mode, render_line};
+use super::render::{RenderMode, render_line};
 
 /// The most columns of a table. Wider tables are layout or a bomb.
 const MAX_COLUMNS: usize = 100;
@@ -12,7 +12,7 @@ const LAYOUT: &[&str] = &[
 ];
 
 /// Returns a data table as Markdown; `None` for a table that is only layout.
-pub(super) fn render(table: &NodeRef, mode: Mode) -> Option<String> {
+pub(super) fn render_table(table: &NodeRef, mode: RenderMode) -> Option<String> {
     // This comes before any cell is rendered, because nested tables would be rendered twice on
     // every level.
     let is_layout = |node: NodeRef| {
@@ -27,7 +27,7 @@ pub(super) fn render(table: &NodeRef, mode: Mode) -> Option<String> {
     let mut caption = String::new();
     for node in table.descendants_it() {
         match node.node_name().as_deref() {
-            Some("tr") => rows.push(cells(&node, mode)),
+            Some("tr") => rows.push(row_cells(&node, mode)),
             Some("caption") => caption = render_line(&node, mode),
             _ => {}
         }
@@ -54,7 +54,7 @@ pub(super) fn render(table: &NodeRef, mode: Mode) -> Option<String> {
     Some(out)
 }
 
-fn cells(row: &NodeRef, mode: Mode) -> Vec<String> {
+fn row_cells(row: &NodeRef, mode: RenderMode) -> Vec<String> {
     let mut cells = Vec::new();
     for cell in row.children_it(false) {
         if !matches!(cell.node_name().as_deref(), Some("td" | "th")) {

@@ -61,7 +61,7 @@ impl Tag {
 }
 
 /// Returns the markup at the `<` at `start`.
-pub(super) fn markup(html: &str, start: usize) -> Markup {
+pub(super) fn read_markup(html: &str, start: usize) -> Markup {
     let rest = &html[start..];
     let name = if rest.starts_with("</") { 2 } else { 1 };
     if rest
@@ -69,7 +69,7 @@ pub(super) fn markup(html: &str, start: usize) -> Markup {
         .get(name)
         .is_some_and(u8::is_ascii_alphabetic)
     {
-        return Markup::Tag(tag(html, start + name));
+        return Markup::Tag(read_tag(html, start + name));
     }
 
     if rest.starts_with("<![CDATA[") {
@@ -81,21 +81,21 @@ pub(super) fn markup(html: &str, start: usize) -> Markup {
     }
 
     if rest.starts_with("<!") || rest.starts_with("<?") || rest.starts_with("</") {
-        return Markup::Other(end_of(html, start, ">"));
+        return Markup::Other(find_end_of(html, start, ">"));
     }
 
     Markup::Other(start + 1)
 }
 
 /// Returns the end of the next `close` after `start`, or else the end of the text.
-pub(super) fn end_of(html: &str, start: usize, close: &str) -> usize {
+pub(super) fn find_end_of(html: &str, start: usize, close: &str) -> usize {
     html[start..]
         .find(close)
         .map_or(html.len(), |at| start + at + close.len())
 }
 
 /// Returns the start of the next end tag of an element that holds raw text.
-pub(super) fn end_tag_of(html: &str, start: usize, name: &str) -> Option<usize> {
+pub(super) fn find_end_tag(html: &str, start: usize, name: &str) -> Option<usize> {
     let mut ends = html[start..].match_indices("</").map(|(at, _)| start + at);
     ends.find(|at| {
         let after = &html.as_bytes()[at + 2..];
@@ -124,9 +124,9 @@ fn comment_length(comment: &str) -> usize {
 }
 
 /// Reads the tag whose name begins at `start`.
-fn tag(html: &str, start: usize) -> Tag {
+fn read_tag(html: &str, start: usize) -> Tag {
     let bytes = html.as_bytes();
-    let mut at = skip(bytes, start, |byte| {
+    let mut at = skip_while(bytes, start, |byte| {
         !is_blank(byte) && byte != b'/' && byte != b'>'
     });
 
@@ -134,7 +134,7 @@ fn tag(html: &str, start: usize) -> Tag {
     let (mut count, mut kept) = (0, at);
     loop {
         let before = at;
-        at = skip(bytes, at, |byte| is_blank(byte) || byte == b'/');
+        at = skip_while(bytes, at, |byte| is_blank(byte) || byte == b'/');
         match bytes.get(at) {
             None => break,
             Some(b'>') => {
@@ -155,7 +155,7 @@ fn tag(html: &str, start: usize) -> Tag {
                     end: at,
                 };
             }
-            Some(_) => at = attribute(bytes, at),
+            Some(_) => at = skip_attribute(bytes, at),
         }
         count += 1;
         if count <= MAX_ATTRIBUTES {
@@ -173,24 +173,24 @@ fn tag(html: &str, start: usize) -> Tag {
 }
 
 /// Returns the end of the attribute that begins at `start`.
-fn attribute(bytes: &[u8], start: usize) -> usize {
+fn skip_attribute(bytes: &[u8], start: usize) -> usize {
     // Its first character may be anything, even an equals sign.
-    let name_end = skip(bytes, start + 1, |byte| {
+    let name_end = skip_while(bytes, start + 1, |byte| {
         !is_blank(byte) && !b"/>=".contains(&byte)
     });
 
-    let equals = skip(bytes, name_end, is_blank);
+    let equals = skip_while(bytes, name_end, is_blank);
     if bytes.get(equals) != Some(&b'=') {
         return name_end;
     }
 
-    let value = skip(bytes, equals + 1, is_blank);
+    let value = skip_while(bytes, equals + 1, is_blank);
     match bytes.get(value) {
         Some(quote @ (b'"' | b'\'')) => {
-            let end = skip(bytes, value + 1, |byte| byte != *quote);
+            let end = skip_while(bytes, value + 1, |byte| byte != *quote);
             (end + 1).min(bytes.len())
         }
-        _ => skip(bytes, value, |byte| !is_blank(byte) && byte != b'>'),
+        _ => skip_while(bytes, value, |byte| !is_blank(byte) && byte != b'>'),
     }
 }
 
@@ -199,7 +199,7 @@ fn is_blank(byte: u8) -> bool {
 }
 
 /// Returns the first position from `start` on whose byte does not match.
-fn skip(bytes: &[u8], start: usize, matches: impl Fn(u8) -> bool) -> usize {
+fn skip_while(bytes: &[u8], start: usize, matches: impl Fn(u8) -> bool) -> usize {
     let rest = bytes.get(start..).unwrap_or_default();
     rest.iter()
         .position(|byte| !matches(*byte))

@@ -21,7 +21,7 @@ use super::tags::{self, Markup};
 /// The depth from which elements are dropped. Their text is kept.
 const MAX_DEPTH: usize = 200;
 /// The number of open elements among which an end tag looks for its start tag.
-const LOOK_UP: usize = 64;
+const END_TAG_REACH: usize = 64;
 /// The most elements that the tree builder holds, open or to be opened again, before further tags
 /// are dropped. It is more than [`MAX_DEPTH`], which counts the open elements without asking the
 /// builder, so that only a page made to deceive it reaches this limit.
@@ -29,9 +29,9 @@ const MAX_HELD: usize = 400;
 /// The number of held elements from which formatting elements lose their attributes. The builder
 /// opens formatting elements again in each block until they are closed. Of those that look alike,
 /// it keeps three.
-const MANY_HELD: usize = 64;
+const MAX_HELD_WITH_ATTRIBUTES: usize = 64;
 /// The number of held elements that may be left over from closed blocks.
-const LEFT_OVER: usize = 16;
+const MAX_LEFT_OVER: usize = 16;
 /// The number of start tags after which the held elements are counted again.
 const COUNT_EVERY: usize = 8;
 /// The number of tags of `html` and `body` that may add attributes.
@@ -56,28 +56,28 @@ const FORMATTING: &[&str] = &[
     "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u",
 ];
 /// Elements that nothing inside them can close.
-const WALLS: &[&str] = &[
+const SCOPE_BOUNDARIES: &[&str] = &[
     "table", "ul", "ol", "dl", "button", "object", "marquee", "applet", "caption", "template",
     "svg", "math",
 ];
 
 /// Parses a page or a fragment.
-pub(super) fn parse(html: &str) -> Document {
+pub(super) fn parse_html(html: &str) -> Document {
     let options = TreeBuilderOpts {
         scripting_enabled: false,
         ..TreeBuilderOpts::default()
     };
     let tokenizer = Tokenizer::new(
-        Guard::new(TreeBuilder::new(Document::default(), options)),
+        NestingGuard::new(TreeBuilder::new(Document::default(), options)),
         TokenizerOpts::default(),
     );
-    feed(html, &tokenizer);
+    feed_tokenizer(html, &tokenizer);
     tokenizer.end();
     tokenizer.sink.builder.sink
 }
 
 /// Feeds a page to the tokenizer, without the excess attributes of tags.
-fn feed(html: &str, tokenizer: &Tokenizer<Guard>) {
+fn feed_tokenizer(html: &str, tokenizer: &Tokenizer<NestingGuard>) {
     let input = BufferQueue::default();
     let pass = |text: &str| {
         input.push_back(StrTendril::from(text));
@@ -88,13 +88,13 @@ fn feed(html: &str, tokenizer: &Tokenizer<Guard>) {
     let guard = &tokenizer.sink;
     let (mut passed, mut at) = (0, 0);
     while let Some(start) = guard.next_markup(html, at) {
-        at = match tags::markup(html, start) {
+        at = match tags::read_markup(html, start) {
             Markup::Other(end) => end,
             Markup::Section => {
                 pass(&html[passed..start]);
                 passed = start;
                 let is_foreign = guard.adjusted_current_node_present_but_not_in_html_namespace();
-                tags::end_of(html, start, if is_foreign { "]]>" } else { ">" })
+                tags::find_end_of(html, start, if is_foreign { "]]>" } else { ">" })
             }
             Markup::Tag(tag) => {
                 // The tree builder must see the tag before it is known whether raw text follows.
@@ -112,10 +112,10 @@ fn feed(html: &str, tokenizer: &Tokenizer<Guard>) {
 }
 
 /// A filter between tokenizer and tree builder, which drops the tags that would nest too deeply.
-struct Guard {
+struct NestingGuard {
     builder: TreeBuilder<NodeId, Document>,
     /// The elements that are probably open, outermost first.
-    open: RefCell<Vec<Open>>,
+    open: RefCell<Vec<OpenElement>>,
     /// The element whose raw text the tokenizer is reading, if any.
     raw: RefCell<Option<LocalName>>,
     /// The number of elements that the builder held when they were last counted.
@@ -124,12 +124,12 @@ struct Guard {
     root_tags: Cell<usize>,
 }
 
-struct Open {
+struct OpenElement {
     name: LocalName,
     is_dropped: bool,
 }
 
-impl Guard {
+impl NestingGuard {
     fn new(builder: TreeBuilder<NodeId, Document>) -> Self {
         Self {
             builder,
@@ -144,7 +144,7 @@ impl Guard {
     /// Returns the position at which the next tag or comment may begin.
     fn next_markup(&self, html: &str, at: usize) -> Option<usize> {
         match &*self.raw.borrow() {
-            Some(name) => tags::end_tag_of(html, at, name),
+            Some(name) => tags::find_end_tag(html, at, name),
             None => html[at..].find('<').map(|offset| at + offset),
         }
     }
@@ -172,13 +172,13 @@ impl Guard {
             TagKind::StartTag => {
                 close_implied(&mut open, name);
                 let is_dropped = open.len() >= MAX_DEPTH || self.held.get() >= MAX_HELD;
-                open.push(Open {
+                open.push(OpenElement {
                     name: tag.name.clone(),
                     is_dropped,
                 });
                 !is_dropped
             }
-            TagKind::EndTag => match position(&open, |entry| entry.name == tag.name) {
+            TagKind::EndTag => match find_open(&open, |entry| entry.name == tag.name) {
                 Some(at) => {
                     let is_dropped = open[at].is_dropped;
                     open.truncate(at);
@@ -193,7 +193,7 @@ impl Guard {
     fn count(&self) {
         self.start_tags.set(self.start_tags.get() + 1);
         if self.start_tags.get().is_multiple_of(COUNT_EVERY) || self.held.get() >= MAX_HELD {
-            let counter = Counter::default();
+            let counter = HandleCounter::default();
             self.builder.trace_handles(&counter);
             self.held.set(counter.0.get());
         }
@@ -207,7 +207,7 @@ impl Guard {
             .set(self.root_tags.get() + usize::from(is_root));
         let adds_too_many = is_root && self.root_tags.get() > MAX_ROOT_TAGS;
         // Open formatting elements are held twice.
-        let many = MANY_HELD.min(2 * self.open.borrow().len() + LEFT_OVER);
+        let many = MAX_HELD_WITH_ATTRIBUTES.min(2 * self.open.borrow().len() + MAX_LEFT_OVER);
         if adds_too_many || FORMATTING.contains(&&*tag.name) && self.held.get() >= many {
             tag.attrs.clear();
         }
@@ -216,9 +216,9 @@ impl Guard {
 
 /// A counter of the elements that the tree builder holds.
 #[derive(Default)]
-struct Counter(Cell<usize>);
+struct HandleCounter(Cell<usize>);
 
-impl Tracer for Counter {
+impl Tracer for HandleCounter {
     type Handle = NodeId;
 
     fn trace_handle(&self, _: &NodeId) {
@@ -228,12 +228,12 @@ impl Tracer for Counter {
 
 /// Closes the elements that the start of `name` implicitly closes, such as an unfinished paragraph
 /// or list item.
-fn close_implied(open: &mut Vec<Open>, name: &str) {
+fn close_implied(open: &mut Vec<OpenElement>, name: &str) {
     if !OPTIONAL_END.contains(&name) {
         return;
     }
-    let found = position(open, |entry| {
-        &*entry.name == name || WALLS.contains(&&*entry.name)
+    let found = find_open(open, |entry| {
+        &*entry.name == name || SCOPE_BOUNDARIES.contains(&&*entry.name)
     });
     if let Some(at) = found.filter(|at| &*open[*at].name == name) {
         open.truncate(at);
@@ -241,12 +241,12 @@ fn close_implied(open: &mut Vec<Open>, name: &str) {
 }
 
 /// Returns the innermost matching one of the [`LOOK_UP`] innermost open elements.
-fn position(open: &[Open], matches: impl Fn(&Open) -> bool) -> Option<usize> {
-    let first = open.len().saturating_sub(LOOK_UP);
+fn find_open(open: &[OpenElement], matches: impl Fn(&OpenElement) -> bool) -> Option<usize> {
+    let first = open.len().saturating_sub(END_TAG_REACH);
     open[first..].iter().rposition(matches).map(|at| first + at)
 }
 
-impl TokenSink for Guard {
+impl TokenSink for NestingGuard {
     type Handle = NodeId;
 
     fn process_token(&self, mut token: Token, line: u64) -> TokenSinkResult<NodeId> {
@@ -313,7 +313,7 @@ mod tests {
             "div/",
             "svg><style",
         ] {
-            let page = parse(&format!(
+            let page = parse_html(&format!(
                 "{}deep{}",
                 format!("<{tag}>").repeat(20_000),
                 "</div>".repeat(50)
@@ -332,7 +332,7 @@ mod tests {
             ("<ul><li><object>", "</li></ul>"),
             ("<svg><foreignObject><div>", "</svg>"),
         ] {
-            let page = parse(&format!(
+            let page = parse_html(&format!(
                 "{}deep",
                 format!("{before}x{after}").repeat(20_000)
             ));
@@ -350,7 +350,7 @@ mod tests {
         };
 
         for tag in ["p", "x-y", "textarea", "svg"] {
-            let page = parse(&format!(
+            let page = parse_html(&format!(
                 "<{tag} id=it{} />one</{tag}{}>two",
                 many(0),
                 many(9)
@@ -385,7 +385,7 @@ mod tests {
             ("<svg><![CDATA[ > <b ", "]]></svg>"),
             ("<p>1 < 2 ", "</p>"),
         ] {
-            let page = parse(&format!("{before}{words}{after}<p id=next>next</p>"));
+            let page = parse_html(&format!("{before}{words}{after}<p id=next>next</p>"));
             let text = page.root().text();
             assert_eq!(text.matches("word ").count(), 400, "{before}");
             assert!(page.select_single("#next").exists(), "{before}");
@@ -397,7 +397,7 @@ mod tests {
             } else {
                 ">"
             };
-            let page = parse(&format!("one{comment}{words}{close}two<!--><p>three"));
+            let page = parse_html(&format!("one{comment}{words}{close}two<!--><p>three"));
             assert_eq!(page.root().text().trim(), "onetwothree", "{comment}");
         }
     }
@@ -407,7 +407,7 @@ mod tests {
         let roots: String = (0..5000)
             .map(|n| format!("<html a{n}><body b{n}>"))
             .collect();
-        let page = parse(&format!("{roots}text"));
+        let page = parse_html(&format!("{roots}text"));
         let most = page
             .root()
             .descendants_it()
@@ -417,15 +417,15 @@ mod tests {
 
         let count = 2000;
         let blocks: String = (0..count).map(|n| format!("<p><b a={n}>x</p>")).collect();
-        let page = parse(&blocks);
+        let page = parse_html(&blocks);
         let nodes = page.root().descendants_it().count();
-        assert!(nodes < 2 * LEFT_OVER * count, "{nodes}");
+        assert!(nodes < 2 * MAX_LEFT_OVER * count, "{nodes}");
         assert_eq!(page.root().text().matches('x').count(), count);
     }
 
     #[test]
     fn unclosed_paragraphs_and_items_do_not_count_as_nesting() {
-        let page = parse(&format!(
+        let page = parse_html(&format!(
             "{}<h2>End</h2>",
             "<p><b>x<ul><li>y<li>z</ul>".repeat(1000)
         ));

@@ -3,15 +3,15 @@
 use dom_query::NodeRef;
 
 /// Elements that a reader does not see, or that are not text.
-const UNSEEN: &[&str] = &[
+const INVISIBLE_ELEMENTS: &[&str] = &[
     "head", "title", "script", "style", "template", "noscript", "svg", "canvas", "iframe",
     "object", "embed", "audio", "video", "map", "button", "input", "select", "textarea",
     "datalist", "dialog",
 ];
 /// Elements around the content of a page.
-const AROUND: &[&str] = &["nav", "footer", "aside"];
+const BOILERPLATE_ELEMENTS: &[&str] = &["nav", "footer", "aside"];
 /// Landmarks around the content of a page.
-const AROUND_ROLES: &[&str] = &[
+const BOILERPLATE_ROLES: &[&str] = &[
     "navigation",
     "banner",
     "contentinfo",
@@ -22,7 +22,7 @@ const AROUND_ROLES: &[&str] = &[
     "alertdialog",
 ];
 /// Parts of class names and ids that mark elements around the content on nearly every page.
-const AROUND_NAMES: &[&str] = &[
+const BOILERPLATE_NAMES: &[&str] = &[
     "cookie",
     "consent",
     "gdpr",
@@ -41,8 +41,8 @@ const AROUND_NAMES: &[&str] = &[
 ];
 
 /// Checks whether the element is invisible to a reader of the page.
-pub(super) fn is_unseen(node: &NodeRef, name: &str) -> bool {
-    UNSEEN.contains(&name)
+pub(super) fn is_invisible(node: &NodeRef, name: &str) -> bool {
+    INVISIBLE_ELEMENTS.contains(&name)
         || node.has_attr("hidden")
         || node
             .attr("aria-hidden")
@@ -53,11 +53,11 @@ pub(super) fn is_unseen(node: &NodeRef, name: &str) -> bool {
 }
 
 /// Checks whether the element is around the content of a page.
-pub(super) fn is_around(node: &NodeRef, name: &str) -> bool {
-    if AROUND.contains(&name)
+pub(super) fn is_boilerplate(node: &NodeRef, name: &str) -> bool {
+    if BOILERPLATE_ELEMENTS.contains(&name)
         || node
             .attr("role")
-            .is_some_and(|role| AROUND_ROLES.contains(&&*role))
+            .is_some_and(|role| BOILERPLATE_ROLES.contains(&&*role))
     {
         return true;
     }
@@ -82,13 +82,13 @@ pub(super) fn is_around(node: &NodeRef, name: &str) -> bool {
         && [node.attr("class"), node.attr("id")]
             .into_iter()
             .flatten()
-            .any(|names| is_around_name(&names))
+            .any(|names| is_boilerplate_name(&names))
 }
 
-fn is_around_name(names: &str) -> bool {
+fn is_boilerplate_name(names: &str) -> bool {
     let names = names.to_ascii_lowercase();
     names.split_whitespace().any(|name| {
-        AROUND_NAMES.iter().any(|part| name.contains(part))
+        BOILERPLATE_NAMES.iter().any(|part| name.contains(part))
             && !name.starts_with("has-")
             && !name.contains("with-")
     })

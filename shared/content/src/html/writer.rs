@@ -7,7 +7,7 @@ const MAX_PREFIXES: usize = 12;
 
 /// A Markdown text under construction.
 #[derive(Default)]
-pub(super) struct Writer {
+pub(super) struct MarkdownWriter {
     out: String,
     /// The text that each open list or quote puts in front of a line.
     prefixes: Vec<&'static str>,
@@ -19,7 +19,7 @@ pub(super) struct Writer {
     at_block_start: bool,
 }
 
-impl Writer {
+impl MarkdownWriter {
     /// Starts a new block, with a blank line before the next word.
     pub(super) fn block(&mut self) {
         self.newlines = 2;

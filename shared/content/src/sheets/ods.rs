@@ -7,40 +7,41 @@ use zip::ZipWriter;
 use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 
-use super::shown_number;
+use super::format_number;
 use crate::failure::Failure;
-use crate::package::{self, Package};
+use crate::package::{self, ZipPackage};
 
 const CONTENT: &str = "content.xml";
 /// The start of a cell with a percentage, as office programs write it.
-const SHARE: &str = r#"office:value-type="percentage" office:value=""#;
-const UNKNOWN: &str = r#"office:value-type="unknown""#;
+const PERCENTAGE_CELL: &str = r#"office:value-type="percentage" office:value=""#;
+const UNKNOWN_TYPE_CELL: &str = r#"office:value-type="unknown""#;
 
 /// Returns a workbook in which percentages, and cells of an unknown type, are texts.
-pub(super) fn readable<'a>(
+pub(super) fn make_readable<'a>(
     bytes: &'a [u8],
-    package: &mut Package,
+    package: &mut ZipPackage,
 ) -> Result<Cow<'a, [u8]>, Failure> {
     let mut content = String::new();
     let Ok(mut part) = package.by_name(CONTENT) else {
-        return Err(package::corrupt());
+        return Err(package::corrupt_failure());
     };
     // Content in another encoding is left to the reader.
     let is_text = part.read_to_string(&mut content).is_ok();
     drop(part);
-    if !is_text || !(content.contains(SHARE) || content.contains(UNKNOWN)) {
+    if !is_text || !(content.contains(PERCENTAGE_CELL) || content.contains(UNKNOWN_TYPE_CELL)) {
         return Ok(Cow::Borrowed(bytes));
     }
 
-    let content = percentages(&content).replace(UNKNOWN, r#"office:value-type="string""#);
-    rebuilt(package, &content)
+    let content =
+        percentages_as_text(&content).replace(UNKNOWN_TYPE_CELL, r#"office:value-type="string""#);
+    rebuild_package(package, &content)
         .map(Cow::Owned)
-        .map_err(|_| package::corrupt())
+        .map_err(|_| package::corrupt_failure())
 }
 
 /// Writes percentages as text: a cell that shows 6.2% has the value 0.062 in the file.
-fn percentages(content: &str) -> String {
-    let mut parts = content.split(SHARE);
+fn percentages_as_text(content: &str) -> String {
+    let mut parts = content.split(PERCENTAGE_CELL);
     let mut out = parts.next().unwrap_or_default().to_owned();
 
     for part in parts {
@@ -49,12 +50,12 @@ fn percentages(content: &str) -> String {
             .and_then(|(value, rest)| Some((value.parse::<f64>().ok()?, rest)));
         match value {
             Some((share, rest)) => {
-                let percent = shown_number(share * 100.0);
+                let percent = format_number(share * 100.0);
                 out.push_str(&format!(
                     r#"office:value-type="string" office:string-value="{percent}%"{rest}"#
                 ));
             }
-            None => out.extend([SHARE, part]),
+            None => out.extend([PERCENTAGE_CELL, part]),
         }
     }
 
@@ -62,7 +63,7 @@ fn percentages(content: &str) -> String {
 }
 
 /// Returns a package of the new content and the other parts that the reader requires.
-fn rebuilt(package: &mut Package, content: &str) -> Result<Vec<u8>, ZipError> {
+fn rebuild_package(package: &mut ZipPackage, content: &str) -> Result<Vec<u8>, ZipError> {
     let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
     for name in ["mimetype", "META-INF/manifest.xml"] {
         writer.raw_copy_file(package.by_name(name)?)?;

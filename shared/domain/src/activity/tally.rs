@@ -69,7 +69,7 @@ impl Tally {
             key: record.key.clone(),
         };
 
-        self.put(
+        self.add_cell(
             dimension,
             &Cell {
                 count: 1,
@@ -84,12 +84,12 @@ impl Tally {
     /// Adds the counts of another tally, of a later period.
     pub fn add(&mut self, other: &Self) {
         for (dimension, cell) in &other.cells {
-            self.put(dimension.clone(), cell);
+            self.add_cell(dimension.clone(), cell);
         }
         self.key_names.extend(other.key_names.clone());
     }
 
-    fn put(&mut self, dimension: Dimension, cell: &Cell) {
+    fn add_cell(&mut self, dimension: Dimension, cell: &Cell) {
         self.cells
             .entry(dimension)
             .and_modify(|known| known.add(cell))

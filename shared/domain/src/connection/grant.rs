@@ -96,7 +96,7 @@ impl std::fmt::Debug for Tokens {
 
 /// The serialized form of tokens, before it is sealed.
 #[derive(Serialize, Deserialize)]
-struct Sealed {
+struct SerializedTokens {
     access: String,
     access_until: Timestamp,
     refresh: String,
@@ -106,7 +106,7 @@ struct Sealed {
 impl Tokens {
     /// Serializes the tokens as one secret, for the vault.
     pub fn to_secret(&self) -> Secret {
-        let sealed = Sealed {
+        let sealed = SerializedTokens {
             access: self.access.expose().to_owned(),
             access_until: self.access_until,
             refresh: self.refresh.expose().to_owned(),
@@ -117,7 +117,7 @@ impl Tokens {
 
     /// Parses a secret that [`Tokens::to_secret`] returned. Returns `None` for anything else.
     pub fn of_secret(secret: &Secret) -> Option<Self> {
-        let sealed: Sealed = serde_json::from_str(secret.expose()).ok()?;
+        let sealed: SerializedTokens = serde_json::from_str(secret.expose()).ok()?;
         Some(Self {
             access: Secret::new(sealed.access),
             access_until: sealed.access_until,

@@ -52,7 +52,7 @@ impl Change {
     }
 
     /// Returns the change in the number of documents that search serves.
-    pub(super) fn served(&self) -> i64 {
+    pub(super) fn served_count_delta(&self) -> i64 {
         let is_served = |document: &Document| i64::from(document.is_served());
         match self {
             Self::Publish(document) => 1 - is_served(document),
@@ -76,7 +76,7 @@ impl Change {
     }
 
     /// Returns the results of processing that replace the indexed content.
-    pub(super) fn published(&self) -> Option<&Extracted> {
+    pub(super) fn published_results(&self) -> Option<&Extracted> {
         match self {
             Self::Publish(document) => document.extracted.as_ref(),
             Self::Create(_)
@@ -146,9 +146,12 @@ impl Document {
         let made = made
             .into_iter()
             .flat_map(|path| [BlobRef::Inline(path.clone()), BlobRef::Object(path)]);
-        let bodies = [Some(self.body.blob.clone()), self.body.twin()]
-            .into_iter()
-            .flatten();
+        let bodies = [
+            Some(self.body.blob.clone()),
+            self.body.other_upload_location(),
+        ]
+        .into_iter()
+        .flatten();
         made.chain(bodies)
             .filter(|blob| !served.contains(&blob))
             .collect()
@@ -157,7 +160,8 @@ impl Document {
     /// Checks whether the newest revision needs this blob or may still need it. The latter concerns
     /// a file that has not arrived yet, which is going to be copied to a second path.
     pub fn uses(&self, blob: &BlobRef) -> bool {
-        let is_body = self.body.blob == *blob || self.body.twin().as_ref() == Some(blob);
+        let is_body =
+            self.body.blob == *blob || self.body.other_upload_location().as_ref() == Some(blob);
         is_body
             || self
                 .extracted

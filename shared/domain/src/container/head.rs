@@ -32,7 +32,9 @@ impl IndexHead {
         } else {
             self.documents
         };
-        before.map(|before| before.saturating_add_signed(changes.iter().map(Change::served).sum()))
+        before.map(|before| {
+            before.saturating_add_signed(changes.iter().map(Change::served_count_delta).sum())
+        })
     }
 
     /// Returns the newest sequence number that the segments cover.
@@ -48,7 +50,7 @@ impl IndexHead {
         /// The number of chunks from which one record costs a reader as much as many small records.
         const LARGE_RECORD_CHUNKS: u32 = 256;
 
-        let added = changes.iter().filter_map(Change::published);
+        let added = changes.iter().filter_map(Change::published_results);
         let chunks: u32 = added.map(|new| new.chunks).sum();
         let after = if chunks >= LARGE_RECORD_CHUNKS {
             AFTER_RECORDS / 8

@@ -34,7 +34,7 @@ pub enum DocumentType {
 
 impl DocumentType {
     /// The types of Google Drive, which cannot be recognized from the content.
-    const OF_DRIVES: [Self; 3] = [Self::CloudDoc, Self::CloudSheet, Self::CloudSlide];
+    const DRIVE_TYPES: [Self; 3] = [Self::CloudDoc, Self::CloudSheet, Self::CloudSlide];
 
     /// Returns the name on the wire.
     pub const fn as_str(self) -> &'static str {
@@ -58,7 +58,7 @@ impl DocumentType {
         let kind = declared
             .strip_prefix("cloud_")
             .or_else(|| declared.strip_prefix("google_"))?;
-        Self::OF_DRIVES
+        Self::DRIVE_TYPES
             .into_iter()
             .find(|known| known.as_str().strip_prefix("cloud_") == Some(kind))
     }
@@ -134,7 +134,7 @@ mod tests {
             );
         }
 
-        for kind in DocumentType::OF_DRIVES {
+        for kind in DocumentType::DRIVE_TYPES {
             assert_eq!(serde_json::json!(kind), kind.as_str());
         }
     }

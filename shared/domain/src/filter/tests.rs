@@ -3,7 +3,7 @@ use serde_json::json;
 
 use super::*;
 
-fn matches(filter: &Value, metadata: &Value) -> bool {
+fn parse_and_match(filter: &Value, metadata: &Value) -> bool {
     let metadata = Metadata::parse(metadata.as_object().unwrap().clone()).unwrap();
     Filter::parse(filter).unwrap().matches(&metadata)
 }
@@ -78,7 +78,7 @@ fn conditions_follow_the_frozen_semantics() {
     ];
 
     for (filter, expected) in table {
-        assert_eq!(matches(&filter, &document()), expected, "{filter}");
+        assert_eq!(parse_and_match(&filter, &document()), expected, "{filter}");
     }
 }
 
@@ -136,13 +136,13 @@ fn limits_are_exact() {
 
 /// Evaluates a filter by the same rules, implemented a second time over the raw JSON without the
 /// parser's types.
-fn naive(filter: &Value, metadata: &Map<String, Value>) -> bool {
+fn evaluate_naively(filter: &Value, metadata: &Map<String, Value>) -> bool {
     if let Some(parts) = filter.get("AND") {
         return parts
             .as_array()
             .unwrap()
             .iter()
-            .filter(|part| !naive(part, metadata))
+            .filter(|part| !evaluate_naively(part, metadata))
             .count()
             == 0;
     }
@@ -152,7 +152,7 @@ fn naive(filter: &Value, metadata: &Map<String, Value>) -> bool {
             .as_array()
             .unwrap()
             .iter()
-            .filter(|part| naive(part, metadata))
+            .filter(|part| evaluate_naively(part, metadata))
             .count()
             > 0;
     }
@@ -267,7 +267,7 @@ proptest! {
         let from_text = Filter::parse(&Value::String(filter.to_string())).unwrap();
         prop_assert_eq!(&parsed, &from_text);
         let metadata = Metadata::parse(object.clone()).unwrap();
-        prop_assert_eq!(parsed.matches(&metadata), naive(&filter, &object), "{} on {:?}", filter, object);
+        prop_assert_eq!(parsed.matches(&metadata), evaluate_naively(&filter, &object), "{} on {:?}", filter, object);
     }
 
     #[test]

@@ -41,7 +41,7 @@ impl Overdue {
     pub fn tenant(&self) -> Tenant {
         match self {
             Self::Document(org, _) | Self::Purge(org, _, _) | Self::Task(org, _) => {
-                Tenant::of_work(org.clone())
+                Tenant::for_work(org.clone())
             }
         }
     }

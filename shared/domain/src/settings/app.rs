@@ -8,10 +8,10 @@ use crate::patch::Patch;
 use crate::vault::Secret;
 
 /// The largest number of characters in a client id.
-const MAX_ID: usize = 500;
+const MAX_CLIENT_ID_CHARS: usize = 500;
 /// The largest number of characters in a client secret. In any script, the bytes are few enough to
 /// be sealed in one operation.
-const MAX_SECRET: usize = 1000;
+const MAX_SECRET_CHARS: usize = 1000;
 
 /// The providers with which an organization may have an app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -102,26 +102,26 @@ impl AppChange {
     ///
     /// # Errors
     /// Returns [`Error::Invalid`] about the invalid field.
-    pub(super) fn apply(&self, provider: Provider, app: &mut OAuthApp) -> Result<()> {
+    pub(super) fn apply_to(&self, provider: Provider, app: &mut OAuthApp) -> Result<()> {
         let name = |field: &str| format!("{}{field}", provider.prefix());
         let fits =
             |text: &str, most: usize| !text.trim().is_empty() && text.chars().count() <= most;
 
         if let Patch::Set(id) = &self.client_id
-            && !fits(id, MAX_ID)
+            && !fits(id, MAX_CLIENT_ID_CHARS)
         {
             return Err(Error::invalid_field(
                 &name("ClientId"),
-                format!("1 to {MAX_ID} characters"),
+                format!("1 to {MAX_CLIENT_ID_CHARS} characters"),
             ));
         }
 
         if let Patch::Set(new) = &self.client_secret
-            && !fits(new.secret.expose(), MAX_SECRET)
+            && !fits(new.secret.expose(), MAX_SECRET_CHARS)
         {
             return Err(Error::invalid_field(
                 &name("ClientSecret"),
-                format!("1 to {MAX_SECRET} characters"),
+                format!("1 to {MAX_SECRET_CHARS} characters"),
             ));
         }
 

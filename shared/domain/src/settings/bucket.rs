@@ -28,7 +28,7 @@ pub const PREFERENCES: &str = "preferences";
 
 impl Bucket {
     /// Returns the default bucket, for organizations that have not set any.
-    pub(super) fn preferences() -> Self {
+    pub(super) fn default_bucket() -> Self {
         let description = "Likes, dislikes, preferences and opinions: what somebody enjoys, favours, avoids or wants.";
         Self {
             key: PREFERENCES.into(),
@@ -49,7 +49,7 @@ impl Bucket {
         }
 
         for (place, bucket) in buckets.iter().enumerate() {
-            bucket.check(field)?;
+            bucket.check_bucket(field)?;
             if buckets[..place].iter().any(|other| other.key == bucket.key) {
                 return Err(Error::invalid_field(
                     field,
@@ -74,7 +74,7 @@ impl Bucket {
         Ok(())
     }
 
-    fn check(&self, field: &str) -> Result<()> {
+    fn check_bucket(&self, field: &str) -> Result<()> {
         let word = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
         let key = self.key.as_bytes();
         let fits = key.first().is_some_and(|first| word(*first))

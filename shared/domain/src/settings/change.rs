@@ -58,7 +58,7 @@ impl SettingsChange {
         }
         self.profile_buckets.apply(&mut settings.profile_buckets);
 
-        let workspace = prompt(
+        let workspace = check_prompt(
             "workspacePrompt",
             &self.workspace_prompt,
             MAX_WORKSPACE_PROMPT,
@@ -77,14 +77,14 @@ impl SettingsChange {
         }
 
         let redirects = match &self.allowed_redirect_urls {
-            Patch::Set(origins) => Patch::Set(redirects::checked(origins)?),
+            Patch::Set(origins) => Patch::Set(redirects::check_origins(origins)?),
             same => same.clone(),
         };
         redirects.apply(&mut settings.allowed_redirect_urls);
 
         self.apply_filter(settings)?;
         for (provider, change) in &self.apps {
-            change.apply(*provider, settings.apps.entry(*provider).or_default())?;
+            change.apply_to(*provider, settings.apps.entry(*provider).or_default())?;
         }
         settings
             .apps
@@ -98,7 +98,7 @@ impl SettingsChange {
     fn apply_filter(&self, settings: &mut Settings) -> Result<()> {
         self.should_llm_filter
             .apply(&mut settings.should_llm_filter);
-        let filter = prompt("filterPrompt", &self.filter_prompt, MAX_FILTER_PROMPT)?;
+        let filter = check_prompt("filterPrompt", &self.filter_prompt, MAX_FILTER_PROMPT)?;
         let items = [
             ("includeItems", &self.include_items),
             ("excludeItems", &self.exclude_items),
@@ -142,7 +142,7 @@ impl SettingsChange {
 }
 
 /// Validates a prompt and returns it as it is stored. A blank prompt clears the setting.
-fn prompt(field: &str, sent: &Patch<String>, most: usize) -> Result<Patch<String>> {
+fn check_prompt(field: &str, sent: &Patch<String>, most: usize) -> Result<Patch<String>> {
     match sent {
         Patch::Set(text) if text.trim().is_empty() => Ok(Patch::Clear),
         Patch::Set(text) if text.chars().count() > most => Err(Error::invalid_field(

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 /// The largest number of entries in one list.
 const MAX_ENTRIES: usize = 100;
 /// The largest number of characters in an entry.
-const MAX_ENTRY: usize = 1000;
+const MAX_ENTRY_CHARS: usize = 1000;
 /// The largest total size of both lists in bytes. They are stored in the item of the settings,
 /// which many requests read as a whole.
 const MAX_BYTES: usize = 64 * 1024;
@@ -37,10 +37,11 @@ impl ItemRules {
                 ));
             }
 
-            let fits =
-                |entry: &String| !entry.trim().is_empty() && entry.chars().count() <= MAX_ENTRY;
+            let fits = |entry: &String| {
+                !entry.trim().is_empty() && entry.chars().count() <= MAX_ENTRY_CHARS
+            };
             if !entries.iter().all(fits) {
-                let rule = format!("each of its {name} has 1 to {MAX_ENTRY} characters");
+                let rule = format!("each of its {name} has 1 to {MAX_ENTRY_CHARS} characters");
                 return Err(Error::invalid_field(field, rule));
             }
         }

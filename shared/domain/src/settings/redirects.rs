@@ -5,31 +5,33 @@ use crate::error::{Error, Result};
 /// The largest number of entries in the list.
 const MAX_ENTRIES: usize = 50;
 /// The largest number of bytes in an entry. A host has at most 253 characters.
-const MAX_ENTRY: usize = 270;
+const MAX_ENTRY_BYTES: usize = 270;
 /// The name of the settings field.
-const FIELD: &str = "allowedRedirectUrls";
-const RULE: &str = "origins like https://app.example.com or https://*.example.com, with a port if it is not the usual one; http for this machine only";
+const FIELD_NAME: &str = "allowedRedirectUrls";
+const ORIGIN_RULE: &str = "origins like https://app.example.com or https://*.example.com, with a port if it is not the usual one; http for this machine only";
 
 /// Validates a list of origins, and returns it as it is stored and compared.
 ///
 /// # Errors
 /// Returns [`Error::Invalid`] with the rule that is broken.
-pub(super) fn checked(origins: &[String]) -> Result<Vec<String>> {
+pub(super) fn check_origins(origins: &[String]) -> Result<Vec<String>> {
     if origins.len() > MAX_ENTRIES {
         return Err(Error::invalid_field(
-            FIELD,
+            FIELD_NAME,
             format!("at most {MAX_ENTRIES} origins"),
         ));
     }
-    let read = |origin: &String| normal(origin).ok_or_else(|| Error::invalid_field(FIELD, RULE));
+    let read = |origin: &String| {
+        normalize_origin(origin).ok_or_else(|| Error::invalid_field(FIELD_NAME, ORIGIN_RULE))
+    };
     origins.iter().map(read).collect()
 }
 
 /// Normalizes an origin to the form in which browsers write it. Returns `None` if it is not a valid
 /// origin.
-fn normal(origin: &str) -> Option<String> {
+fn normalize_origin(origin: &str) -> Option<String> {
     let origin = origin.trim().trim_end_matches('/').to_lowercase();
-    if origin.len() > MAX_ENTRY {
+    if origin.len() > MAX_ENTRY_BYTES {
         return None;
     }
 
@@ -61,7 +63,7 @@ fn normal(origin: &str) -> Option<String> {
 
 /// Checks whether the list contains an origin, given as browsers write it. An empty list allows all
 /// origins.
-pub(super) fn allows(origins: &[String], origin: &str) -> bool {
+pub(super) fn allows_origin(origins: &[String], origin: &str) -> bool {
     let matches = |allowed: &String| match allowed.split_once("://*.") {
         None => allowed == origin,
         Some((scheme, domain)) => origin
@@ -103,11 +105,11 @@ mod tests {
             ("app.example.com", None),
             ("javascript:alert(1)", None),
         ] {
-            assert_eq!(normal(sent).as_deref(), stored, "{sent}");
+            assert_eq!(normalize_origin(sent).as_deref(), stored, "{sent}");
         }
 
-        assert!(checked(&vec!["https://a.example".to_owned(); 50]).is_ok());
-        assert!(checked(&vec!["https://a.example".to_owned(); 51]).is_err());
+        assert!(check_origins(&vec!["https://a.example".to_owned(); 50]).is_ok());
+        assert!(check_origins(&vec!["https://a.example".to_owned(); 51]).is_err());
     }
 
     #[test]
@@ -121,7 +123,7 @@ mod tests {
             "https://a.example.org:8443",
             "https://a.b.example.org:8443",
         ] {
-            assert!(allows(&list, good), "{good}");
+            assert!(allows_origin(&list, good), "{good}");
         }
 
         for bad in [
@@ -134,9 +136,9 @@ mod tests {
             "https://app.example.com.evil.example",
             "null",
         ] {
-            assert!(!allows(&list, bad), "{bad}");
+            assert!(!allows_origin(&list, bad), "{bad}");
         }
 
-        assert!(allows(&[], "https://anywhere.example"));
+        assert!(allows_origin(&[], "https://anywhere.example"));
     }
 }

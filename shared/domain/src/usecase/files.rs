@@ -5,7 +5,7 @@ use bytes::Bytes;
 use crate::blob::BlobRef;
 use crate::container::Container;
 use crate::ctx::Ctx;
-use crate::document::{BodyForm, Document, FailureCode, Status, UPLOAD};
+use crate::document::{BodyForm, Document, FailureCode, Status, UPLOAD_NAME};
 use crate::error::{Error, PortError, Result};
 use crate::ids::DocumentId;
 use crate::job::Envelope;
@@ -161,7 +161,7 @@ fn check_replaceable(old: &Document, is_repeat: bool) -> Result<()> {
 fn parse_upload_path(path: &str) -> Option<DocumentId> {
     let mut parts = path.split('/').skip(1);
     let (id, _revision, name) = (parts.next()?, parts.next()?, parts.next()?);
-    if name == UPLOAD && parts.next().is_none() {
+    if name == UPLOAD_NAME && parts.next().is_none() {
         DocumentId::parse(id)
     } else {
         None
@@ -175,7 +175,7 @@ fn parse_upload_path(path: &str) -> Option<DocumentId> {
 /// # Errors
 /// Returns the errors of the ports.
 pub async fn file_arrived(ctx: &Ctx, arrival: &Arrival) -> Result<()> {
-    let tenant = Tenant::of_work(arrival.org.clone());
+    let tenant = Tenant::for_work(arrival.org.clone());
     let Some(id) = parse_upload_path(&arrival.path) else {
         return Ok(());
     };
@@ -221,7 +221,10 @@ pub async fn keep_file(
     document: &mut Document,
     arrived: Bytes,
 ) -> Result<Option<Bytes>> {
-    let (sent, twin) = (document.body.blob.clone(), document.body.twin());
+    let (sent, twin) = (
+        document.body.blob.clone(),
+        document.body.other_upload_location(),
+    );
     let Some(kept) = twin.filter(|_| document.body.awaited_until.is_some()) else {
         return Ok(Some(arrived));
     };

@@ -61,7 +61,7 @@ fn known_once(tenant: &Tenant, mut found: Vec<Container>) -> Vec<Container> {
     let mut seen = HashSet::new();
     for container in &mut found {
         container.ids.retain(|id| seen.insert(id.clone()));
-        tenant.touch(&container.ids);
+        tenant.record_access(&container.ids);
     }
 
     found.sort_by(|a, b| a.tag.cmp(&b.tag));
@@ -313,7 +313,7 @@ pub(crate) async fn visible_document(
     };
 
     document.tag = tag;
-    tenant.touch([&document.container]);
+    tenant.record_access([&document.container]);
 
     Ok(Some(document))
 }

@@ -44,7 +44,7 @@ pub async fn existing_container(
         .get(tenant, tag)
         .await?
         .ok_or(Error::NotFound("Container tag"))?;
-    tenant.touch(&container.ids);
+    tenant.record_access(&container.ids);
     Ok(container)
 }
 

@@ -48,7 +48,7 @@ pub async fn find_orphans(
 
     let mut orphans = Vec::new();
     for (org, blobs) in by_org {
-        let tenant = Tenant::of_work(org.clone());
+        let tenant = Tenant::for_work(org.clone());
         let documents = documents(ctx, &tenant, &blobs).await?;
         let segments = segments(ctx, &tenant, &blobs).await?;
         for (stored, maker) in blobs {
@@ -92,7 +92,7 @@ pub async fn delete_orphans(ctx: &Ctx, orphans: &[StoredBlob]) -> Result<()> {
     for of_org in orphans.chunk_by(|a, b| a.org == b.org) {
         let blobs: Vec<BlobRef> = of_org.iter().map(|orphan| orphan.blob.clone()).collect();
         ctx.blobs
-            .delete(&Tenant::of_work(of_org[0].org.clone()), &blobs)
+            .delete(&Tenant::for_work(of_org[0].org.clone()), &blobs)
             .await?;
     }
     Ok(())

@@ -9,7 +9,9 @@ use crate::blob::BlobRef;
 use crate::connection::Origin;
 use crate::container::Container;
 use crate::ctx::Ctx;
-use crate::document::{Body, BodyForm, Document, DocumentType, Dreaming, Status, TaskType, UPLOAD};
+use crate::document::{
+    Body, BodyForm, Document, DocumentType, Dreaming, Status, TaskType, UPLOAD_NAME,
+};
 use crate::error::{PortError, Result};
 use crate::ids::{ContainerId, CustomId, DocumentId, Revision};
 use crate::job::Envelope;
@@ -199,7 +201,7 @@ pub(crate) async fn compose(
     };
 
     let last = if matches!(body, NewBody::Awaited { .. }) {
-        UPLOAD
+        UPLOAD_NAME
     } else {
         "body"
     };

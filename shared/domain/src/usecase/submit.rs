@@ -350,7 +350,7 @@ pub(crate) async fn open_container(
 
     // A refused request is also recorded in the request log with its content, which is deleted with
     // the container.
-    tenant.touch(&container.ids);
+    tenant.record_access(&container.ids);
     container.check_writable()?;
     if let Some(context) =
         context.filter(|context| container.entity_context.as_deref() != Some(context))

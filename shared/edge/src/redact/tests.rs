@@ -1,7 +1,7 @@
 use super::*;
 
-fn kept(value: &Value) -> Value {
-    redacted(value, LogContent::Redacted, false).unwrap()
+fn redact_by_default(value: &Value) -> Value {
+    redact_value(value, LogContent::Redacted, false).unwrap()
 }
 
 #[test]
@@ -41,20 +41,20 @@ fn by_default_a_request_shows_what_it_was_and_not_what_it_was_about() {
         ),
     ];
     for (sent, wanted) in cases {
-        assert_eq!(kept(&sent), wanted);
+        assert_eq!(redact_by_default(&sent), wanted);
     }
 }
 
 #[test]
 fn full_keeps_text_but_no_credentials_and_off_keeps_nothing() {
     let sent = json!({"content": "Write to ada@example.com with sk-abcdefghijklmnop1234.", "token": "x", "n": 1});
-    let full = redacted(&sent, LogContent::Full, false).unwrap();
+    let full = redact_value(&sent, LogContent::Full, false).unwrap();
     assert_eq!(
         full,
         json!({"content": "Write to [email] with [secret]", "token": "[secret]", "n": 1})
     );
 
-    let long = redacted(
+    let long = redact_value(
         &json!({"content": "wörter ".repeat(100)}),
         LogContent::Full,
         false,
@@ -65,14 +65,14 @@ fn full_keeps_text_but_no_credentials_and_off_keeps_nothing() {
         MAX_CHARS + 1
     );
 
-    assert_eq!(redacted(&sent, LogContent::Off, true), None);
+    assert_eq!(redact_value(&sent, LogContent::Off, true), None);
 }
 
 #[test]
 fn a_refusal_keeps_its_sentence_without_what_it_quotes() {
     let refusal = |error: &str| {
         let answer = json!({"error": error, "type": "ValidationError", "content": "words"});
-        let kept = redacted(&answer, LogContent::Redacted, true).unwrap();
+        let kept = redact_value(&answer, LogContent::Redacted, true).unwrap();
         assert_eq!(kept["content"], "[5 characters]");
         kept["error"].as_str().unwrap().to_owned()
     };
@@ -88,7 +88,7 @@ fn a_refusal_keeps_its_sentence_without_what_it_quotes() {
     );
     // Only error answers contain such sentences.
     assert_eq!(
-        kept(&json!({"error": "words"})),
+        redact_by_default(&json!({"error": "words"})),
         json!({"error": "[5 characters]"})
     );
 }
@@ -122,12 +122,13 @@ fn whatever_is_sent_what_is_kept_is_small() {
             (LogContent::Redacted, MAX_REDACTED_BYTES),
             (LogContent::Full, MAX_BYTES),
         ] {
-            let kept = redacted(&value, mode, false).unwrap();
+            let kept = redact_value(&value, mode, false).unwrap();
             assert!(json_bytes(&kept) <= max, "{} bytes", json_bytes(&kept));
         }
     }
 
-    let kept = kept(&json!({"ids": (0..12).map(|i| format!("id-{i}")).collect::<Vec<_>>()}));
+    let kept =
+        redact_by_default(&json!({"ids": (0..12).map(|i| format!("id-{i}")).collect::<Vec<_>>()}));
     assert_eq!(kept["ids"].as_array().unwrap().len(), 11);
     assert_eq!(kept["ids"][10], "[2 more]");
 }

@@ -1,7 +1,7 @@
 //! The usual names of credentials, and the prefixes of those of well-known services.
 
 /// Parts of the names of fields that hold credentials, in lower case and without punctuation.
-pub(super) const NAMES: [&str; 21] = [
+pub(super) const SECRET_NAME_PARTS: [&str; 21] = [
     "secret",
     "password",
     "passwd",
@@ -26,7 +26,7 @@ pub(super) const NAMES: [&str; 21] = [
 ];
 
 /// The prefixes of keys of well-known services, each with the minimum length of such a key.
-pub(super) const PREFIXES: [(&str, usize); 62] = [
+pub(super) const KEY_PREFIXES: [(&str, usize); 62] = [
     ("rk_", 20),
     ("sm_", 20),
     ("sk-", 16),

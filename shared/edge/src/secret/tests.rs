@@ -20,7 +20,7 @@ fn credentials_of_many_kinds_are_recognized_wherever_they_stand() {
             (long.as_str(), " and more of it"),
         ] {
             let whole = format!("{before}{text}{after}");
-            let clean = cleaned(&whole, 256);
+            let clean = redact_credentials(&whole, 256);
             assert!(!clean.contains(secret.as_str()), "{whole} leaves {clean}");
             let start: String = secret.chars().take(12).collect();
             assert!(
@@ -34,7 +34,7 @@ fn credentials_of_many_kinds_are_recognized_wherever_they_stand() {
 #[test]
 fn addresses_of_people_go_and_other_words_stay() {
     assert_eq!(
-        cleaned(
+        redact_credentials(
             "write to ada@example.com, or <ada.l+x@mail.example.org>.",
             256
         ),
@@ -55,7 +55,7 @@ fn addresses_of_people_go_and_other_words_stay() {
         "日本語のテキストもそのまま残る。",
         "",
     ] {
-        assert_eq!(cleaned(text, 256), text);
+        assert_eq!(redact_credentials(text, 256), text);
     }
 }
 
@@ -63,7 +63,7 @@ fn addresses_of_people_go_and_other_words_stay() {
 fn nothing_breaks_where_text_is_cut() {
     for filler in ["é", "🦀", "a", "\u{301}"] {
         for len in [0, 1, 255, 256, 257, 2047, 2048, 2049, 5000] {
-            let clean = cleaned(&filler.repeat(len), 256);
+            let clean = redact_credentials(&filler.repeat(len), 256);
             assert!(clean.chars().count() <= 257, "{filler} {len}");
             assert_eq!(
                 clean.ends_with('…'),
@@ -76,11 +76,11 @@ fn nothing_breaks_where_text_is_cut() {
     // A key that begins before the cut is removed as a whole.
     let text = format!("{} sk-{}", "words ".repeat(41), random(MIXED, 48));
     assert!(
-        cleaned(&text, 256).contains("[sec"),
+        redact_credentials(&text, 256).contains("[sec"),
         "{}",
-        cleaned(&text, 256)
+        redact_credentials(&text, 256)
     );
-    assert!(!cleaned(&text, 256).contains("sk-"));
+    assert!(!redact_credentials(&text, 256).contains("sk-"));
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn names_tell_credentials() {
         "cloudDriveClientSecret",
         "github_token",
     ] {
-        assert!(names_secret(name), "{name}");
+        assert!(is_secret_name(name), "{name}");
     }
     for name in [
         "tokens",
@@ -119,6 +119,6 @@ fn names_tell_credentials() {
         "author",
         "signal",
     ] {
-        assert!(!names_secret(name), "{name}");
+        assert!(!is_secret_name(name), "{name}");
     }
 }

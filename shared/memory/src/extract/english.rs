@@ -32,13 +32,13 @@ pub(crate) mod words;
 
 use domain::{MemoryKind, Timestamp, Trust};
 
-use grammar::{Reading, Who};
-pub(crate) use reader::Reader;
-use topic::Known;
+use grammar::{ParsedClause, SubjectKind};
+pub(crate) use reader::SentenceReader;
+use topic::KnownTopic;
 
 /// The context in which the rules read a clause.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Env<'a> {
+pub(crate) struct ClauseContext<'a> {
     /// The speaker's name as it appears in topics.
     pub(crate) key: &'a str,
     /// The name of the person spoken to as it appears in topics.
@@ -60,36 +60,41 @@ pub(crate) struct Env<'a> {
     /// True if a person says it in a conversation.
     pub(crate) talk: bool,
     /// The subject to which a pronoun at the beginning refers.
-    pub(crate) anchor: Option<&'a Anchor>,
+    pub(crate) anchor: Option<&'a Antecedent>,
 }
 
-impl Env<'_> {
+impl ClauseContext<'_> {
     /// Returns the topic key of the subject to which the pronoun at the beginning of a clause
     /// refers.
-    pub(crate) fn antecedent_key(&self, reading: Reading<'_>) -> Option<String> {
+    pub(crate) fn antecedent_key(&self, reading: ParsedClause<'_>) -> Option<String> {
         let anchor = self.anchor?;
         anchor
-            .fits(reading.clause.low(0))
+            .fits(reading.clause.lower_at(0))
             .then(|| anchor.key.clone())
     }
 }
 
 /// The subject of an earlier sentence, to which a pronoun may refer.
 #[derive(Debug, Clone)]
-pub(crate) struct Anchor {
+pub(crate) struct Antecedent {
     text: String,
     key: String,
-    who: Who,
+    who: SubjectKind,
     start: usize,
 }
 
-impl Anchor {
+impl Antecedent {
     /// Checks whether a pronoun can refer to it.
     fn fits(&self, pronoun: &str) -> bool {
         match pronoun {
-            "he" | "she" | "his" | "her" => matches!(self.who, Who::Named | Who::Owned),
-            "it" | "its" => matches!(self.who, Who::Definite | Who::Named),
-            "they" | "their" => matches!(self.who, Who::Definite | Who::Named | Who::Plain),
+            "he" | "she" | "his" | "her" => {
+                matches!(self.who, SubjectKind::Named | SubjectKind::Owned)
+            }
+            "it" | "its" => matches!(self.who, SubjectKind::Definite | SubjectKind::Named),
+            "they" | "their" => matches!(
+                self.who,
+                SubjectKind::Definite | SubjectKind::Named | SubjectKind::Plain
+            ),
             _ => false,
         }
     }
@@ -97,15 +102,15 @@ impl Anchor {
 
 /// A draft of a statement.
 #[derive(Debug, Clone)]
-pub(crate) struct Draft {
+pub(crate) struct StatementDraft {
     kind: MemoryKind,
     confidence: f32,
     is_static: bool,
     opinion: bool,
-    known: Option<Known>,
+    known: Option<KnownTopic>,
 }
 
-impl Draft {
+impl StatementDraft {
     pub(crate) fn new(kind: MemoryKind, confidence: f32) -> Self {
         Self {
             kind,
@@ -130,7 +135,7 @@ impl Draft {
     }
 
     /// Sets the topic.
-    pub(crate) fn known(self, known: Known) -> Self {
+    pub(crate) fn known(self, known: KnownTopic) -> Self {
         Self {
             known: Some(known),
             ..self
@@ -140,7 +145,7 @@ impl Draft {
 
 /// The speaker and the listener of a passage.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Scene<'a> {
+pub(crate) struct Conversation<'a> {
     pub(crate) speaker: &'a str,
     pub(crate) key: &'a str,
     pub(crate) listener: Option<&'a str>,
@@ -150,7 +155,7 @@ pub(crate) struct Scene<'a> {
 
 /// The kind of statement that the preceding sentences made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum PrecedingStatement {
     None,
     /// An opinion, which this many further sentences may continue.
     Opinion(u8),
@@ -158,7 +163,7 @@ enum State {
     Decision,
 }
 
-impl State {
+impl PrecedingStatement {
     /// Returns the state after a sentence that stated nothing.
     fn waned(self) -> Self {
         match self {

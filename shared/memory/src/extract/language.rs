@@ -2,7 +2,7 @@
 
 /// A language for which there are rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Tongue {
+pub(crate) enum Language {
     English,
     German,
     Spanish,
@@ -19,53 +19,53 @@ pub(crate) enum Tongue {
 }
 
 /// The number of letters after which detection stops reading.
-const ENOUGH: usize = 1500;
+const MAX_LETTERS: usize = 1500;
 
 /// Common short words of the languages in Latin script. A word that several languages share counts
 /// for each of them.
-const WORDS: [(Tongue, &str); 7] = [
+const COMMON_WORDS: [(Language, &str); 7] = [
     (
-        Tongue::English,
+        Language::English,
         "a the and is are was were i i'm i've i'll my you your we our he she it they of to in for on with that this not be \
          have has had do did don't will would can at from by as an but or if what so just about there been never always \
          he's she's it's that's we're let's no me him her them who when where which now please call tell more than any every twice week years got get \
          like love want need some really went",
     ),
     (
-        Tongue::German,
+        Language::German,
         "der die das und ist sind war ich mein meine meinen meiner du wir uns unser er sie es ein eine einen einem einer den \
          dem des von zu im auf für mit dass nicht kein keine habe hat haben wird werden würde kann an aus bei aber oder wenn \
          wie auch nur noch mehr nach über bis am zum zur sich mir mich ab seit heute morgen gestern immer bitte danke als statt \
          lieber arbeitet arbeite wohne wohnt heiße heißt entschieden beschlossen nie sehr",
     ),
     (
-        Tongue::Spanish,
+        Language::Spanish,
         "el la los las y es son era yo mi mis tu nos nosotros él ella un una unos del de a en por para con que no se ha he \
          han hay pero o si como más muy su sus lo le me al este esta esto está estoy fue ser tengo tiene hemos ya también \
          porque cuando vivo prefiero gusta siempre mañana hoy ayer desde hasta gracias hola voy vamos mudado trabajo llamo",
     ),
     (
-        Tongue::French,
+        Language::French,
         "le la les et est sont était je j'ai mon ma mes tu nous notre vous il elle ils un une des du de à en pour par avec \
          que qui ne pas se sa son ses au aux ce cette c'est mais ou si comme plus très été ai as a avons sur dans d'un d'une en désormais dans c'était \
          qu'il l'on toujours jamais demain hier aujourd'hui depuis jusqu'à merci bonjour y leur être j'habite suis réponds préfère elles n'est n'a s'est qu'on l'a d'ici vais",
     ),
     (
-        Tongue::Portuguese,
+        Language::Portuguese,
         "o a os as e é são era eu meu minha meus minhas você nós ele ela um uma do da dos das de em no na nos nas por para \
          com que não se foi ser tem tenho mas ou se como mais muito seu sua ao à este esta isto está estou temos já também \
          porque quando moro prefiro gosto sempre amanhã hoje ontem desde até pelo pela obrigado obrigada olá vou \
          mudei decidi decidimos depósito fechar confirmado prefere eu fui moramos",
     ),
     (
-        Tongue::Italian,
+        Language::Italian,
         "il lo la i gli le e è sono era io mio mia miei tu noi nostro lui lei un uno una del della dei delle di a in per con \
          che non si ha ho hanno c'è ma o se come più molto suo sua al alla nel nella questo questa sto stato abbiamo anche \
          perché quando vivo preferisco piace sempre domani oggi ieri da dal dalla fino mi ci grazie ciao l'ho dell' sul \
          abito lavoro abita lavora preferisce entro d'ora deciso confermato mia più vado andiamo",
     ),
     (
-        Tongue::Other,
+        Language::Other,
         "het een niet ik maar voor zijn ook naar wij jij och att det inte jag är som på ikke og jeg har til af nie się jest \
          że w z do na bir ve bu için çok ben yang dan di ini itu dengan untuk saya ja on ei että minä não ve ne je să și \
          nu este pentru în hogy és az nem egy không là của và tôi có într-un ég vagyok mam jestem den när även wordt heb",
@@ -73,7 +73,7 @@ const WORDS: [(Tongue, &str); 7] = [
 ];
 
 /// Letters that a language has and most others lack, with the index of the language in [`WORDS`].
-const MARKS: [(usize, &str); 6] = [
+const MARKER_LETTERS: [(usize, &str); 6] = [
     (1, "ßäöü"),
     (2, "ñ¿¡íóáú"),
     (3, "œêèéôûîçëà"),
@@ -83,17 +83,19 @@ const MARKS: [(usize, &str); 6] = [
 ];
 
 /// Detects the language of a text. Returns English if nothing indicates another language.
-pub(crate) fn tongue_of(text: &str) -> Tongue {
-    let mut scripts = Scripts::default();
-    for c in text.chars().filter(|c| c.is_alphabetic()).take(ENOUGH) {
-        scripts.count(c);
+pub(crate) fn detect_language(text: &str) -> Language {
+    let mut scripts = ScriptCounts::default();
+    for c in text.chars().filter(|c| c.is_alphabetic()).take(MAX_LETTERS) {
+        scripts.count_letter(c);
     }
-    scripts.tongue().unwrap_or_else(|| by_words(text))
+    scripts
+        .dominant_language()
+        .unwrap_or_else(|| detect_by_words(text))
 }
 
 /// The number of letters of a text in each script.
 #[derive(Default)]
-struct Scripts {
+struct ScriptCounts {
     latin: usize,
     han: usize,
     kana: usize,
@@ -105,8 +107,8 @@ struct Scripts {
     other: usize,
 }
 
-impl Scripts {
-    fn count(&mut self, c: char) {
+impl ScriptCounts {
+    fn count_letter(&mut self, c: char) {
         let counter = match c {
             'a'..='z' | 'A'..='Z' | '\u{c0}'..='\u{24f}' => &mut self.latin,
             '\u{3040}'..='\u{30ff}' => &mut self.kana,
@@ -126,28 +128,28 @@ impl Scripts {
     /// Returns the language, unless the text is mostly in Latin script. Letters of other scripts
     /// weigh more than Latin ones, because texts of every script contain many names and terms in
     /// Latin letters, and a Chinese character says as much as several letters.
-    fn tongue(&self) -> Option<Tongue> {
+    fn dominant_language(&self) -> Option<Language> {
         let east = (self.han + self.kana) * 3;
         let ranked = [
             (
                 east,
                 if self.kana * 12 > self.han {
-                    Tongue::Japanese
+                    Language::Japanese
                 } else {
-                    Tongue::Chinese
+                    Language::Chinese
                 },
             ),
-            (self.hangul * 3, Tongue::Korean),
+            (self.hangul * 3, Language::Korean),
             (
                 self.cyrillic * 2,
                 if self.not_russian * 30 > self.cyrillic {
-                    Tongue::Other
+                    Language::Other
                 } else {
-                    Tongue::Russian
+                    Language::Russian
                 },
             ),
-            (self.devanagari * 2, Tongue::Hindi),
-            (self.other, Tongue::Other),
+            (self.devanagari * 2, Language::Hindi),
+            (self.other, Language::Other),
         ];
         let (most, tongue) = ranked.into_iter().max_by_key(|(count, _)| *count)?;
 
@@ -155,13 +157,13 @@ impl Scripts {
     }
 }
 
-fn by_words(text: &str) -> Tongue {
-    let mut scores = [0u32; WORDS.len()];
+fn detect_by_words(text: &str) -> Language {
+    let mut scores = [0u32; COMMON_WORDS.len()];
     let mut letters = 0;
     let mut lower = String::new();
     let words = text.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’' && c != '-');
     for word in words.filter(|word| !word.is_empty()) {
-        if letters > ENOUGH {
+        if letters > MAX_LETTERS {
             break;
         }
         letters += word.len();
@@ -179,26 +181,26 @@ fn by_words(text: &str) -> Tongue {
 
     // ASCII text contains none of the marks.
     if !text.is_ascii() {
-        for (tongue, marks) in MARKS {
+        for (tongue, marks) in MARKER_LETTERS {
             scores[tongue] += text.chars().filter(|c| marks.contains(*c)).take(3).count() as u32;
         }
     }
 
-    let best = (0..WORDS.len())
+    let best = (0..COMMON_WORDS.len())
         .rev()
         .max_by_key(|tongue| scores[*tongue])
         .unwrap_or(0);
-    WORDS[if scores[best] == 0 { 0 } else { best }].0
+    COMMON_WORDS[if scores[best] == 0 { 0 } else { best }].0
 }
 
-fn count_word(word: &str, scores: &mut [u32; WORDS.len()]) {
+fn count_word(word: &str, scores: &mut [u32; COMMON_WORDS.len()]) {
     use std::sync::LazyLock;
 
-    use super::english::hash::Table;
+    use super::english::hash::WordTable;
     /// The languages that each word indicates, as bits.
-    static TABLE: LazyLock<Table<u8>> = LazyLock::new(|| {
-        let mut table = Table::default();
-        for (bit, (_, words)) in WORDS.iter().enumerate() {
+    static TABLE: LazyLock<WordTable<u8>> = LazyLock::new(|| {
+        let mut table = WordTable::default();
+        for (bit, (_, words)) in COMMON_WORDS.iter().enumerate() {
             for word in words.split_whitespace() {
                 *table.entry(word).or_default() |= 1 << bit;
             }
@@ -224,7 +226,7 @@ mod tests {
 
     #[test]
     fn languages_of_short_and_mixed_texts() {
-        use Tongue::*;
+        use Language::*;
         let cases = [
             ("I live in Berlin.", English),
             ("Okay", English),
@@ -252,14 +254,14 @@ mod tests {
         ];
 
         for (text, tongue) in cases {
-            assert_eq!(tongue_of(text), tongue, "{text}");
+            assert_eq!(detect_language(text), tongue, "{text}");
         }
     }
 
     #[test]
     fn short_sentences_of_a_chat_are_of_their_language() {
-        use Tongue::*;
-        let cases: [(Tongue, &[&str]); 11] = [
+        use Language::*;
+        let cases: [(Language, &[&str]); 11] = [
             (
                 English,
                 &[
@@ -338,8 +340,8 @@ mod tests {
         ];
         let mut wrong = String::new();
         for (tongue, texts) in cases {
-            for text in texts.iter().filter(|text| tongue_of(text) != tongue) {
-                wrong += &format!("{text}: {tongue:?} taken for {:?}\n", tongue_of(text));
+            for text in texts.iter().filter(|text| detect_language(text) != tongue) {
+                wrong += &format!("{text}: {tongue:?} taken for {:?}\n", detect_language(text));
             }
         }
 

@@ -19,27 +19,27 @@ const HEADER_LINES: usize = 12;
 
 /// A part of a passage that is not the speaker's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Part<'a> {
+struct PassagePart<'a> {
     range: Range<usize>,
     role: Role,
     speaker: Option<&'a str>,
     quoted: Option<Quoted<'a>>,
 }
 
-impl<'a> Part<'a> {
+impl<'a> PassagePart<'a> {
     /// Creates a part that holds a third party's text.
-    fn document(range: Range<usize>, medium: Medium, name: Option<&'a str>) -> Self {
+    fn third_party_document(range: Range<usize>, medium: Medium, name: Option<&'a str>) -> Self {
         let quoted = Some(Quoted { medium, name });
         Self {
             range,
             role: Role::Author,
-            speaker: name.and_then(marks::person),
+            speaker: name.and_then(marks::parse_person_name),
             quoted,
         }
     }
 
     /// Creates a part from which no statements are extracted.
-    fn passed_over(range: Range<usize>) -> Self {
+    fn ignored(range: Range<usize>) -> Self {
         Self {
             range,
             role: Role::Other,
@@ -50,30 +50,34 @@ impl<'a> Part<'a> {
 }
 
 /// Returns the person's name in the sender of a mail.
-pub(super) fn person(sender: &str) -> Option<&str> {
-    marks::person(sender)
+pub(super) fn parse_person_name(sender: &str) -> Option<&str> {
+    marks::parse_person_name(sender)
 }
 
 /// Returns the sender of a text that begins with mail headers. The inner option is `None` if the
 /// headers do not name a sender; the outer option is `None` for any other text.
-pub(super) fn mail_sender(text: &str) -> Option<Option<&str>> {
+pub(super) fn parse_mail_sender(text: &str) -> Option<Option<&str>> {
     let text = text.trim_start();
-    marks::begins_headers(text).then(|| text.lines().take(HEADER_LINES).find_map(marks::sender))
+    marks::begins_with_mail_headers(text).then(|| {
+        text.lines()
+            .take(HEADER_LINES)
+            .find_map(marks::parse_sender)
+    })
 }
 
 /// Divides a passage of the user's own words into their own text and the text that they pass on, in
 /// order.
-pub(super) fn divide<'a>(passage: &Passage<'a>) -> Vec<Passage<'a>> {
-    let speakers = transcript::parts(passage.text, passage.role);
+pub(super) fn divide_passage<'a>(passage: &Passage<'a>) -> Vec<Passage<'a>> {
+    let speakers = transcript::divide_transcript(passage.text, passage.role);
     if !speakers.is_empty() {
-        let parts = within(passage, &speakers);
+        let parts = cut_passage(passage, &speakers);
         // The user's own parts may contain a pasted text.
         let own = |part: &Passage<'a>| {
             part.quoted.is_none() && matches!(part.role, Role::User | Role::Author)
         };
         let divided = parts.into_iter().map(|part| {
             if own(&part) {
-                within(&part, &scan(part.text))
+                cut_passage(&part, &find_third_party_parts(part.text))
             } else {
                 vec![part]
             }
@@ -81,11 +85,11 @@ pub(super) fn divide<'a>(passage: &Passage<'a>) -> Vec<Passage<'a>> {
         return divided.flatten().collect();
     }
 
-    within(passage, &scan(passage.text))
+    cut_passage(passage, &find_third_party_parts(passage.text))
 }
 
 /// Cuts a passage into `parts` and the text between them, which keeps the role of the passage.
-fn within<'a>(passage: &Passage<'a>, parts: &[Part<'a>]) -> Vec<Passage<'a>> {
+fn cut_passage<'a>(passage: &Passage<'a>, parts: &[PassagePart<'a>]) -> Vec<Passage<'a>> {
     let mut pieces = Vec::new();
     let (mut byte, mut start) = (0, passage.start);
     let mut cut = |to: usize, role: Role, speaker: Option<&'a str>, quoted: Option<Quoted<'a>>| {
@@ -124,12 +128,12 @@ fn within<'a>(passage: &Passage<'a>, parts: &[Part<'a>]) -> Vec<Passage<'a>> {
 }
 
 /// Finds the parts of a text that are not its speaker's own, in order.
-fn scan(text: &str) -> Vec<Part<'_>> {
-    let mut parts: Vec<Part<'_>> = Vec::new();
+fn find_third_party_parts(text: &str) -> Vec<PassagePart<'_>> {
+    let mut parts: Vec<PassagePart<'_>> = Vec::new();
     let (mut at, mut fence) = (0, None);
     while let Some(line) = text[at..].split_inclusive('\n').next() {
         let end = at + line.len();
-        let fenced = marks::fence(line);
+        let fenced = marks::fence_char(line);
         if fence.is_some() || fenced.is_some() {
             // Fenced code is skipped wherever it stands: no rule reads it.
             fence = if fence == fenced {
@@ -141,7 +145,7 @@ fn scan(text: &str) -> Vec<Part<'_>> {
             continue;
         }
 
-        at = match foreign_from(text, at, line) {
+        at = match third_party_part_at(text, at, line) {
             Some(part) => {
                 let next = part.range.end.max(at + 1);
                 parts.push(part);
@@ -155,27 +159,31 @@ fn scan(text: &str) -> Vec<Part<'_>> {
 }
 
 /// Returns the third-party part that begins in a line.
-fn foreign_from<'a>(text: &'a str, at: usize, line: &'a str) -> Option<Part<'a>> {
+fn third_party_part_at<'a>(text: &'a str, at: usize, line: &'a str) -> Option<PassagePart<'a>> {
     let end = at + line.len();
     if line.trim_start().starts_with('>') {
-        return Some(Part::passed_over(at..end));
+        return Some(PassagePart::ignored(at..end));
     }
 
-    if marks::is_boundary(line) || marks::begins_headers(&text[at..]) {
+    if marks::is_mail_boundary(line) || marks::begins_with_mail_headers(&text[at..]) {
         let sender = text[at..]
             .lines()
             .take(HEADER_LINES)
-            .find_map(marks::sender);
-        return Some(Part::document(at..text.len(), Medium::Mail, sender));
+            .find_map(marks::parse_sender);
+        return Some(PassagePart::third_party_document(
+            at..text.len(),
+            Medium::Mail,
+            sender,
+        ));
     }
 
-    if let Some(range) = marks::html(text, at, line) {
-        return Some(Part::passed_over(range));
+    if let Some(range) = marks::find_html(text, at, line) {
+        return Some(PassagePart::ignored(range));
     }
 
-    if let Some((after, medium)) = marks::hands_over(line) {
+    if let Some((after, medium)) = marks::find_handover(line) {
         let from = at + after;
-        if let Some(part) = handed_over(
+        if let Some(part) = handed_over_part(
             text,
             from,
             medium.filter(|_| !marks::asks_for_work(&line[..after])),
@@ -184,37 +192,40 @@ fn foreign_from<'a>(text: &'a str, at: usize, line: &'a str) -> Option<Part<'a>>
         }
     }
 
-    if let Some(after) = marks::reports(line) {
+    if let Some(after) = marks::find_reported_speech(line) {
         let to = text[at + after..]
             .find("\n\n")
             .map_or(text.len(), |blank| at + after + blank);
-        return Some(Part::passed_over(at + after..to));
+        return Some(PassagePart::ignored(at + after..to));
     }
 
-    marks::quotation(text, at, line).map(Part::passed_over)
+    marks::find_quotation(text, at, line).map(PassagePart::ignored)
 }
 
 /// Returns the part that was handed over and begins at `from`: a quotation up to its closing mark,
 /// any other text up to the end. Returns `None` for quoted lines and code, which are recognized by
 /// their own marks.
-fn handed_over(text: &str, from: usize, medium: Option<Medium>) -> Option<Part<'_>> {
+fn handed_over_part(text: &str, from: usize, medium: Option<Medium>) -> Option<PassagePart<'_>> {
     let rest = &text[from..];
     let begin = from + rest.len() - rest.trim_start().len();
     let follows = &text[begin..];
-    if follows.is_empty() || follows.starts_with('>') || marks::fence(follows).is_some() {
+    if follows.is_empty() || follows.starts_with('>') || marks::fence_char(follows).is_some() {
         return None;
     }
 
-    if let Some(end) = marks::closing(follows) {
-        return Some(Part::passed_over(begin..begin + end));
+    if let Some(end) = marks::quotation_end(follows) {
+        return Some(PassagePart::ignored(begin..begin + end));
     }
 
     let all = begin..text.len();
-    let sender = follows.lines().take(HEADER_LINES).find_map(marks::sender);
+    let sender = follows
+        .lines()
+        .take(HEADER_LINES)
+        .find_map(marks::parse_sender);
 
     Some(match medium {
-        Some(medium) => Part::document(all, medium, sender),
-        None => Part::passed_over(all),
+        Some(medium) => PassagePart::third_party_document(all, medium, sender),
+        None => PassagePart::ignored(all),
     })
 }
 

@@ -8,7 +8,7 @@ use super::Passage;
 
 /// The kind of block in which a sentence stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Block {
+pub(crate) enum BlockKind {
     /// Running text.
     Prose,
     /// An item of a list.
@@ -33,32 +33,32 @@ pub(crate) struct Sentence<'a> {
     /// The position after the last character.
     pub(crate) end: usize,
     /// The kind of block in which it stands.
-    pub(crate) block: Block,
+    pub(crate) block: BlockKind,
 }
 
 /// Returns the sentences of a passage, in order.
-pub(crate) fn sentences<'a>(passage: &Passage<'a>) -> Vec<Sentence<'a>> {
-    let mut out = Collector {
+pub(crate) fn split_sentences<'a>(passage: &Passage<'a>) -> Vec<Sentence<'a>> {
+    let mut out = SentenceCollector {
         text: passage.text,
         byte: 0,
         char: passage.start,
         sentences: Vec::new(),
     };
 
-    blocks::blocks(passage.text, &mut |from, to, block| match block {
-        Block::Prose | Block::ListItem | Block::Quote => {
-            marks::split(&passage.text[from..to], &mut |start, end| {
+    blocks::for_each_block(passage.text, &mut |from, to, block| match block {
+        BlockKind::Prose | BlockKind::ListItem | BlockKind::Quote => {
+            marks::for_each_sentence(&passage.text[from..to], &mut |start, end| {
                 out.add(from + start, from + end, block)
             });
         }
-        Block::Heading | Block::Code | Block::Table => out.add(from, to, block),
+        BlockKind::Heading | BlockKind::Code | BlockKind::Table => out.add(from, to, block),
     });
 
     out.sentences
 }
 
 /// A converter of byte ranges, which must come in order, to sentences with positions in characters.
-struct Collector<'a> {
+struct SentenceCollector<'a> {
     text: &'a str,
     /// The byte up to which characters are counted.
     byte: usize,
@@ -67,8 +67,8 @@ struct Collector<'a> {
     sentences: Vec<Sentence<'a>>,
 }
 
-impl Collector<'_> {
-    fn add(&mut self, from: usize, to: usize, block: Block) {
+impl SentenceCollector<'_> {
+    fn add(&mut self, from: usize, to: usize, block: BlockKind) {
         let raw = &self.text[from..to];
         let text = raw.trim();
         if !text.chars().any(char::is_alphanumeric) {

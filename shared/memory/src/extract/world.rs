@@ -23,16 +23,16 @@ use std::sync::LazyLock;
 
 use domain::{Statement, Trust};
 
-use self::calendar::Calendar;
+use self::calendar::CalendarWords;
 use self::cue::Cue;
-use self::index::Index;
-use super::language::Tongue;
-use super::sentences::{Block, Sentence};
+use self::index::CueIndex;
+use super::language::Language;
+use super::sentences::{BlockKind, Sentence};
 use super::{Passage, Role};
 
 /// The kind of statement that a cue indicates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sign {
+enum CueMeaning {
     /// No statement.
     Noise,
     /// A standing instruction for the assistant.
@@ -68,7 +68,7 @@ enum Sign {
 /// The words and cues of a language.
 ///
 /// The words in each list are separated by `|`.
-struct Language {
+struct LanguageTables {
     /// Openings of a sentence that carry no information.
     fillers: &'static str,
     /// Labels that say what kind of sentence follows. They are not part of the statement.
@@ -92,27 +92,27 @@ struct Language {
     kin: &'static [(&'static str, &'static str)],
     /// The rules: a sign, the property that it is about, and cues separated by `;`. The first cue
     /// that matches counts.
-    rules: &'static [(Sign, &'static str, &'static str)],
+    rules: &'static [(CueMeaning, &'static str, &'static str)],
     /// The words for dates.
-    calendar: Calendar,
+    calendar: CalendarWords,
 }
 
 /// A single cue with its meaning.
 struct Rule {
-    sign: Sign,
+    sign: CueMeaning,
     about: &'static str,
     cue: Cue,
 }
 
 /// A language with its compiled cues.
-struct Compiled {
-    language: &'static Language,
+struct CompiledLanguage {
+    language: &'static LanguageTables,
     rules: Vec<Rule>,
-    index: Index,
+    index: CueIndex,
 }
 
-impl Compiled {
-    fn new(language: &'static Language) -> Self {
+impl CompiledLanguage {
+    fn new(language: &'static LanguageTables) -> Self {
         let rules = language.rules.iter().flat_map(|(sign, about, cues)| {
             let cues = cues.split(';').filter(|cue| !cue.trim().is_empty());
             cues.map(|cue| Rule {
@@ -123,7 +123,7 @@ impl Compiled {
         });
 
         let rules: Vec<_> = rules.collect();
-        let index = Index::new(rules.iter().map(|rule| &rule.cue));
+        let index = CueIndex::new(rules.iter().map(|rule| &rule.cue));
 
         Self {
             language,
@@ -143,15 +143,15 @@ impl Compiled {
 }
 
 /// Returns the tables of a language, or `None` if there are none.
-fn compiled(tongue: Tongue) -> Option<&'static Compiled> {
+fn compiled_language(tongue: Language) -> Option<&'static CompiledLanguage> {
     macro_rules! tables {
         ($($tongue:ident => $module:ident),*) => {
             match tongue {
-                $(Tongue::$tongue => {
-                    static TABLE: LazyLock<Compiled> = LazyLock::new(|| Compiled::new(&$module::LANGUAGE));
+                $(Language::$tongue => {
+                    static TABLE: LazyLock<CompiledLanguage> = LazyLock::new(|| CompiledLanguage::new(&$module::LANGUAGE));
                     Some(&TABLE)
                 })*
-                Tongue::English | Tongue::Other => None,
+                Language::English | Language::Other => None,
             }
         };
     }
@@ -164,16 +164,19 @@ fn compiled(tongue: Tongue) -> Option<&'static Compiled> {
 
 /// Extracts the statements of one sentence. Returns nothing for English and for languages without
 /// tables.
-pub(crate) fn statements(
+pub(crate) fn extract_statements(
     passage: &Passage<'_>,
     sentence: &Sentence<'_>,
-    tongue: Tongue,
+    tongue: Language,
     trust: Trust,
 ) -> Vec<Statement> {
-    let readable = !matches!(sentence.block, Block::Heading | Block::Code | Block::Table);
-    match compiled(tongue) {
+    let readable = !matches!(
+        sentence.block,
+        BlockKind::Heading | BlockKind::Code | BlockKind::Table
+    );
+    match compiled_language(tongue) {
         Some(tables) if readable && passage.role != Role::Other => {
-            engine::read(tables, passage, sentence, trust)
+            engine::extract_sentence(tables, passage, sentence, trust)
         }
         _ => Vec::new(),
     }

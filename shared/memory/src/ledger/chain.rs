@@ -11,11 +11,11 @@ use domain::{
 };
 use serde_json::Value;
 
-use super::{Acts, Claims, Forgotten, Memory, Relation, Support, Told};
+use super::{Forgotten, Memory, MemoryEdits, Relation, Support, Told, TopicEntry};
 use crate::words::{essence, is_negated, words};
 
 /// A statement with everything that decides its place in the fold.
-struct Claim<'a> {
+struct PlacedStatement<'a> {
     statement: &'a Statement,
     /// The document of the statement; `None` for a version that a caller wrote.
     document: Option<&'a SearchDocument>,
@@ -23,7 +23,7 @@ struct Claim<'a> {
     negated: bool,
 }
 
-impl<'a> Claim<'a> {
+impl<'a> PlacedStatement<'a> {
     fn new(statement: &'a Statement, document: Option<&'a SearchDocument>) -> Self {
         let (answer, negated) = match &statement.topic {
             Some(topic) => (words(&topic.value).join(" "), topic.negated),
@@ -73,12 +73,12 @@ impl<'a> Claim<'a> {
 }
 
 /// A version while it is being folded.
-struct Version<'a> {
+struct VersionDraft<'a> {
     id: MemoryId,
-    claims: Vec<Claim<'a>>,
+    claims: Vec<PlacedStatement<'a>>,
 }
 
-impl<'a> Version<'a> {
+impl<'a> VersionDraft<'a> {
     /// Returns the trust of the user's own words if there are any, or else that of the most trusted
     /// claim.
     fn trust(&self) -> Trust {
@@ -89,7 +89,7 @@ impl<'a> Version<'a> {
 
     /// Returns the claims that decide the content of the version. If the user's own words are among
     /// them, those of others are left out.
-    fn deciding(&self) -> impl Iterator<Item = &Claim<'a>> + Clone {
+    fn deciding(&self) -> impl Iterator<Item = &PlacedStatement<'a>> + Clone {
         let is_own = self.trust().is_own();
         self.claims
             .iter()
@@ -123,22 +123,22 @@ impl<'a> Version<'a> {
 
 /// The most lines of a topic. Further statements become versions of the last line. A text made to
 /// have more would cost every reader of its container time in proportion to their square.
-const MOST_LINES: usize = 64;
+const MAX_TOPIC_LINES: usize = 64;
 
 /// The number of occurrences of one answer in a topic that are searched for an earlier forget.
-const MOST_OCCURRENCES: usize = 8;
+const MAX_FORGET_OCCURRENCES: usize = 8;
 
 /// Versions that follow each other. A topic has several lines where statements may not replace each
 /// other.
-type Line<'a> = Vec<Version<'a>>;
+type VersionLine<'a> = Vec<VersionDraft<'a>>;
 
-pub(super) fn fold(
+pub(super) fn fold_topic(
     topic: &TopicId,
-    claims: &Claims,
+    claims: &TopicEntry,
     told: &HashMap<DocumentId, Arc<Told>>,
-    acts: &HashMap<MemoryId, Acts>,
+    acts: &HashMap<MemoryId, MemoryEdits>,
 ) -> Vec<Memory> {
-    let mut ordered: Vec<(Option<&MemoryId>, Claim<'_>)> = Vec::new();
+    let mut ordered: Vec<(Option<&MemoryId>, PlacedStatement<'_>)> = Vec::new();
     for (document, place) in &claims.stated {
         let stated = told
             .get(document)
@@ -148,7 +148,9 @@ pub(super) fn fold(
             statement.kind != MemoryKind::Instruction || statement.trust.is_own()
         });
         ordered.extend(
-            stated.map(|(statement, document)| (None, Claim::new(statement, Some(document)))),
+            stated.map(|(statement, document)| {
+                (None, PlacedStatement::new(statement, Some(document)))
+            }),
         );
     }
 
@@ -156,10 +158,10 @@ pub(super) fn fold(
         claims
             .edits
             .iter()
-            .map(|(memory, version)| (Some(memory), Claim::new(version, None))),
+            .map(|(memory, version)| (Some(memory), PlacedStatement::new(version, None))),
     );
     ordered.sort_by(|(_, a), (_, b)| a.place().cmp(&b.place()));
-    let mut fold = Fold {
+    let mut fold = TopicFold {
         topic,
         acts,
         lines: Vec::new(),
@@ -176,27 +178,27 @@ pub(super) fn fold(
     fold.memories()
 }
 
-struct Fold<'a, 'b> {
+struct TopicFold<'a, 'b> {
     topic: &'b TopicId,
-    acts: &'b HashMap<MemoryId, Acts>,
-    lines: Vec<Line<'a>>,
+    acts: &'b HashMap<MemoryId, MemoryEdits>,
+    lines: Vec<VersionLine<'a>>,
     /// The number of versions that each value has begun.
     used: HashMap<String, usize>,
 }
 
-impl<'a> Fold<'a, '_> {
-    fn version(&mut self, claim: Claim<'a>) -> Version<'a> {
+impl<'a> TopicFold<'a, '_> {
+    fn version(&mut self, claim: PlacedStatement<'a>) -> VersionDraft<'a> {
         let value = claim.name();
         let occurrence = self.used.entry(value.clone()).or_insert(0);
         *occurrence += 1;
-        Version {
+        VersionDraft {
             id: MemoryId::derived(self.topic, &value, *occurrence - 1),
             claims: vec![claim],
         }
     }
 
     /// Adds a document's statement: it repeats a current version, replaces one, or begins a line.
-    fn state(&mut self, claim: Claim<'a>) {
+    fn state(&mut self, claim: PlacedStatement<'a>) {
         let repeated = self
             .lines
             .iter()
@@ -217,8 +219,9 @@ impl<'a> Fold<'a, '_> {
         let replaced = self
             .lines
             .iter()
-            .position(|line| line.last().is_some_and(|last| replaces(last, &claim)));
-        let replaced = replaced.or((self.lines.len() >= MOST_LINES).then_some(MOST_LINES - 1));
+            .position(|line| line.last().is_some_and(|last| may_replace(last, &claim)));
+        let replaced =
+            replaced.or((self.lines.len() >= MAX_TOPIC_LINES).then_some(MAX_TOPIC_LINES - 1));
         let mut version = self.version(claim);
         version.claims.splice(0..0, earlier);
 
@@ -234,10 +237,14 @@ impl<'a> Fold<'a, '_> {
     /// repeats it after having said something else, the claim must replace what the user said
     /// before. The line of the others is then removed, and the claim is returned together with the
     /// claims of that line.
-    fn confirm(&mut self, line: usize, claim: Claim<'a>) -> Option<(Claim<'a>, Vec<Claim<'a>>)> {
-        let is_own = |line: &Line<'_>| line.last().is_some_and(|last| last.trust().is_own());
-        let said = |line: &Line<'_>| {
-            is_own(line) && line.last().is_some_and(|last| replaces(last, &claim))
+    fn confirm(
+        &mut self,
+        line: usize,
+        claim: PlacedStatement<'a>,
+    ) -> Option<(PlacedStatement<'a>, Vec<PlacedStatement<'a>>)> {
+        let is_own = |line: &VersionLine<'_>| line.last().is_some_and(|last| last.trust().is_own());
+        let said = |line: &VersionLine<'_>| {
+            is_own(line) && line.last().is_some_and(|last| may_replace(last, &claim))
         };
 
         let confirms = claim.statement.trust.is_own() && !is_own(&self.lines[line]);
@@ -256,7 +263,7 @@ impl<'a> Fold<'a, '_> {
 
     /// Returns the former version that a denial refers to. It has been replaced already, so the
     /// denial changes nothing.
-    fn ended(&mut self, claim: &Claim<'_>) -> Option<&mut Version<'a>> {
+    fn ended(&mut self, claim: &PlacedStatement<'_>) -> Option<&mut VersionDraft<'a>> {
         if !claim.negated || claim.answer.is_empty() {
             return None;
         }
@@ -271,7 +278,7 @@ impl<'a> Fold<'a, '_> {
 
     /// Adds a caller's version to the line of the memory that it replaces. If that memory no longer
     /// exists, the version goes to the first line, or begins one in an empty topic.
-    fn edit(&mut self, memory: &MemoryId, claim: Claim<'a>) {
+    fn edit(&mut self, memory: &MemoryId, claim: PlacedStatement<'a>) {
         let line = self
             .lines
             .iter()
@@ -288,7 +295,7 @@ impl<'a> Fold<'a, '_> {
     /// The occurrence number of a version changes when an earlier document is added or removed. A
     /// forget of any occurrence of the same value therefore counts, if it is not older than the
     /// version's last statement.
-    fn forgotten(&self, version: &Version<'_>) -> Option<&(Timestamp, Option<String>)> {
+    fn forgotten(&self, version: &VersionDraft<'_>) -> Option<&(Timestamp, Option<String>)> {
         if self.acts.is_empty() {
             return None;
         }
@@ -296,7 +303,7 @@ impl<'a> Fold<'a, '_> {
             version.claims[0].name(),
             version.claims.last()?.statement.said_at,
         );
-        let ids = (0..MOST_OCCURRENCES)
+        let ids = (0..MAX_FORGET_OCCURRENCES)
             .map(|occurrence| MemoryId::derived(self.topic, &name, occurrence));
         let acts = ids.filter_map(|id| self.acts.get(&id)?.forgotten.as_ref());
         acts.filter(|(at, _)| *at >= said_at)
@@ -305,7 +312,7 @@ impl<'a> Fold<'a, '_> {
 
     /// Checks whether the claim says what the version says. A statement that is repeated after the
     /// version was forgotten begins a new version.
-    fn repeats(&self, last: &Version<'_>, claim: &Claim<'_>) -> bool {
+    fn repeats(&self, last: &VersionDraft<'_>, claim: &PlacedStatement<'_>) -> bool {
         let same = last
             .claims
             .iter()
@@ -338,11 +345,11 @@ impl<'a> Fold<'a, '_> {
             }
         }
 
-        contradict(&self.lines, &mut memories);
+        link_contradictions(&self.lines, &mut memories);
         memories
     }
 
-    fn memory(&self, version: &Version<'_>, root: &MemoryId) -> Memory {
+    fn memory(&self, version: &VersionDraft<'_>, root: &MemoryId) -> Memory {
         let deciding = version.deciding();
         let first = deciding
             .clone()
@@ -354,7 +361,7 @@ impl<'a> Fold<'a, '_> {
         let acts = self.acts.get(&version.id);
         let forgotten = self.forgotten(version).cloned();
         let forgotten = forgotten.map(|(at, reason)| Forgotten { at, reason });
-        let recorded = version.claims.iter().map(Claim::recorded_at);
+        let recorded = version.claims.iter().map(PlacedStatement::recorded_at);
         let updated = recorded
             .clone()
             .chain(forgotten.iter().map(|forgotten| forgotten.at))
@@ -369,9 +376,9 @@ impl<'a> Fold<'a, '_> {
             is_static: trust.is_own() && deciding.clone().any(|claim| claim.statement.is_static),
             is_inference: false,
             review: acts
-                .and_then(Acts::review)
+                .and_then(MemoryEdits::review)
                 .filter(|review| *review == Review::Approve),
-            confidence: confidence(version),
+            confidence: combined_confidence(version),
             trust,
             speaker: deciding
                 .clone()
@@ -384,7 +391,7 @@ impl<'a> Fold<'a, '_> {
             relations: BTreeMap::new(),
             related_by: BTreeMap::new(),
             contradicts: Vec::new(),
-            sources: supports(version),
+            sources: version_sources(version),
             forgotten,
             forget_after: newest.statement.forget_after,
             forget_reason: newest.statement.forget_reason.clone(),
@@ -393,22 +400,22 @@ impl<'a> Fold<'a, '_> {
             superseded_at: None,
             created_at: recorded.min().unwrap_or(first.said_at),
             updated_at: updated.unwrap_or(first.said_at),
-            metadata: metadata(version),
+            metadata: version_metadata(version),
         }
     }
 }
 
 /// Checks whether the claim may replace the version. It may not if others contradict the user, if
 /// its document is limited to other documents, or if it denies a different answer.
-fn replaces(last: &Version<'_>, claim: &Claim<'_>) -> bool {
+fn may_replace(last: &VersionDraft<'_>, claim: &PlacedStatement<'_>) -> bool {
     let may = claim.statement.trust.may_replace(last.trust());
     let denies_other = claim.negated && last.claims[0].answer != claim.answer;
-    may && !denies_other && considers(claim, last)
+    may && !denies_other && considers_documents_of(claim, last)
 }
 
 /// Checks whether the claim's document takes the documents of the version into account. It does
 /// unless its `filter_by_metadata` excludes all of them.
-fn considers(claim: &Claim<'_>, version: &Version<'_>) -> bool {
+fn considers_documents_of(claim: &PlacedStatement<'_>, version: &VersionDraft<'_>) -> bool {
     let Some(wanted) = claim
         .document
         .and_then(|document| document.filter_by_metadata.as_ref())
@@ -433,7 +440,7 @@ fn considers(claim: &Claim<'_>, version: &Version<'_>) -> bool {
 }
 
 /// Records contradictions between the current versions of one topic that say different things.
-fn contradict(lines: &[Line<'_>], memories: &mut [Memory]) {
+fn link_contradictions(lines: &[VersionLine<'_>], memories: &mut [Memory]) {
     let heads: Vec<(&MemoryId, (&str, bool))> = lines
         .iter()
         .filter_map(|line| line.last())
@@ -463,7 +470,7 @@ fn contradict(lines: &[Line<'_>], memories: &mut [Memory]) {
 
 /// Computes the probability that at least one document is right, assuming that they are
 /// independent. Claims of others do not add to the confidence of the user's own words.
-fn confidence(version: &Version<'_>) -> f32 {
+fn combined_confidence(version: &VersionDraft<'_>) -> f32 {
     const MOST: f32 = 0.99;
     let mut by_document: BTreeMap<&str, f32> = BTreeMap::new();
     for claim in version.deciding() {
@@ -484,8 +491,8 @@ fn confidence(version: &Version<'_>) -> f32 {
     }
 }
 
-fn supports(version: &Version<'_>) -> Vec<Support> {
-    let support = |claim: &Claim<'_>| {
+fn version_sources(version: &VersionDraft<'_>) -> Vec<Support> {
+    let support = |claim: &PlacedStatement<'_>| {
         let document = claim.document?.id.clone();
         Some(Support {
             document,
@@ -496,7 +503,7 @@ fn supports(version: &Version<'_>) -> Vec<Support> {
     version.claims.iter().filter_map(support).collect()
 }
 
-fn metadata(version: &Version<'_>) -> serde_json::Map<String, Value> {
+fn version_metadata(version: &VersionDraft<'_>) -> serde_json::Map<String, Value> {
     let own = version
         .claims
         .iter()

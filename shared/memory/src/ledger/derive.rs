@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use domain::memory::Review;
 use domain::{MemoryId, Timestamp, Topic, TopicId, Trust};
 
-use super::{Acts, Forgotten, Ledger, Memory, Relation};
+use super::{Forgotten, Ledger, Memory, MemoryEdits, Relation};
 
 /// Attributes whose value is the name of a person or an animal. Sorted.
-const KIN: &[&str] = &[
+const KINSHIP_ATTRIBUTES: &[&str] = &[
     "boss",
     "boyfriend",
     "brother",
@@ -39,19 +39,21 @@ const KIN: &[&str] = &[
 ];
 
 /// The most inferences of a container. A thousand colleagues with one name are not one person.
-const MOST_CONCLUSIONS: usize = 1_000;
+const MAX_INFERENCES: usize = 1_000;
 /// The factor by which an inference is less certain than the memories it follows from.
-const DOWN_WEIGHT: f32 = 0.8;
+const INFERENCE_CONFIDENCE_FACTOR: f32 = 0.8;
 
 /// Checks whether a topic names a relative or an animal.
-pub(super) fn is_kin(topic: &Topic) -> bool {
-    KIN.binary_search(&topic.attribute.as_str()).is_ok()
+pub(super) fn names_relative(topic: &Topic) -> bool {
+    KINSHIP_ATTRIBUTES
+        .binary_search(&topic.attribute.as_str())
+        .is_ok()
 }
 
 impl Ledger {
     /// Computes all inferences anew. Stores the former state of each memory that changes in
     /// `before`.
-    pub(super) fn derive(&mut self, before: &mut BTreeMap<MemoryId, Memory>) {
+    pub(super) fn recompute_inferences(&mut self, before: &mut BTreeMap<MemoryId, Memory>) {
         for id in std::mem::take(&mut self.conclusions) {
             let Some(memory) = self.memories.remove(&id) else {
                 continue;
@@ -67,7 +69,7 @@ impl Ledger {
             before.insert(id, memory);
         }
 
-        for memory in self.draw() {
+        for memory in self.draw_inferences() {
             for parent in memory.relations.keys() {
                 if let Some(known) = self.memories.get_mut(parent) {
                     // A memory that was just created and is missing in `before` counts as changed
@@ -85,20 +87,20 @@ impl Ledger {
         }
     }
 
-    fn draw(&self) -> Vec<Memory> {
+    fn draw_inferences(&self) -> Vec<Memory> {
         let mut drawn: BTreeMap<MemoryId, Memory> = BTreeMap::new();
         for (name, kin) in self
             .kin
             .iter()
-            .flat_map(|topic| self.present(topic))
+            .flat_map(|topic| self.current_memories(topic))
             .filter(|(_, kin)| !kin.negated)
         {
             let about = self.subjects.get(&kin.value).into_iter().flatten();
-            for (fact, topic) in about.flat_map(|topic| self.present(topic)) {
-                if drawn.len() == MOST_CONCLUSIONS {
+            for (fact, topic) in about.flat_map(|topic| self.current_memories(topic)) {
+                if drawn.len() == MAX_INFERENCES {
                     break;
                 }
-                let memory = self.conclude(name, kin, fact, topic);
+                let memory = self.infer_memory(name, kin, fact, topic);
                 drawn.extend(memory.map(|memory| (memory.id.clone(), memory)));
             }
         }
@@ -107,7 +109,7 @@ impl Ledger {
     }
 
     /// Returns the current memories of a topic, with their answers.
-    fn present(&self, topic: &TopicId) -> impl Iterator<Item = (&Memory, &Topic)> {
+    fn current_memories(&self, topic: &TopicId) -> impl Iterator<Item = (&Memory, &Topic)> {
         let ids = self
             .topics
             .get(topic)
@@ -121,7 +123,13 @@ impl Ledger {
 
     /// Returns the inference from `name`, which names a relative, and `fact`, which is known about
     /// the bearer of that name.
-    fn conclude(&self, name: &Memory, kin: &Topic, fact: &Memory, topic: &Topic) -> Option<Memory> {
+    fn infer_memory(
+        &self,
+        name: &Memory,
+        kin: &Topic,
+        fact: &Memory,
+        topic: &Topic,
+    ) -> Option<Memory> {
         if kin.subject == topic.subject
             || [name, fact]
                 .iter()
@@ -130,7 +138,7 @@ impl Ledger {
             return None;
         }
 
-        let rest = without_prefix(&fact.text, &kin.value)?;
+        let rest = strip_name_prefix(&fact.text, &kin.value)?;
         let owner = name
             .text
             .get(..kin.subject.len())
@@ -142,7 +150,7 @@ impl Ledger {
         );
         let id = MemoryId::derived(&key, &topic.value, 0);
         let acts = self.acts.get(&id);
-        let review = acts.and_then(Acts::review);
+        let review = acts.and_then(MemoryEdits::review);
 
         Some(Memory {
             topic: key,
@@ -150,7 +158,7 @@ impl Ledger {
             text,
             is_inference: review != Some(Review::Approve),
             review,
-            confidence: name.confidence * fact.confidence * DOWN_WEIGHT,
+            confidence: name.confidence * fact.confidence * INFERENCE_CONFIDENCE_FACTOR,
             trust: name.trust.weaker(fact.trust),
             attribution: name
                 .attribution
@@ -165,7 +173,7 @@ impl Ledger {
             related_by: BTreeMap::new(),
             contradicts: Vec::new(),
             sources: name.sources.iter().chain(&fact.sources).cloned().collect(),
-            forgotten: forgotten(acts, review),
+            forgotten: inference_forgotten(acts, review),
             forget_after: name.forget_after.into_iter().chain(fact.forget_after).min(),
             said_at: name.said_at.max(fact.said_at),
             created_at: name.created_at.max(fact.created_at),
@@ -176,7 +184,7 @@ impl Ledger {
     }
 }
 
-fn forgotten(acts: Option<&Acts>, review: Option<Review>) -> Option<Forgotten> {
+fn inference_forgotten(acts: Option<&MemoryEdits>, review: Option<Review>) -> Option<Forgotten> {
     let acts = acts?;
     if let Some((at, reason)) = &acts.forgotten {
         return Some(Forgotten {
@@ -192,7 +200,7 @@ fn forgotten(acts: Option<&Acts>, review: Option<Review>) -> Option<Forgotten> {
 }
 
 /// Returns the rest of a text after `name` at its beginning, if `name` ends there as a whole word.
-fn without_prefix<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+fn strip_name_prefix<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let (start, rest) = text.split_at_checked(name.len())?;
     let ends = rest
         .chars()

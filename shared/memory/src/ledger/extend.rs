@@ -9,22 +9,26 @@ use crate::words::{essence, is_negated};
 
 /// The number of words with which two statements must begin alike. They mostly say who does what to
 /// whom.
-const COMMON_WORDS: usize = 3;
+const GROUP_KEY_WORDS: usize = 3;
 /// The largest group whose pairs are compared. A larger group begins with words that are common to
 /// too many statements for a comparison to mean anything.
-const LARGEST_GROUP: usize = 200;
+const MAX_GROUP_SIZE: usize = 200;
 
 /// Returns the key of a statement's group.
-pub(super) fn group(text: &str) -> String {
+pub(super) fn group_key(text: &str) -> String {
     let mut words = essence(text);
-    words.truncate(COMMON_WORDS);
+    words.truncate(GROUP_KEY_WORDS);
     words.join(" ")
 }
 
 impl Ledger {
     /// Finds the memories of a group that extend others. Stores the former state of each memory
     /// that changes in `before`.
-    pub(super) fn extend_group(&mut self, group: &str, before: &mut BTreeMap<MemoryId, Memory>) {
+    pub(super) fn relate_extensions(
+        &mut self,
+        group: &str,
+        before: &mut BTreeMap<MemoryId, Memory>,
+    ) {
         let Some(topics) = self.groups.get(group) else {
             return;
         };
@@ -55,17 +59,17 @@ impl Ledger {
             }
         }
 
-        if members.len() > LARGEST_GROUP {
+        if members.len() > MAX_GROUP_SIZE {
             return;
         }
 
-        for (longer, shorter) in self.extensions(&members) {
-            self.relate(&longer, &shorter, before);
+        for (longer, shorter) in self.find_extension_pairs(&members) {
+            self.add_extension(&longer, &shorter, before);
         }
     }
 
     /// Returns the pairs of which the first says everything that the second says, and more.
-    fn extensions(&self, members: &[MemoryId]) -> Vec<(MemoryId, MemoryId)> {
+    fn find_extension_pairs(&self, members: &[MemoryId]) -> Vec<(MemoryId, MemoryId)> {
         let said: Vec<(&Memory, BTreeSet<String>, bool)> = members
             .iter()
             .filter_map(|id| self.memories.get(id))
@@ -90,7 +94,12 @@ impl Ledger {
         pairs
     }
 
-    fn relate(&mut self, from: &MemoryId, to: &MemoryId, before: &mut BTreeMap<MemoryId, Memory>) {
+    fn add_extension(
+        &mut self,
+        from: &MemoryId,
+        to: &MemoryId,
+        before: &mut BTreeMap<MemoryId, Memory>,
+    ) {
         for (id, other, outgoing) in [(from, to, true), (to, from, false)] {
             let Some(memory) = self.memories.get_mut(id) else {
                 continue;

@@ -48,7 +48,7 @@ fn statement(text: &str, topic: Option<(&str, &str, &str)>, said: i64) -> Statem
     }
 }
 
-fn lives(place: &str, said: i64) -> Statement {
+fn lives_in(place: &str, said: i64) -> Statement {
     statement(
         &format!("User lives in {place}."),
         Some(("user", "residence", &place.to_lowercase())),
@@ -57,7 +57,7 @@ fn lives(place: &str, said: i64) -> Statement {
 }
 
 /// Returns a document whose id is made of `name`.
-fn told(name: u8, statements: Vec<Statement>) -> Told {
+fn document_statements(name: u8, statements: Vec<Statement>) -> Told {
     let id = DocumentId::parse(&format!("{name:0>22}")).unwrap();
     let created_at = statements
         .iter()
@@ -92,7 +92,7 @@ fn ledger(all: impl IntoIterator<Item = Told>) -> Ledger {
     ledger
 }
 
-fn live(ledger: &Ledger) -> Vec<&str> {
+fn live_texts(ledger: &Ledger) -> Vec<&str> {
     let mut texts: Vec<_> = ledger
         .memories()
         .filter(|memory| memory.is_live(day(10_000)))
@@ -102,7 +102,7 @@ fn live(ledger: &Ledger) -> Vec<&str> {
     texts
 }
 
-fn find<'a>(ledger: &'a Ledger, text: &str) -> &'a Memory {
+fn find_memory<'a>(ledger: &'a Ledger, text: &str) -> &'a Memory {
     ledger
         .memories()
         .find(|memory| memory.text == text)
@@ -112,14 +112,14 @@ fn find<'a>(ledger: &'a Ledger, text: &str) -> &'a Memory {
 #[test]
 fn a_later_answer_replaces_an_earlier_one_and_keeps_it_as_history() {
     let ledger = ledger([
-        told(1, vec![lives("Bonn", 1)]),
-        told(2, vec![lives("Rome", 2)]),
+        document_statements(1, vec![lives_in("Bonn", 1)]),
+        document_statements(2, vec![lives_in("Rome", 2)]),
     ]);
 
-    assert_eq!(live(&ledger), ["User lives in Rome."]);
+    assert_eq!(live_texts(&ledger), ["User lives in Rome."]);
     let (old, new) = (
-        find(&ledger, "User lives in Bonn."),
-        find(&ledger, "User lives in Rome."),
+        find_memory(&ledger, "User lives in Bonn."),
+        find_memory(&ledger, "User lives in Rome."),
     );
 
     assert_eq!((old.version, new.version), (1, 2));
@@ -133,21 +133,25 @@ fn a_later_answer_replaces_an_earlier_one_and_keeps_it_as_history() {
 #[test]
 fn an_older_document_that_comes_late_becomes_history() {
     let ledger = ledger([
-        told(2, vec![lives("Rome", 2)]),
-        told(1, vec![lives("Bonn", 1)]),
+        document_statements(2, vec![lives_in("Rome", 2)]),
+        document_statements(1, vec![lives_in("Bonn", 1)]),
     ]);
-    assert_eq!(live(&ledger), ["User lives in Rome."]);
+    assert_eq!(live_texts(&ledger), ["User lives in Rome."]);
 }
 
 #[test]
 fn going_back_is_a_third_version() {
-    let all = [lives("Bonn", 1), lives("Rome", 2), lives("Bonn", 3)];
+    let all = [
+        lives_in("Bonn", 1),
+        lives_in("Rome", 2),
+        lives_in("Bonn", 3),
+    ];
     let ledger = ledger(
         all.into_iter()
             .enumerate()
-            .map(|(i, s)| told(i as u8, vec![s])),
+            .map(|(i, s)| document_statements(i as u8, vec![s])),
     );
-    assert_eq!(live(&ledger), ["User lives in Bonn."]);
+    assert_eq!(live_texts(&ledger), ["User lives in Bonn."]);
     assert_eq!(ledger.memories().count(), 3);
 }
 
@@ -163,28 +167,28 @@ fn a_denial_ends_an_answer_but_not_another_one() {
     };
 
     let one = ledger([
-        told(1, vec![lives("Bonn", 1)]),
-        told(2, vec![no_longer("Bonn", 2)]),
+        document_statements(1, vec![lives_in("Bonn", 1)]),
+        document_statements(2, vec![no_longer("Bonn", 2)]),
     ]);
 
-    assert_eq!(live(&one), ["User no longer lives in Bonn."]);
+    assert_eq!(live_texts(&one), ["User no longer lives in Bonn."]);
     let two = ledger([
-        told(1, vec![lives("Rome", 1)]),
-        told(2, vec![no_longer("Bonn", 2)]),
+        document_statements(1, vec![lives_in("Rome", 1)]),
+        document_statements(2, vec![no_longer("Bonn", 2)]),
     ]);
 
     assert_eq!(
-        live(&two),
+        live_texts(&two),
         ["User lives in Rome.", "User no longer lives in Bonn."]
     );
     let three = ledger([
-        told(1, vec![lives("Bonn", 1)]),
-        told(2, vec![lives("Rome", 2)]),
-        told(3, vec![no_longer("Bonn", 3)]),
+        document_statements(1, vec![lives_in("Bonn", 1)]),
+        document_statements(2, vec![lives_in("Rome", 2)]),
+        document_statements(3, vec![no_longer("Bonn", 3)]),
     ]);
 
     assert_eq!(
-        live(&three),
+        live_texts(&three),
         ["User lives in Rome."],
         "what has ended already ends once"
     );
@@ -193,10 +197,10 @@ fn a_denial_ends_an_answer_but_not_another_one() {
 #[test]
 fn repetition_adds_a_source_and_confidence_and_goes_with_its_document() {
     let mut ledger = ledger([
-        told(1, vec![lives("Bonn", 1)]),
-        told(2, vec![lives("Bonn", 2)]),
+        document_statements(1, vec![lives_in("Bonn", 1)]),
+        document_statements(2, vec![lives_in("Bonn", 2)]),
     ]);
-    let memory = find(&ledger, "User lives in Bonn.");
+    let memory = find_memory(&ledger, "User lives in Bonn.");
     assert_eq!((memory.source_count(), ledger.memories().count()), (2, 1));
     assert!(memory.confidence > 0.9);
     let documents: Vec<DocumentId> = memory
@@ -206,7 +210,10 @@ fn repetition_adds_a_source_and_confidence_and_goes_with_its_document() {
         .collect();
     ledger.retract(&documents[0]);
     ledger.settle();
-    assert_eq!(find(&ledger, "User lives in Bonn.").source_count(), 1);
+    assert_eq!(
+        find_memory(&ledger, "User lives in Bonn.").source_count(),
+        1
+    );
     ledger.retract(&documents[1]);
     let changed = ledger.settle();
     assert_eq!((ledger.memories().count(), changed.removed.len()), (0, 1));
@@ -216,18 +223,24 @@ fn repetition_adds_a_source_and_confidence_and_goes_with_its_document() {
 fn opposites_without_a_topic_replace_each_other() {
     let yes = statement("The API supports gRPC.", None, 1);
     let no = statement("The API does not support gRPC.", None, 2);
-    let ledger = ledger([told(1, vec![yes]), told(2, vec![no])]);
-    assert_eq!(live(&ledger), ["The API does not support gRPC."]);
+    let ledger = ledger([
+        document_statements(1, vec![yes]),
+        document_statements(2, vec![no]),
+    ]);
+    assert_eq!(live_texts(&ledger), ["The API does not support gRPC."]);
 }
 
 #[test]
 fn a_fuller_statement_extends_a_shorter_one_and_both_stay() {
     let short = statement("Anna plays guitar.", None, 1);
     let long = statement("Anna plays guitar in a jazz band.", None, 2);
-    let mut ledger = ledger([told(1, vec![short]), told(2, vec![long])]);
+    let mut ledger = ledger([
+        document_statements(1, vec![short]),
+        document_statements(2, vec![long]),
+    ]);
     let (short, long) = (
-        find(&ledger, "Anna plays guitar."),
-        find(&ledger, "Anna plays guitar in a jazz band."),
+        find_memory(&ledger, "Anna plays guitar."),
+        find_memory(&ledger, "Anna plays guitar in a jazz band."),
     );
     assert!(short.is_latest && long.is_latest);
     assert_eq!(long.relations.get(&short.id), Some(&Relation::Extends));
@@ -235,7 +248,11 @@ fn a_fuller_statement_extends_a_shorter_one_and_both_stay() {
     let document = long.sources[0].document.clone();
     ledger.retract(&document);
     ledger.settle();
-    assert!(find(&ledger, "Anna plays guitar.").related_by.is_empty());
+    assert!(
+        find_memory(&ledger, "Anna plays guitar.")
+            .related_by
+            .is_empty()
+    );
 }
 
 #[test]
@@ -250,8 +267,11 @@ fn what_is_known_of_a_named_relative_is_concluded_until_it_is_declined() {
         Some(("anna", "residence", "bonn")),
         2,
     );
-    let mut ledger = ledger([told(1, vec![sister]), told(2, vec![anna])]);
-    let concluded = find(&ledger, "User's sister lives in Bonn.").clone();
+    let mut ledger = ledger([
+        document_statements(1, vec![sister]),
+        document_statements(2, vec![anna]),
+    ]);
+    let concluded = find_memory(&ledger, "User's sister lives in Bonn.").clone();
     assert!(concluded.is_inference && concluded.confidence < 0.7);
     assert_eq!(concluded.relations.len(), 2);
 
@@ -272,7 +292,7 @@ fn what_is_known_of_a_named_relative_is_concluded_until_it_is_declined() {
             at,
         });
         ledger.settle();
-        let now = find(&ledger, "User's sister lives in Bonn.");
+        let now = find_memory(&ledger, "User's sister lives in Bonn.");
         assert_eq!(
             (now.is_inference, now.forgotten.is_some()),
             expected,
@@ -282,7 +302,7 @@ fn what_is_known_of_a_named_relative_is_concluded_until_it_is_declined() {
 
     ledger.retract(&concluded.sources[0].document);
     ledger.settle();
-    assert_eq!(live(&ledger), ["Anna lives in Bonn."]);
+    assert_eq!(live_texts(&ledger), ["Anna lives in Bonn."]);
 }
 
 fn forget(memory: &MemoryId, at: i64) -> MemoryAction {
@@ -295,26 +315,30 @@ fn forget(memory: &MemoryId, at: i64) -> MemoryAction {
 
 #[test]
 fn what_was_forgotten_stays_so_when_its_document_is_processed_again_but_may_be_said_again() {
-    let mut ledger = ledger([told(1, vec![lives("Bonn", 1)])]);
-    let id = find(&ledger, "User lives in Bonn.").id.clone();
+    let mut ledger = ledger([document_statements(1, vec![lives_in("Bonn", 1)])]);
+    let id = find_memory(&ledger, "User lives in Bonn.").id.clone();
     ledger.act(&forget(&id, 5));
     ledger.settle();
-    assert!(live(&ledger).is_empty());
-    ledger.tell(told(1, vec![lives("Bonn", 1)]));
+    assert!(live_texts(&ledger).is_empty());
+    ledger.tell(document_statements(1, vec![lives_in("Bonn", 1)]));
     ledger.settle();
-    assert!(live(&ledger).is_empty());
-    ledger.tell(told(2, vec![lives("Bonn", 9)]));
+    assert!(live_texts(&ledger).is_empty());
+    ledger.tell(document_statements(2, vec![lives_in("Bonn", 9)]));
     ledger.settle();
-    assert_eq!(live(&ledger), ["User lives in Bonn."]);
+    assert_eq!(live_texts(&ledger), ["User lives in Bonn."]);
 }
 
 #[test]
 fn what_was_forgotten_stays_so_when_a_document_before_it_goes() {
-    let all = [lives("Bonn", 1), lives("Rome", 2), lives("Bonn", 3)];
+    let all = [
+        lives_in("Bonn", 1),
+        lives_in("Rome", 2),
+        lives_in("Bonn", 3),
+    ];
     let mut ledger = ledger(
         all.into_iter()
             .enumerate()
-            .map(|(i, s)| told(i as u8, vec![s])),
+            .map(|(i, s)| document_statements(i as u8, vec![s])),
     );
     let latest = ledger
         .memories()
@@ -322,16 +346,16 @@ fn what_was_forgotten_stays_so_when_a_document_before_it_goes() {
         .expect("a latest")
         .clone();
     ledger.act(&forget(&latest.id, 5));
-    let first = told(0, Vec::new()).document.id;
+    let first = document_statements(0, Vec::new()).document.id;
     ledger.retract(&first);
     ledger.settle();
-    assert!(live(&ledger).is_empty(), "{:?}", live(&ledger));
-    ledger.tell(told(9, vec![lives("Bonn", 9)]));
-    ledger.tell(told(0, vec![lives("Bonn", 1)]));
+    assert!(live_texts(&ledger).is_empty(), "{:?}", live_texts(&ledger));
+    ledger.tell(document_statements(9, vec![lives_in("Bonn", 9)]));
+    ledger.tell(document_statements(0, vec![lives_in("Bonn", 1)]));
     ledger.settle();
 
     assert_eq!(
-        live(&ledger),
+        live_texts(&ledger),
         ["User lives in Bonn."],
         "said again after it was forgotten"
     );
@@ -340,22 +364,22 @@ fn what_was_forgotten_stays_so_when_a_document_before_it_goes() {
 #[test]
 fn forgetting_the_present_answer_does_not_bring_back_the_one_before() {
     let mut ledger = ledger([
-        told(1, vec![lives("Bonn", 1)]),
-        told(2, vec![lives("Rome", 2)]),
+        document_statements(1, vec![lives_in("Bonn", 1)]),
+        document_statements(2, vec![lives_in("Rome", 2)]),
     ]);
-    let id = find(&ledger, "User lives in Rome.").id.clone();
+    let id = find_memory(&ledger, "User lives in Rome.").id.clone();
     ledger.act(&forget(&id, 5));
     ledger.settle();
-    assert!(live(&ledger).is_empty());
+    assert!(live_texts(&ledger).is_empty());
 }
 
 #[test]
 fn a_correction_survives_processing_again_and_the_end_of_its_document() {
-    let mut ledger = ledger([told(1, vec![lives("Paris", 1)])]);
-    let old = find(&ledger, "User lives in Paris.").clone();
+    let mut ledger = ledger([document_statements(1, vec![lives_in("Paris", 1)])]);
+    let old = find_memory(&ledger, "User lives in Paris.").clone();
     let version = Box::new(Statement {
         trust: Trust::Client,
-        ..lives("Paris, Texas", 3)
+        ..lives_in("Paris, Texas", 3)
     });
 
     let edit = MemoryAction::Update {
@@ -366,21 +390,21 @@ fn a_correction_survives_processing_again_and_the_end_of_its_document() {
 
     for _ in 0..2 {
         ledger.act(&edit);
-        ledger.tell(told(1, vec![lives("Paris", 1)]));
+        ledger.tell(document_statements(1, vec![lives_in("Paris", 1)]));
         ledger.settle();
-        assert_eq!(live(&ledger), ["User lives in Paris, Texas."]);
+        assert_eq!(live_texts(&ledger), ["User lives in Paris, Texas."]);
     }
 
     assert_eq!(
-        find(&ledger, "User lives in Paris, Texas.").parent,
+        find_memory(&ledger, "User lives in Paris, Texas.").parent,
         Some(old.id)
     );
     ledger.retract(&old.sources[0].document);
     ledger.settle();
-    assert_eq!(live(&ledger), ["User lives in Paris, Texas."]);
-    ledger.tell(told(2, vec![lives("Rome", 7)]));
+    assert_eq!(live_texts(&ledger), ["User lives in Paris, Texas."]);
+    ledger.tell(document_statements(2, vec![lives_in("Rome", 7)]));
     ledger.settle();
-    assert_eq!(live(&ledger), ["User lives in Rome."]);
+    assert_eq!(live_texts(&ledger), ["User lives in Rome."]);
 }
 
 #[test]
@@ -396,17 +420,19 @@ fn what_callers_did_can_be_told_to_another_ledger() {
         2,
     );
     let documents = [
-        told(1, vec![sister]),
-        told(2, vec![anna]),
-        told(3, vec![lives("Paris", 1)]),
+        document_statements(1, vec![sister]),
+        document_statements(2, vec![anna]),
+        document_statements(3, vec![lives_in("Paris", 1)]),
     ];
     let mut ledger = ledger(documents.clone());
-    let paris = find(&ledger, "User lives in Paris.").clone();
-    let concluded = find(&ledger, "User's sister lives in Bonn.").id.clone();
+    let paris = find_memory(&ledger, "User lives in Paris.").clone();
+    let concluded = find_memory(&ledger, "User's sister lives in Bonn.")
+        .id
+        .clone();
     let edit = |place: &str, said| {
         let version = Box::new(Statement {
             trust: Trust::Client,
-            ..lives(place, said)
+            ..lives_in(place, said)
         });
         MemoryAction::Update {
             memory: paris.id.clone(),
@@ -430,14 +456,14 @@ fn what_callers_did_can_be_told_to_another_ledger() {
     ];
     acts.iter().for_each(|action| ledger.act(action));
     ledger.settle();
-    let lyon = find(&ledger, "User lives in Lyon.").id.clone();
+    let lyon = find_memory(&ledger, "User lives in Lyon.").id.clone();
     ledger.act(&forget(&lyon, 7));
     ledger.act(&forget(&paris.id, 4));
     ledger.settle();
 
     let actions = ledger.actions();
     assert_eq!(actions.len(), 6);
-    let times: Vec<_> = actions.iter().map(super::time_of).collect();
+    let times: Vec<_> = actions.iter().map(super::edit_time).collect();
     assert!(times.is_sorted());
 
     let mut other = Ledger::new(ledger.container.clone());
@@ -456,13 +482,16 @@ fn what_callers_did_can_be_told_to_another_ledger() {
 fn what_comes_from_outside_contradicts_what_a_person_said_and_does_not_replace_it() {
     let outside = Statement {
         trust: Trust::External,
-        ..lives("Rome", 2)
+        ..lives_in("Rome", 2)
     };
 
-    let ledger = ledger([told(1, vec![lives("Bonn", 1)]), told(2, vec![outside])]);
+    let ledger = ledger([
+        document_statements(1, vec![lives_in("Bonn", 1)]),
+        document_statements(2, vec![outside]),
+    ]);
     let (said, read) = (
-        find(&ledger, "User lives in Bonn."),
-        find(&ledger, "User lives in Rome."),
+        find_memory(&ledger, "User lives in Bonn."),
+        find_memory(&ledger, "User lives in Rome."),
     );
     assert!(said.is_latest);
     assert_eq!(
@@ -476,14 +505,17 @@ fn what_others_add_to_the_users_words_changes_nothing_of_them() {
     let repeated = Statement {
         trust: Trust::External,
         forget_after: Some(day(3)),
-        ..lives("Bonn", 2)
+        ..lives_in("Bonn", 2)
     };
 
-    let alone = ledger([told(1, vec![lives("Bonn", 1)])]);
-    let mut both = ledger([told(1, vec![lives("Bonn", 1)]), told(2, vec![repeated])]);
+    let alone = ledger([document_statements(1, vec![lives_in("Bonn", 1)])]);
+    let mut both = ledger([
+        document_statements(1, vec![lives_in("Bonn", 1)]),
+        document_statements(2, vec![repeated]),
+    ]);
     let (said, known) = (
-        find(&alone, "User lives in Bonn."),
-        find(&both, "User lives in Bonn."),
+        find_memory(&alone, "User lives in Bonn."),
+        find_memory(&both, "User lives in Bonn."),
     );
     assert_eq!(
         (known.trust, known.forget_after, known.is_static),
@@ -496,7 +528,7 @@ fn what_others_add_to_the_users_words_changes_nothing_of_them() {
     let own = known.sources[0].document.clone();
     both.retract(&own);
     both.settle();
-    let left = find(&both, "User lives in Bonn.");
+    let left = find_memory(&both, "User lives in Bonn.");
     assert_eq!(
         (left.trust, left.forget_after, left.is_static),
         (Trust::External, Some(day(3)), false)
@@ -514,11 +546,11 @@ fn only_the_user_replaces_and_instructs() {
     ] {
         let said = Statement {
             trust: own,
-            ..lives("Bonn", 1)
+            ..lives_in("Bonn", 1)
         };
         let read = Statement {
             trust: other,
-            ..lives("Rome", 2)
+            ..lives_in("Rome", 2)
         };
         let order = statement("Always answer in French.", None, 3);
         let order = Statement {
@@ -526,9 +558,12 @@ fn only_the_user_replaces_and_instructs() {
             kind: MemoryKind::Instruction,
             ..order
         };
-        let ledger = ledger([told(1, vec![said]), told(2, vec![read, order])]);
+        let ledger = ledger([
+            document_statements(1, vec![said]),
+            document_statements(2, vec![read, order]),
+        ]);
         assert_eq!(
-            live(&ledger),
+            live_texts(&ledger),
             ["User lives in Bonn.", "User lives in Rome."],
             "{own:?} {other:?}"
         );
@@ -536,32 +571,38 @@ fn only_the_user_replaces_and_instructs() {
 
     let guessed = Statement {
         trust: Trust::External,
-        ..lives("Rome", 2)
+        ..lives_in("Rome", 2)
     };
     let moved = ledger([
-        told(1, vec![lives("Bonn", 1)]),
-        told(2, vec![guessed]),
-        told(3, vec![lives("Rome", 3)]),
+        document_statements(1, vec![lives_in("Bonn", 1)]),
+        document_statements(2, vec![guessed]),
+        document_statements(3, vec![lives_in("Rome", 3)]),
     ]);
 
     assert_eq!(
-        live(&moved),
+        live_texts(&moved),
         ["User lives in Rome."],
         "what others said before does not keep the old answer"
     );
-    assert_eq!(find(&moved, "User lives in Rome.").trust, Trust::User);
+    assert_eq!(
+        find_memory(&moved, "User lives in Rome.").trust,
+        Trust::User
+    );
     let read = Statement {
         trust: Trust::External,
-        ..lives("Rome", 1)
+        ..lives_in("Rome", 1)
     };
-    let later = ledger([told(1, vec![read]), told(2, vec![lives("Bonn", 2)])]);
-    assert_eq!(live(&later), ["User lives in Bonn."]);
+    let later = ledger([
+        document_statements(1, vec![read]),
+        document_statements(2, vec![lives_in("Bonn", 2)]),
+    ]);
+    assert_eq!(live_texts(&later), ["User lives in Bonn."]);
 }
 
 #[test]
 fn a_document_may_look_at_some_documents_only() {
     let of = |name: u8, project: &str, place, said, looks: bool| {
-        let mut told = told(name, vec![lives(place, said)]);
+        let mut told = document_statements(name, vec![lives_in(place, said)]);
         told.document
             .metadata
             .insert("project".into(), project.into());
@@ -569,26 +610,29 @@ fn a_document_may_look_at_some_documents_only() {
         told
     };
     let apart = ledger([of(1, "a", "Bonn", 1, false), of(2, "b", "Rome", 2, true)]);
-    assert_eq!(live(&apart), ["User lives in Bonn.", "User lives in Rome."]);
+    assert_eq!(
+        live_texts(&apart),
+        ["User lives in Bonn.", "User lives in Rome."]
+    );
     let together = ledger([of(1, "a", "Bonn", 1, false), of(2, "a", "Rome", 2, true)]);
-    assert_eq!(live(&together), ["User lives in Rome."]);
+    assert_eq!(live_texts(&together), ["User lives in Rome."]);
 }
 
 #[test]
 fn the_past_can_be_asked_for() {
-    let mut late = told(1, vec![lives("Bonn", 1)]);
+    let mut late = document_statements(1, vec![lives_in("Bonn", 1)]);
     late.document.created_at = day(30).as_millis();
-    let mut ledger = ledger([late, told(2, vec![lives("Rome", 20)])]);
-    let id = find(&ledger, "User lives in Rome.").id.clone();
+    let mut ledger = ledger([late, document_statements(2, vec![lives_in("Rome", 20)])]);
+    let id = find_memory(&ledger, "User lives in Rome.").id.clone();
     ledger.act(&forget(&id, 40));
     ledger.settle();
     let at = |recorded, said| ledger.as_of(day(recorded), day(said));
-    assert_eq!(live(&at(25, 25)), ["User lives in Rome."]);
+    assert_eq!(live_texts(&at(25, 25)), ["User lives in Rome."]);
     assert_eq!(
-        live(&at(35, 10)),
+        live_texts(&at(35, 10)),
         ["User lives in Bonn."],
         "true on day 10, as known on day 35"
     );
-    assert!(live(&at(10, 10)).is_empty(), "not known on day 10");
-    assert!(live(&at(50, 50)).is_empty());
+    assert!(live_texts(&at(10, 10)).is_empty(), "not known on day 10");
+    assert!(live_texts(&at(50, 50)).is_empty());
 }

@@ -56,8 +56,9 @@ pub(super) struct ProposedTopic {
 ///
 /// A proposal of a different shape is left out: small models get about one in twenty wrong. If all
 /// of them have a different shape, the answer is garbage.
-pub(super) fn read(answer: &str) -> Result<Vec<Proposal>, Garbage> {
-    let value: Value = serde_json::from_str(object(answer)?).map_err(|_| Garbage::NotJson)?;
+pub(super) fn parse_proposals(answer: &str) -> Result<Vec<Proposal>, Garbage> {
+    let value: Value =
+        serde_json::from_str(find_json_object(answer)?).map_err(|_| Garbage::NotJson)?;
     let items = value
         .get("memories")
         .and_then(Value::as_array)
@@ -76,7 +77,7 @@ pub(super) fn read(answer: &str) -> Result<Vec<Proposal>, Garbage> {
 
 /// Returns the outermost JSON object. Models that are not held to a format put it into a code
 /// fence, or write their reasoning before it.
-fn object(answer: &str) -> Result<&str, Garbage> {
+fn find_json_object(answer: &str) -> Result<&str, Garbage> {
     let said = answer.rsplit("</think>").next().unwrap_or(answer);
     let (from, to) = said
         .find('{')
@@ -89,13 +90,13 @@ fn object(answer: &str) -> Result<&str, Garbage> {
 /// be listed as required.
 pub fn schema() -> Value {
     let nullable = |kind: &str| json!({ "type": [kind, "null"] });
-    let topic = object_of(&json!({
+    let topic = closed_object_schema(&json!({
         "subject": { "type": "string" },
         "attribute": { "type": "string" },
         "value": { "type": "string" },
         "negated": { "type": "boolean" },
     }));
-    let memory = object_of(&json!({
+    let memory = closed_object_schema(&json!({
         "text": { "type": "string" },
         "sentences": { "type": "array", "items": { "type": "integer" } },
         "kind": {
@@ -110,10 +111,10 @@ pub fn schema() -> Value {
         "topic": { "anyOf": [topic, { "type": "null" }] },
     }));
 
-    object_of(&json!({ "memories": { "type": "array", "items": memory } }))
+    closed_object_schema(&json!({ "memories": { "type": "array", "items": memory } }))
 }
 
-fn object_of(properties: &Value) -> Value {
+fn closed_object_schema(properties: &Value) -> Value {
     let names: Vec<_> = properties
         .as_object()
         .into_iter()

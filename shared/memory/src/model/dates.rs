@@ -6,16 +6,16 @@ use std::sync::LazyLock;
 use domain::{Period, Timestamp};
 use jiff::civil::Date;
 
-use super::words::words;
-use crate::extract::dates::Days;
+use super::words::tokenize_words;
+use crate::extract::dates::DayRange;
 
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
 
 /// Words that name a time, in the languages of most sources.
-static TIMES: LazyLock<HashSet<&str>> =
+static TIME_WORDS: LazyLock<HashSet<&str>> =
     LazyLock::new(|| include_str!("time_words.txt").split_whitespace().collect());
 /// Words for one exact day, with its distance from the day on which they are said.
-const CERTAIN: &[(&str, i64)] = &[
+const EXACT_DAY_WORDS: &[(&str, i64)] = &[
     ("today", 0),
     ("tonight", 0),
     ("tomorrow", 1),
@@ -36,7 +36,7 @@ const CERTAIN: &[(&str, i64)] = &[
     ("вчера", -1),
 ];
 /// Words that allow a date to be many years away.
-const FAR: &[&str] = &[
+const DISTANT_TIME_WORDS: &[&str] = &[
     "year",
     "years",
     "ago",
@@ -66,35 +66,43 @@ const FAR: &[&str] = &[
 /// Returns the time of an event, if the sentences can mean it.
 ///
 /// If the model resolved the date badly, the statement has no event.
-pub(super) fn event(text: Option<&str>, said_at: Timestamp, sentences: &[&str]) -> Option<Period> {
-    let period = parse(text?)?;
+pub(super) fn resolve_event(
+    text: Option<&str>,
+    said_at: Timestamp,
+    sentences: &[&str],
+) -> Option<Period> {
+    let period = parse_period(text?)?;
     let said: Vec<_> = sentences
         .iter()
-        .flat_map(|sentence| words(sentence))
+        .flat_map(|sentence| tokenize_words(sentence))
         .map(|word| word.lower)
         .collect();
     let digits = said.iter().any(|word| word.chars().any(char::is_numeric));
     let spaced = said
         .iter()
         .any(|word| word.chars().any(|c| c.is_lowercase() || c.is_uppercase()));
-    if spaced && !digits && !said.iter().any(|word| TIMES.contains(word.as_str())) {
+    if spaced && !digits && !said.iter().any(|word| TIME_WORDS.contains(word.as_str())) {
         return None;
     }
 
     let days = (period.from.as_millis() - said_at.as_millis()).div_euclid(DAY_MILLIS);
-    let reach = if digits || said.iter().any(|word| FAR.contains(&word.as_str())) {
+    let reach = if digits
+        || said
+            .iter()
+            .any(|word| DISTANT_TIME_WORDS.contains(&word.as_str()))
+    {
         150 * 366
     } else {
         400
     };
 
-    let certain: Vec<_> = CERTAIN
+    let certain: Vec<_> = EXACT_DAY_WORDS
         .iter()
         .filter(|(word, _)| said.iter().any(|said| said == word))
         .collect();
     let times = said
         .iter()
-        .filter(|word| TIMES.contains(word.as_str()))
+        .filter(|word| TIME_WORDS.contains(word.as_str()))
         .count();
     let meant = match certain.as_slice() {
         // The tolerance is one day, because the time zone of the speaker is unknown.
@@ -106,12 +114,12 @@ pub(super) fn event(text: Option<&str>, said_at: Timestamp, sentences: &[&str]) 
 }
 
 /// Returns the time from which a memory is forgotten: the end of the given day.
-pub(super) fn expiry(text: Option<&str>) -> Option<Timestamp> {
-    parse(text?).map(|period| Timestamp::from_millis(period.to.as_millis()))
+pub(super) fn parse_expiry(text: Option<&str>) -> Option<Timestamp> {
+    parse_period(text?).map(|period| Timestamp::from_millis(period.to.as_millis()))
 }
 
 /// Returns the spellings that the days of a period may have in a statement.
-pub(super) fn spellings(period: Period) -> String {
+pub(super) fn spell_period(period: Period) -> String {
     let at =
         |time: Timestamp| jiff::Timestamp::from_millisecond(time.as_millis()).unwrap_or_default();
     let spelled = |time: Timestamp| {
@@ -123,19 +131,19 @@ pub(super) fn spellings(period: Period) -> String {
 }
 
 /// Parses a year, a month, a day, a point in time, or two of these with a slash between them.
-fn parse(text: &str) -> Option<Period> {
+fn parse_period(text: &str) -> Option<Period> {
     let text = text.trim();
     if let Some((from, to)) = text.split_once('/') {
-        let (from, to) = (parse_one(from)?, parse_one(to)?);
+        let (from, to) = (parse_single_date(from)?, parse_single_date(to)?);
         return (from.from <= to.to).then_some(Period {
             from: from.from,
             to: to.to,
         });
     }
-    parse_one(text)
+    parse_single_date(text)
 }
 
-fn parse_one(text: &str) -> Option<Period> {
+fn parse_single_date(text: &str) -> Option<Period> {
     let first = |ending: &str| -> Option<Date> { format!("{text}{ending}").parse().ok() };
     let (from, to) = match text.len() {
         4 => first("-01-01").map(|day| (day, day.last_of_year()))?,
@@ -150,7 +158,7 @@ fn parse_one(text: &str) -> Option<Period> {
         }
     };
 
-    Days::new(from, to).period()
+    DayRange::new(from, to).to_period()
 }
 
 #[cfg(test)]
@@ -201,7 +209,7 @@ mod tests {
             ("The trip is next week.", "9999-12-31", None),
             ("The trip is next week.", "", None),
         ] {
-            let found = event(Some(date), said_at, &[sentence])
+            let found = resolve_event(Some(date), said_at, &[sentence])
                 .map(|period| format!("{}/{}", period.from, period.to));
             assert_eq!(found.as_deref(), expected, "{sentence} {date}");
         }

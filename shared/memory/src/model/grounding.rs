@@ -2,18 +2,18 @@
 
 use std::collections::HashSet;
 
-use super::validate::Rejection;
-use super::words::{Form, Word, root, words};
+use super::validate::ProposalRejection;
+use super::words::{SourceWord, WordForm, tokenize_words, word_root};
 
 /// The share of a proposal's words that must be in the cited sentences; the others may be
 /// paraphrases. Nine out of ten statements that people wrote about notes have a higher share.
-const SHARE: f32 = 0.75;
+const MIN_SUPPORTED_SHARE: f32 = 0.75;
 /// The share if most words are single characters of a script that does not mark names.
-const UNCASED_SHARE: f32 = 0.8;
+const MIN_UNCASED_SHARE: f32 = 0.8;
 
 /// The words that a proposal may be made of.
 #[derive(Debug, Default)]
-pub(super) struct Evidence {
+pub(super) struct SourceEvidence {
     words: HashSet<String>,
     roots: HashSet<String>,
     /// The roots of words with a capital, which may be names.
@@ -23,16 +23,18 @@ pub(super) struct Evidence {
     added: HashSet<String>,
 }
 
-impl Evidence {
+impl SourceEvidence {
     pub(super) fn new<'a>(sentences: impl Iterator<Item = &'a str>) -> Self {
         let mut evidence = Self::default();
-        for word in sentences.flat_map(words) {
-            let root = root(&word.lower);
+        for word in sentences.flat_map(tokenize_words) {
+            let root = word_root(&word.lower);
             if word.text.chars().any(char::is_uppercase) {
                 evidence.names.insert(root.clone());
             }
             evidence.roots.insert(root);
-            evidence.words.insert(number(&word.lower).to_owned());
+            evidence
+                .words
+                .insert(strip_number_unit(&word.lower).to_owned());
             evidence.words.insert(word.lower);
         }
         evidence
@@ -40,44 +42,48 @@ impl Evidence {
 
     pub(super) fn add(&mut self, text: &str) {
         self.added
-            .extend(words(text).into_iter().map(|word| word.lower));
+            .extend(tokenize_words(text).into_iter().map(|word| word.lower));
     }
 
     /// Checks that nothing in `text` is invented or taken from `borrowed`.
     ///
     /// # Errors
     /// The [`Rejection`] that names the first failed check.
-    pub(super) fn support(&self, text: &str, borrowed: &HashSet<String>) -> Result<(), Rejection> {
-        let words = words(text);
+    pub(super) fn support(
+        &self,
+        text: &str,
+        borrowed: &HashSet<String>,
+    ) -> Result<(), ProposalRejection> {
+        let words = tokenize_words(text);
         let said: Vec<_> = words
             .iter()
-            .filter(|word| word.form != Form::Empty && !self.adds(word))
+            .filter(|word| word.form != WordForm::Empty && !self.adds(word))
             .collect();
         if let Some(word) = said.iter().find(|word| self.is_invented(word)) {
-            return Err(if word.form == Form::Number {
-                Rejection::Number
+            return Err(if word.form == WordForm::Number {
+                ProposalRejection::Number
             } else {
-                Rejection::Name
+                ProposalRejection::Name
             });
         }
 
         let missing: Vec<_> = said.iter().filter(|word| !self.has(word)).collect();
         let taken = missing
             .iter()
-            .filter(|word| borrowed.contains(&root(&word.lower)))
+            .filter(|word| borrowed.contains(&word_root(&word.lower)))
             .count();
         if taken > 1 || taken * 3 > said.len() {
-            return Err(Rejection::Borrowed);
+            return Err(ProposalRejection::Borrowed);
         }
 
         let uncased = said
             .iter()
-            .filter(|word| word.form == Form::Uncased)
+            .filter(|word| word.form == WordForm::Uncased)
             .count();
         let share = if uncased * 2 > said.len() {
-            UNCASED_SHARE
+            MIN_UNCASED_SHARE
         } else {
-            SHARE
+            MIN_SUPPORTED_SHARE
         };
 
         let supported = said.len() - missing.len();
@@ -85,7 +91,7 @@ impl Evidence {
             || (supported as f32) < share * said.len() as f32
             || self.misses_a_run(&said)
         {
-            return Err(Rejection::Invented);
+            return Err(ProposalRejection::Invented);
         }
 
         Ok(())
@@ -93,40 +99,41 @@ impl Evidence {
 
     /// Checks whether all words of a short text, such as the value of a topic, have support.
     pub(super) fn has_all(&self, text: &str) -> bool {
-        let words = words(text);
-        let mut said = words.iter().filter(|word| word.form != Form::Empty);
+        let words = tokenize_words(text);
+        let mut said = words.iter().filter(|word| word.form != WordForm::Empty);
         !words.is_empty() && said.all(|word| self.adds(word) || self.has(word))
     }
 
-    fn adds(&self, word: &Word<'_>) -> bool {
+    fn adds(&self, word: &SourceWord<'_>) -> bool {
         self.added.contains(&word.lower)
-            || (word.form == Form::Number && self.added.contains(number(&word.lower)))
+            || (word.form == WordForm::Number
+                && self.added.contains(strip_number_unit(&word.lower)))
     }
 
-    fn has(&self, word: &Word<'_>) -> bool {
+    fn has(&self, word: &SourceWord<'_>) -> bool {
         match word.form {
-            Form::Number => self.words.contains(number(&word.lower)),
-            _ => self.words.contains(&word.lower) || self.roots.contains(&root(&word.lower)),
+            WordForm::Number => self.words.contains(strip_number_unit(&word.lower)),
+            _ => self.words.contains(&word.lower) || self.roots.contains(&word_root(&word.lower)),
         }
     }
 
     /// Checks whether a word without support is one that cannot be a paraphrase: a name, a number
     /// or the first word. Statements begin with whom they are about.
-    fn is_invented(&self, word: &Word<'_>) -> bool {
+    fn is_invented(&self, word: &SourceWord<'_>) -> bool {
         match word.form {
-            Form::Number | Form::Initial => !self.has(word),
-            Form::Name => {
-                !self.words.contains(&word.lower) && !self.names.contains(&root(&word.lower))
+            WordForm::Number | WordForm::Initial => !self.has(word),
+            WordForm::Name => {
+                !self.words.contains(&word.lower) && !self.names.contains(&word_root(&word.lower))
             }
             // A whole word that may be a name.
-            Form::Uncased => word.text.chars().nth(1).is_some() && !self.has(word),
-            Form::Empty | Form::Plain => false,
+            WordForm::Uncased => word.text.chars().nth(1).is_some() && !self.has(word),
+            WordForm::Empty | WordForm::Plain => false,
         }
     }
 
     /// Checks whether two adjacent characters are missing. Together they can amount to a name.
-    fn misses_a_run(&self, said: &[&Word<'_>]) -> bool {
-        let missing = |word: &Word<'_>| word.form == Form::Uncased && !self.has(word);
+    fn misses_a_run(&self, said: &[&SourceWord<'_>]) -> bool {
+        let missing = |word: &SourceWord<'_>| word.form == WordForm::Uncased && !self.has(word);
         said.windows(2).any(|pair| {
             missing(pair[0]) && missing(pair[1]) && pair[0].at + pair[0].text.len() == pair[1].at
         })
@@ -135,7 +142,7 @@ impl Evidence {
 
 /// Returns the digits of a number with a short unit or ending, such as `16GB` and `3rd`. Anything
 /// else is returned unchanged, because an identifier counts as a whole.
-fn number(lower: &str) -> &str {
+fn strip_number_unit(lower: &str) -> &str {
     let end = lower
         .find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | ','))
         .unwrap_or(lower.len());

@@ -81,10 +81,10 @@ pub fn outcome(
     source: &Source<'_>,
     answers: Vec<(&Request<'_>, Result<Vec<Statement>, Fallback>)>,
 ) -> Outcome {
-    combine(answers, || extract(source))
+    combine_with(answers, || extract(source))
 }
 
-pub(super) fn combine(
+pub(super) fn combine_with(
     answers: Vec<(&Request<'_>, Result<Vec<Statement>, Fallback>)>,
     built_in: impl FnOnce() -> Vec<Statement>,
 ) -> Outcome {
@@ -96,7 +96,7 @@ pub(super) fn combine(
     for (request, answer) in answers {
         match answer {
             Ok(found) => statements.extend(found),
-            Err(_) => missing.push(request.covers()),
+            Err(_) => missing.push(request.covered_chars()),
         }
     }
 
@@ -113,7 +113,7 @@ pub(super) fn combine(
     };
 
     Outcome {
-        statements: in_order(statements),
+        statements: sort_and_dedup(statements),
         extractor,
         fallback,
     }
@@ -121,7 +121,7 @@ pub(super) fn combine(
 
 /// Sorts statements by position, and removes duplicates that two requests found in the sentences
 /// that both had shown.
-pub(super) fn in_order(mut statements: Vec<Statement>) -> Vec<Statement> {
+pub(super) fn sort_and_dedup(mut statements: Vec<Statement>) -> Vec<Statement> {
     statements.sort_by_key(|statement| (statement.start, statement.end));
     let mut kept: Vec<Statement> = Vec::with_capacity(statements.len());
     for statement in statements {

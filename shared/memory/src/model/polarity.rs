@@ -2,115 +2,132 @@
 
 use std::collections::HashSet;
 
-use super::words::{Form, Word, root, roots, words};
+use super::words::{SourceWord, WordForm, content_roots, tokenize_words, word_root};
 
 /// Words of denial, without those that are common words in another language: `plus`, `mai`.
-const DENIALS: &str = "ain't cannot jamais kein keine keinem keinen keiner n'est neither never nicht nichts nie niemals no \
+const NEGATION_WORDS: &str = "ain't cannot jamais kein keine keinem keinen keiner n'est neither never nicht nichts nie niemals no \
     nobody non none nor not nothing nunca não ohne pas sem sin sans senza without не нет никогда नहीं";
 /// Signs of denial in scripts that write no spaces between words or join the denial to the verb.
-const DENYING: &str = "不|没|沒|无|無|ない|ません|なかった|않|없|안 ";
+const NEGATION_SIGNS: &str = "不|没|沒|无|無|ない|ません|なかった|않|없|안 ";
 /// Words whose meaning is a denial, in any inflection.
-const REFUSALS: &str = "allergic allergy cancel decline dislike fail hate lack quit refuse reject stop unable hassen dejar \
+const REFUSAL_WORDS: &str = "allergic allergy cancel decline dislike fail hate lack quit refuse reject stop unable hassen dejar \
     odiar détester";
 /// Words after which a denial is a paraphrase, although they deny nothing by themselves.
-const ALTERNATIVES: &str = "avoid except instead rather statt anstatt";
+const ALTERNATIVE_WORDS: &str = "avoid except instead rather statt anstatt";
 /// Phrases that introduce the alternative that was not chosen.
-const CONTRASTS: &str =
+const CONTRAST_PHRASES: &str =
     "rather than|instead of| over |except|unlike| statt |anstatt|en lugar de|plutôt que";
 /// Words for a change after which something no longer holds.
-const CHANGES: &str = "end former gave give leave left lose lost move replace remove return sell sold switch umgezogen \
+const CHANGE_WORDS: &str = "end former gave give leave left lose lost move replace remove return sell sold switch umgezogen \
     verlassen verkauft aufgehört mudé quitté arrêté";
 /// Phrases which say that something no longer holds.
-const NO_LONGER: &str =
+const NO_LONGER_PHRASES: &str =
     "no longer|any more|anymore|nicht mehr|kein mehr|ya no|ne plus|non più|não mais|больше не";
 /// Idioms that are denials in form only.
-const IDIOMS: &str =
+const NEGATION_IDIOMS: &str =
     "not only|can't wait|cannot wait|can’t wait|no doubt|don't forget|not just|nicht nur";
 /// Words that begin another clause.
-const JOINTS: &str = "aber although and because but doch however mais mas pero sino sondern though und weil whereas while \
+const CLAUSE_CONJUNCTIONS: &str = "aber although and because but doch however mais mas pero sino sondern though und weil whereas while \
     но а";
 
 /// Checks whether a text denies something.
-pub(super) fn denies(text: &str) -> bool {
-    let lower = IDIOMS
+pub(super) fn is_negated(text: &str) -> bool {
+    let lower = NEGATION_IDIOMS
         .split('|')
         .fold(text.to_lowercase(), |text, idiom| text.replace(idiom, " "));
-    let word = |word: &Word<'_>| {
-        DENIALS.split(' ').any(|denial| denial == word.lower)
+    let word = |word: &SourceWord<'_>| {
+        NEGATION_WORDS.split(' ').any(|denial| denial == word.lower)
             || word.lower.ends_with("n't")
             || word.lower.ends_with("n’t")
     };
-    words(&lower).iter().any(word) || DENYING.split('|').any(|sign| lower.contains(sign))
+    tokenize_words(&lower).iter().any(word)
+        || NEGATION_SIGNS.split('|').any(|sign| lower.contains(sign))
 }
 
 /// Checks whether a text denies something, refuses it, or describes a change.
-pub(super) fn denies_or_ends(text: &str) -> bool {
-    denies(text) || has_root(text, REFUSALS) || has_root(text, CHANGES)
+pub(super) fn is_negated_or_ended(text: &str) -> bool {
+    is_negated(text)
+        || contains_root_of(text, REFUSAL_WORDS)
+        || contains_root_of(text, CHANGE_WORDS)
 }
 
-fn has_root(text: &str, list: &str) -> bool {
-    let said = roots(text);
-    list.split(' ').any(|word| said.contains(&root(word)))
+fn contains_root_of(text: &str, list: &str) -> bool {
+    let said = content_roots(text);
+    list.split(' ').any(|word| said.contains(&word_root(word)))
 }
 
 /// Checks that `text` denies something only if its source does, and that it does not turn the
 /// matching clause of the source into its opposite.
-pub(super) fn agrees(text: &str, sentences: &[&str]) -> bool {
+pub(super) fn agrees_in_polarity(text: &str, sentences: &[&str]) -> bool {
     let any = |holds: &dyn Fn(&str) -> bool| sentences.iter().any(|sentence| holds(sentence));
     let refused = any(&|sentence| {
-        denies(sentence) || has_root(sentence, REFUSALS) || has_root(sentence, ALTERNATIVES)
+        is_negated(sentence)
+            || contains_root_of(sentence, REFUSAL_WORDS)
+            || contains_root_of(sentence, ALTERNATIVE_WORDS)
     });
 
-    if denies(text) {
+    if is_negated(text) {
         let lower = text.to_lowercase();
-        let no_longer = NO_LONGER.split('|').any(|phrase| lower.contains(phrase));
-        return refused || (no_longer && any(&|sentence| has_root(sentence, CHANGES)));
+        let no_longer = NO_LONGER_PHRASES
+            .split('|')
+            .any(|phrase| lower.contains(phrase));
+        return refused || (no_longer && any(&|sentence| contains_root_of(sentence, CHANGE_WORDS)));
     }
 
     let source: HashSet<String> = sentences
         .iter()
-        .flat_map(|sentence| roots(sentence))
+        .flat_map(|sentence| content_roots(sentence))
         .collect();
-    let said = roots(text);
+    let said = content_roots(text);
     let adds = |refusal: String| said.contains(&refusal) && !source.contains(&refusal);
-    if REFUSALS.split(' ').map(root).any(adds) {
+    if REFUSAL_WORDS.split(' ').map(word_root).any(adds) {
         return refused;
     }
 
     let clauses: Vec<_> = sentences
         .iter()
-        .flat_map(|sentence| clauses(sentence))
+        .flat_map(|sentence| split_clauses(sentence))
         .collect();
     let (denied, stated): (Vec<&str>, Vec<&str>) =
-        clauses.into_iter().partition(|clause| denies(clause));
-    let shared = |clause: &&str| roots(clause).intersection(&said).count();
+        clauses.into_iter().partition(|clause| is_negated(clause));
+    let shared = |clause: &&str| content_roots(clause).intersection(&said).count();
     let most = |clauses: &[&str]| clauses.iter().map(shared).max().unwrap_or(0);
-    let stated_words: HashSet<String> = stated.iter().flat_map(|clause| roots(clause)).collect();
-    let denied_words: HashSet<String> = denied.iter().flat_map(|clause| roots(clause)).collect();
-    let only_denied = |word: &Word<'_>| {
-        let root = root(&word.lower);
+    let stated_words: HashSet<String> = stated
+        .iter()
+        .flat_map(|clause| content_roots(clause))
+        .collect();
+    let denied_words: HashSet<String> = denied
+        .iter()
+        .flat_map(|clause| content_roots(clause))
+        .collect();
+    let only_denied = |word: &SourceWord<'_>| {
+        let root = word_root(&word.lower);
         denied_words.contains(&root) && !stated_words.contains(&root)
     };
 
-    let turned =
-        |word: &Word<'_>| matches!(word.form, Form::Name | Form::Number) && only_denied(word);
+    let turned = |word: &SourceWord<'_>| {
+        matches!(word.form, WordForm::Name | WordForm::Number) && only_denied(word)
+    };
     let lower = text.to_lowercase();
-    let contrasts = CONTRASTS.split('|').any(|phrase| lower.contains(phrase));
+    let contrasts = CONTRAST_PHRASES
+        .split('|')
+        .any(|phrase| lower.contains(phrase));
 
-    most(&stated) >= most(&denied) && (contrasts || !words(text).iter().any(turned))
+    most(&stated) >= most(&denied) && (contrasts || !tokenize_words(text).iter().any(turned))
 }
 
 /// Splits a sentence into its clauses, approximately.
-fn clauses(sentence: &str) -> Vec<&str> {
+fn split_clauses(sentence: &str) -> Vec<&str> {
     let mut clauses = Vec::new();
     for part in sentence.split([
         ',', ';', ':', '.', '!', '?', '(', ')', '–', '—', '，', '。', '；', '、', '\n',
     ]) {
         let mut from = 0;
-        for word in words(part)
-            .iter()
-            .filter(|word| JOINTS.split(' ').any(|joint| joint == word.lower))
-        {
+        for word in tokenize_words(part).iter().filter(|word| {
+            CLAUSE_CONJUNCTIONS
+                .split(' ')
+                .any(|joint| joint == word.lower)
+        }) {
             clauses.push(&part[from..word.at]);
             from = word.at;
         }
@@ -173,7 +190,11 @@ mod tests {
             ("Ich mag keinen Fisch.", "User mag Fisch.", false),
             ("我不喜欢茶。", "User 喜欢茶。", false),
         ] {
-            assert_eq!(agrees(text, &[source]), expected, "{source} / {text}");
+            assert_eq!(
+                agrees_in_polarity(text, &[source]),
+                expected,
+                "{source} / {text}"
+            );
         }
     }
 }

@@ -3,17 +3,17 @@
 use std::collections::HashSet;
 use std::fmt::Write;
 
-use crate::extract::sentences::{Block, Sentence, sentences};
+use crate::extract::sentences::{BlockKind, Sentence, split_sentences};
 use crate::extract::{Passage, Role, Source};
 
-use super::words::roots;
+use super::words::content_roots;
 
 /// The most characters of the source in one request. Small models lose track of the beginning of
 /// longer ones.
 const MAX_CHARS: usize = 12_000;
 /// The sentences of the previous request that are shown again, so that a pronoun after a cut keeps
 /// its referent.
-const OVERLAP: usize = 2;
+const OVERLAP_SENTENCES: usize = 2;
 /// The most characters of a sentence. Longer ones, such as table rows, are cut.
 const MAX_SENTENCE_CHARS: usize = 2_000;
 const MAX_NAME_CHARS: usize = 80;
@@ -41,7 +41,7 @@ pub struct Request<'a> {
     /// The user message: guidance, known memories and the source, each in its own frame.
     pub text: String,
     /// The sentences by number, counted from 1.
-    pub(super) shown: Vec<Shown<'a>>,
+    pub(super) shown: Vec<ShownSentence<'a>>,
     /// The number of sentences that the previous request has shown as well.
     pub(super) repeated: usize,
     /// Words of the guidance and the known memories, which support no statement.
@@ -50,7 +50,7 @@ pub struct Request<'a> {
 
 /// A sentence with the index of its passage.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Shown<'a> {
+pub(super) struct ShownSentence<'a> {
     pub(super) sentence: Sentence<'a>,
     pub(super) passage: usize,
 }
@@ -64,14 +64,14 @@ pub fn prompt<'a>(
     guidance: Option<&str>,
     known: &[Known<'_>],
 ) -> Vec<Request<'a>> {
-    let shown = readable(source);
+    let shown = readable_sentences(source);
     let known = &known[..known.len().min(MAX_KNOWN)];
-    let context = context(guidance, known);
-    let mut borrowed: HashSet<String> = guidance.map(roots).unwrap_or_default();
-    borrowed.extend(known.iter().flat_map(|known| roots(known.text)));
+    let context = format_context(guidance, known);
+    let mut borrowed: HashSet<String> = guidance.map(content_roots).unwrap_or_default();
+    borrowed.extend(known.iter().flat_map(|known| content_roots(known.text)));
     let request = |(from, repeated, to): (usize, usize, usize)| {
         let shown = shown[from..to].to_vec();
-        let text = format!("{context}{}", framed_source(source, &shown));
+        let text = format!("{context}{}", format_source(source, &shown));
         Request {
             instructions: INSTRUCTIONS,
             text,
@@ -81,13 +81,13 @@ pub fn prompt<'a>(
         }
     };
 
-    cuts(&shown).into_iter().map(request).collect()
+    request_ranges(&shown).into_iter().map(request).collect()
 }
 
 impl Request<'_> {
     /// Returns the characters of the canonical text that this request shows and no earlier one has
     /// shown.
-    pub(super) fn covers(&self) -> std::ops::Range<usize> {
+    pub(super) fn covered_chars(&self) -> std::ops::Range<usize> {
         match (self.shown.get(self.repeated), self.shown.last()) {
             (Some(first), Some(last)) => first.sentence.start..last.sentence.end,
             _ => 0..0,
@@ -97,29 +97,32 @@ impl Request<'_> {
 
 /// Returns the sentences that are worth showing to a model, without code, lines of punctuation, and
 /// the words of tools.
-fn readable<'a>(source: &Source<'a>) -> Vec<Shown<'a>> {
+fn readable_sentences<'a>(source: &Source<'a>) -> Vec<ShownSentence<'a>> {
     let said = source
         .passages
         .iter()
         .enumerate()
         .filter(|(_, passage)| passage.role != Role::Other);
     let shown = said.flat_map(|(index, passage)| {
-        sentences(passage).into_iter().map(move |sentence| Shown {
-            sentence,
-            passage: index,
-        })
+        split_sentences(passage)
+            .into_iter()
+            .map(move |sentence| ShownSentence {
+                sentence,
+                passage: index,
+            })
     });
 
     shown
-        .filter(|shown| shown.sentence.block != Block::Code)
+        .filter(|shown| shown.sentence.block != BlockKind::Code)
         .filter(|shown| shown.sentence.text.chars().any(char::is_alphabetic))
         .collect()
 }
 
 /// Returns for each request where it begins, how many of its sentences are repeated, and where it
 /// ends.
-fn cuts(shown: &[Shown<'_>]) -> Vec<(usize, usize, usize)> {
-    let cost = |shown: &Shown<'_>| shown.sentence.text.chars().count().min(MAX_SENTENCE_CHARS) + 8;
+fn request_ranges(shown: &[ShownSentence<'_>]) -> Vec<(usize, usize, usize)> {
+    let cost =
+        |shown: &ShownSentence<'_>| shown.sentence.text.chars().count().min(MAX_SENTENCE_CHARS) + 8;
     let mut cuts = Vec::new();
     let (mut from, mut fresh) = (0, 0);
     while fresh < shown.len() {
@@ -130,26 +133,26 @@ fn cuts(shown: &[Shown<'_>]) -> Vec<(usize, usize, usize)> {
             to += 1;
         }
         cuts.push((from, fresh - from, to));
-        (from, fresh) = (to.saturating_sub(OVERLAP), to);
+        (from, fresh) = (to.saturating_sub(OVERLAP_SENTENCES), to);
     }
 
     cuts
 }
 
-fn context(guidance: Option<&str>, known: &[Known<'_>]) -> String {
+fn format_context(guidance: Option<&str>, known: &[Known<'_>]) -> String {
     let mut text = String::new();
     if let Some(guidance) = guidance.filter(|guidance| !guidance.trim().is_empty()) {
         let _ = writeln!(
             text,
             "<guidance>\n{}\n</guidance>",
-            one_line(guidance, MAX_GUIDANCE_CHARS)
+            flatten_line(guidance, MAX_GUIDANCE_CHARS)
         );
     }
 
     if !known.is_empty() {
         text.push_str("<known>\n");
         for Known { number, text: said } in known {
-            let _ = writeln!(text, "({number}) {}", one_line(said, MAX_KNOWN_CHARS));
+            let _ = writeln!(text, "({number}) {}", flatten_line(said, MAX_KNOWN_CHARS));
         }
         text.push_str("</known>\n");
     }
@@ -159,18 +162,18 @@ fn context(guidance: Option<&str>, known: &[Known<'_>]) -> String {
 
 /// Writes the source into its frame. Lines of the source begin with a bracket and all other lines
 /// are ours, so a source cannot end its frame.
-fn framed_source(source: &Source<'_>, shown: &[Shown<'_>]) -> String {
+fn format_source(source: &Source<'_>, shown: &[ShownSentence<'_>]) -> String {
     let mut text = String::from("<source>\n");
     let mut passage = None;
     for (number, shown) in (1..).zip(shown) {
         if passage != Some(shown.passage) {
             passage = Some(shown.passage);
-            heading(&source.passages[shown.passage], &mut text);
+            write_heading(&source.passages[shown.passage], &mut text);
         }
         let _ = writeln!(
             text,
             "[{number}] {}",
-            one_line(shown.sentence.text, MAX_SENTENCE_CHARS)
+            flatten_line(shown.sentence.text, MAX_SENTENCE_CHARS)
         );
     }
 
@@ -178,7 +181,7 @@ fn framed_source(source: &Source<'_>, shown: &[Shown<'_>]) -> String {
     text
 }
 
-fn heading(passage: &Passage<'_>, text: &mut String) {
+fn write_heading(passage: &Passage<'_>, text: &mut String) {
     let role = match passage.role {
         Role::User => "The user",
         Role::Assistant => "The assistant",
@@ -186,7 +189,7 @@ fn heading(passage: &Passage<'_>, text: &mut String) {
     };
     let name = passage
         .speaker
-        .map(|name| one_line(name, MAX_NAME_CHARS))
+        .map(|name| flatten_line(name, MAX_NAME_CHARS))
         .filter(|name| !name.is_empty());
     let name = name
         .map(|name| format!(" \"{}\"", name.replace('"', "'")))
@@ -195,7 +198,7 @@ fn heading(passage: &Passage<'_>, text: &mut String) {
 }
 
 /// Turns a text into a line that cannot be mistaken for a part of the frame.
-fn one_line(text: &str, most: usize) -> String {
+fn flatten_line(text: &str, most: usize) -> String {
     let mut line = String::new();
     for word in text.split_whitespace() {
         if !line.is_empty() {

@@ -9,7 +9,7 @@ use domain::{Statement, Timestamp, Trust};
 use serde_json::{Value, json};
 
 use super::answer::Proposal;
-use super::validate::{Rejection, check};
+use super::validate::{ProposalRejection, check_proposal};
 use super::{Request, prompt};
 use crate::extract::{Passage, Role, Source};
 
@@ -28,21 +28,21 @@ fn passage<'a>(text: &'a str, start: usize, role: Role, speaker: Option<&'a str>
     }
 }
 
-fn said(text: &str) -> Source<'_> {
+fn user_source(text: &str) -> Source<'_> {
     Source {
         passages: vec![passage(text, 0, Role::User, None)],
         trust: Trust::User,
     }
 }
 
-fn read(text: &str, trust: Trust) -> Source<'_> {
+fn document_source(text: &str, trust: Trust) -> Source<'_> {
     Source {
         passages: vec![passage(text, 0, Role::Author, None)],
         trust,
     }
 }
 
-fn only<'a>(source: &Source<'a>, guidance: Option<&str>) -> Request<'a> {
+fn only_request<'a>(source: &Source<'a>, guidance: Option<&str>) -> Request<'a> {
     let mut requests = prompt(source, guidance, &[]);
     assert_eq!(requests.len(), 1);
     requests.remove(0)
@@ -60,11 +60,14 @@ fn proposal(text: &str, fields: Value) -> Value {
     proposal
 }
 
-fn verdict(source: &Source<'_>, proposal: Value) -> Result<Statement, Rejection> {
+fn check_first_proposal(
+    source: &Source<'_>,
+    proposal: Value,
+) -> Result<Statement, ProposalRejection> {
     let proposal: Proposal = serde_json::from_value(proposal).unwrap();
-    check(
+    check_proposal(
         &proposal,
-        &only(
+        &only_request(
             source,
             Some("Recipes of Tilda, who owns a bakery in Malmö with 9 ovens."),
         ),

@@ -6,14 +6,14 @@ use serde_json::{Map, Value};
 
 use crate::extract::{Passage, Quoted, Role, Source};
 
-use super::addressed::addresses_a_model;
-use super::answer::{Garbage, Proposal, ProposedTopic, read};
+use super::addressed::is_order_to_model;
+use super::answer::{Garbage, Proposal, ProposedTopic, parse_proposals};
 use super::dates;
-use super::grounding::Evidence;
-use super::outcome::in_order;
-use super::polarity::{agrees, denies, denies_or_ends};
-use super::prompt::{Request, Shown};
-use super::words::words;
+use super::grounding::SourceEvidence;
+use super::outcome::sort_and_dedup;
+use super::polarity::{agrees_in_polarity, is_negated, is_negated_or_ended};
+use super::prompt::{Request, ShownSentence};
+use super::words::tokenize_words;
 
 /// The most proposals that are read of one answer; those after them are ignored.
 const MAX_PROPOSALS: usize = 100;
@@ -26,11 +26,11 @@ const MAX_TOPIC_CHARS: usize = 80;
 const MAX_CONFIDENCE: f32 = 0.95;
 /// The most confidence of an assistant's statement, which may be wrong about a person.
 const MAX_ASSISTANT_CONFIDENCE: f32 = 0.6;
-const UNSAID_CONFIDENCE: f32 = 0.7;
+const DEFAULT_CONFIDENCE: f32 = 0.7;
 
 /// The reason why a proposal was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rejection {
+pub(super) enum ProposalRejection {
     /// It cites no sentences, sentences that were not shown, or sentences that are far apart.
     Span,
     /// It is too short or too long, or has invisible characters.
@@ -68,22 +68,22 @@ pub fn validate(
     request: &Request<'_>,
     source: &Source<'_>,
 ) -> Result<Vec<Statement>, Garbage> {
-    let proposals = read(answer)?;
+    let proposals = parse_proposals(answer)?;
     let checked = proposals
         .iter()
         .take(MAX_PROPOSALS)
-        .map(|proposal| check(proposal, request, source));
+        .map(|proposal| check_proposal(proposal, request, source));
     let statements: Vec<_> = checked.filter_map(Result::ok).collect();
     if statements.is_empty() && !proposals.is_empty() {
         return Err(Garbage::Unsupported);
     }
 
-    Ok(in_order(statements))
+    Ok(sort_and_dedup(statements))
 }
 
 /// The sentences that a proposal cites, with what follows from them.
-struct Cited<'a> {
-    shown: Vec<Shown<'a>>,
+struct CitedSentences<'a> {
+    shown: Vec<ShownSentence<'a>>,
     passages: Vec<Passage<'a>>,
     /// The passage that says it: that of the speaker whom the model names, or else the last one.
     main: Passage<'a>,
@@ -94,14 +94,14 @@ struct Cited<'a> {
 ///
 /// # Errors
 /// The [`Rejection`] that names the first failed check.
-pub(super) fn check(
+pub(super) fn check_proposal(
     proposal: &Proposal,
     request: &Request<'_>,
     source: &Source<'_>,
-) -> Result<Statement, Rejection> {
-    let cited = cite(proposal, request, source)?;
-    let text = clean(&proposal.text)?;
-    let kind = kind(&proposal.kind, &cited)?;
+) -> Result<Statement, ProposalRejection> {
+    let cited = resolve_citation(proposal, request, source)?;
+    let text = clean_text(&proposal.text)?;
+    let kind = parse_kind(&proposal.kind, &cited)?;
 
     let sentences: Vec<&str> = cited
         .shown
@@ -109,27 +109,31 @@ pub(super) fn check(
         .map(|shown| shown.sentence.text)
         .collect();
 
-    if !cited.is_the_users() && sentences.iter().any(|sentence| addresses_a_model(sentence)) {
-        return Err(Rejection::Order);
+    if !cited.is_the_users() && sentences.iter().any(|sentence| is_order_to_model(sentence)) {
+        return Err(ProposalRejection::Order);
     }
 
-    let event = dates::event(said(&proposal.event_date), cited.main.said_at, &sentences);
+    let event = dates::resolve_event(
+        non_null_text(&proposal.event_date),
+        cited.main.said_at,
+        &sentences,
+    );
     let evidence = cited.evidence(&sentences, event);
     evidence.support(&text, &request.borrowed)?;
-    if !agrees(&text, &sentences) {
-        return Err(Rejection::Denial);
+    if !agrees_in_polarity(&text, &sentences) {
+        return Err(ProposalRejection::Denial);
     }
 
-    let forget_after = dates::expiry(said(&proposal.forget_after));
+    let forget_after = dates::parse_expiry(non_null_text(&proposal.forget_after));
     if forget_after.is_some_and(|time| time <= cited.main.said_at) {
-        return Err(Rejection::Expired);
+        return Err(ProposalRejection::Expired);
     }
 
-    let topic = topic(proposal.topic.as_ref(), &text, &sentences, &evidence)
+    let topic = parse_topic(proposal.topic.as_ref(), &text, &sentences, &evidence)
         .filter(|topic| topic.subject != "user" || cited.means_the_user(&sentences));
     Ok(cited.statement(
         proposal,
-        Found {
+        CheckedProposal {
             text,
             kind,
             event,
@@ -140,7 +144,7 @@ pub(super) fn check(
 }
 
 /// The checked parts of a proposal.
-struct Found {
+struct CheckedProposal {
     text: String,
     kind: MemoryKind,
     event: Option<Period>,
@@ -148,17 +152,20 @@ struct Found {
     topic: Option<Topic>,
 }
 
-fn cite<'a>(
+fn resolve_citation<'a>(
     proposal: &Proposal,
     request: &Request<'a>,
     source: &Source<'a>,
-) -> Result<Cited<'a>, Rejection> {
+) -> Result<CitedSentences<'a>, ProposalRejection> {
     let mut numbers = proposal.sentences.clone();
     numbers.sort_unstable();
     numbers.dedup();
-    let (first, last) = numbers.first().zip(numbers.last()).ok_or(Rejection::Span)?;
+    let (first, last) = numbers
+        .first()
+        .zip(numbers.last())
+        .ok_or(ProposalRejection::Span)?;
     if last.saturating_sub(*first) >= MAX_CITED as i64 {
-        return Err(Rejection::Span);
+        return Err(ProposalRejection::Span);
     }
 
     let shown = |number: &i64| {
@@ -166,16 +173,18 @@ fn cite<'a>(
         request.shown.get(at).copied()
     };
 
-    let shown: Vec<Shown<'a>> = numbers
+    let shown: Vec<ShownSentence<'a>> = numbers
         .iter()
         .map(shown)
         .collect::<Option<_>>()
-        .ok_or(Rejection::Span)?;
+        .ok_or(ProposalRejection::Span)?;
     let passages = shown
         .iter()
         .map(|shown| source.passages.get(shown.passage).copied());
-    let passages: Vec<Passage<'a>> = passages.collect::<Option<_>>().ok_or(Rejection::Span)?;
-    let speaker = said(&proposal.speaker).map(str::to_lowercase);
+    let passages: Vec<Passage<'a>> = passages
+        .collect::<Option<_>>()
+        .ok_or(ProposalRejection::Span)?;
+    let speaker = non_null_text(&proposal.speaker).map(str::to_lowercase);
     let speaks = |passage: &&Passage<'a>| {
         speaker.is_some() && passage.speaker.map(|name| name.trim().to_lowercase()) == speaker
     };
@@ -186,7 +195,7 @@ fn cite<'a>(
         .find(speaks)
         .or(passages.last())
         .copied()
-        .ok_or(Rejection::Span)?;
+        .ok_or(ProposalRejection::Span)?;
     // The least trusted passage decides.
     let of = |trust: Trust| {
         passages
@@ -199,7 +208,7 @@ fn cite<'a>(
         .find(|trust| of(*trust));
     let trust = doubtful.unwrap_or(source.trust);
 
-    Ok(Cited {
+    Ok(CitedSentences {
         shown,
         passages,
         main,
@@ -207,7 +216,7 @@ fn cite<'a>(
     })
 }
 
-impl Cited<'_> {
+impl CitedSentences<'_> {
     /// Checks whether the user alone says all of it, to the service itself.
     fn is_the_users(&self) -> bool {
         self.trust <= Trust::User
@@ -223,13 +232,15 @@ impl Cited<'_> {
         self.passages
             .iter()
             .all(|passage| passage.role != Role::Author)
-            || !sentences
-                .iter()
-                .any(|sentence| words(sentence).iter().any(|word| word.lower == "user"))
+            || !sentences.iter().any(|sentence| {
+                tokenize_words(sentence)
+                    .iter()
+                    .any(|word| word.lower == "user")
+            })
     }
 
-    fn evidence(&self, sentences: &[&str], event: Option<Period>) -> Evidence {
-        let mut evidence = Evidence::new(sentences.iter().copied());
+    fn evidence(&self, sentences: &[&str], event: Option<Period>) -> SourceEvidence {
+        let mut evidence = SourceEvidence::new(sentences.iter().copied());
         for name in self.passages.iter().filter_map(|passage| passage.speaker) {
             evidence.add(name);
         }
@@ -238,13 +249,13 @@ impl Cited<'_> {
             evidence.add("user");
         }
         if let Some(event) = event {
-            evidence.add(&dates::spellings(event));
+            evidence.add(&dates::spell_period(event));
         }
         evidence
     }
 
-    fn statement(&self, proposal: &Proposal, found: Found) -> Statement {
-        let span = |shown: &[Shown<'_>]| {
+    fn statement(&self, proposal: &Proposal, found: CheckedProposal) -> Statement {
+        let span = |shown: &[ShownSentence<'_>]| {
             shown
                 .first()
                 .zip(shown.last())
@@ -269,7 +280,7 @@ impl Cited<'_> {
             end,
             kind: found.kind,
             is_static: lasts && proposal.is_static.unwrap_or(false),
-            confidence: confidence.unwrap_or(UNSAID_CONFIDENCE).clamp(0.0, most),
+            confidence: confidence.unwrap_or(DEFAULT_CONFIDENCE).clamp(0.0, most),
             trust: self.trust,
             speaker: self
                 .main
@@ -295,7 +306,7 @@ impl Cited<'_> {
 ///
 /// # Errors
 /// [`Rejection::Text`] for characters without a shape, which could hide an order from a person.
-fn clean(text: &str) -> Result<String, Rejection> {
+fn clean_text(text: &str) -> Result<String, ProposalRejection> {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let length = text.chars().count();
     let hidden = |c: char| {
@@ -304,27 +315,27 @@ fn clean(text: &str) -> Result<String, Rejection> {
             || matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
     };
     if !(3..=MAX_TEXT_CHARS).contains(&length) || text.contains(hidden) {
-        return Err(Rejection::Text);
+        return Err(ProposalRejection::Text);
     }
     Ok(text)
 }
 
-fn kind(name: &str, cited: &Cited<'_>) -> Result<MemoryKind, Rejection> {
+fn parse_kind(name: &str, cited: &CitedSentences<'_>) -> Result<MemoryKind, ProposalRejection> {
     let name = Value::String(name.trim().to_lowercase());
-    let kind = MemoryKind::deserialize(name).map_err(|_| Rejection::Kind)?;
+    let kind = MemoryKind::deserialize(name).map_err(|_| ProposalRejection::Kind)?;
     if kind == MemoryKind::Instruction && !cited.is_the_users() {
-        return Err(Rejection::Instruction);
+        return Err(ProposalRejection::Instruction);
     }
     Ok(kind)
 }
 
 /// Returns the topic, if its subject and value are in the cited sentences. A wrong topic would let
 /// the statement replace another one; without a topic, both stay.
-fn topic(
+fn parse_topic(
     proposed: Option<&Value>,
     text: &str,
     sentences: &[&str],
-    evidence: &Evidence,
+    evidence: &SourceEvidence,
 ) -> Option<Topic> {
     let proposed = ProposedTopic::deserialize(proposed?).ok()?;
     let line = |text: &str| {
@@ -342,15 +353,22 @@ fn topic(
     };
 
     let fits = |text: &str| !text.is_empty() && text.chars().count() <= MAX_TOPIC_CHARS;
-    let ends = denies_or_ends(text) || sentences.iter().any(|sentence| denies_or_ends(sentence));
-    let turned = if topic.negated { !ends } else { denies(text) };
+    let ends = is_negated_or_ended(text)
+        || sentences
+            .iter()
+            .any(|sentence| is_negated_or_ended(sentence));
+    let turned = if topic.negated {
+        !ends
+    } else {
+        is_negated(text)
+    };
     let holds = fits(&topic.subject) && fits(&topic.attribute) && fits(&topic.value) && !turned;
 
     (holds && evidence.has_all(&topic.subject) && evidence.has_all(&topic.value)).then_some(topic)
 }
 
 /// Returns the value of a field. Models have many spellings for no value.
-fn said(field: &Option<String>) -> Option<&str> {
+fn non_null_text(field: &Option<String>) -> Option<&str> {
     let text = field.as_deref().map(str::trim)?;
     let nothing = ["", "null", "none", "n/a", "unknown"]
         .iter()

@@ -7,22 +7,22 @@ use unicode_segmentation::UnicodeSegmentation;
 
 /// Words without content, in the languages that use them often. Denials are among them: they may be
 /// paraphrased, and are compared separately.
-static EMPTY: LazyLock<HashSet<&str>> =
+static FUNCTION_WORDS: LazyLock<HashSet<&str>> =
     LazyLock::new(|| include_str!("empty_words.txt").split_whitespace().collect());
 
 /// Characters of Chinese and Japanese that only connect others.
-const EMPTY_CHARACTERS: &str = "的了是在有和与也都会将被于我他她它你们個个着把之为為";
+const FUNCTION_CHARACTERS: &str = "的了是在有和与也都会将被于我他她它你们個个着把之为為";
 
 /// Numbers in words, which are as binding as digits. `one` is missing, because it is mostly a
 /// pronoun.
-static NUMBERS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+static NUMBER_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     include_str!("number_words.txt")
         .split_whitespace()
         .collect()
 });
 
 /// Endings that change with number, tense and case. The longest that fits is removed.
-const ENDINGS: &[&str] = &[
+const INFLECTION_ENDINGS: &[&str] = &[
     "ations", "ation", "ments", "ement", "ungen", "ings", "ment", "ness", "ies", "ied", "ing",
     "ung", "ern", "est", "ten", "ly", "ed", "en", "er", "es", "em", "et", "te", "e", "s", "t", "y",
     "a", "o",
@@ -30,7 +30,7 @@ const ENDINGS: &[&str] = &[
 
 /// The form of a word, which decides how strictly it must be in the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum WordForm {
     /// A word that connects others.
     Empty,
     /// A word with digits, or a number in words.
@@ -46,27 +46,27 @@ pub(super) enum Form {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Word<'a> {
+pub(super) struct SourceWord<'a> {
     pub(super) text: &'a str,
     /// The word in lower case, without a possessive ending.
     pub(super) lower: String,
-    pub(super) form: Form,
+    pub(super) form: WordForm,
     /// Its position in bytes.
     pub(super) at: usize,
 }
 
 /// Returns the words of a text in their order.
-pub(super) fn words(text: &str) -> Vec<Word<'_>> {
+pub(super) fn tokenize_words(text: &str) -> Vec<SourceWord<'_>> {
     let mut end = 0;
     let mut words = Vec::new();
     for (at, word) in text.unicode_word_indices() {
         let between = text.get(end..at).unwrap_or_default();
         let begins =
             words.is_empty() || between.contains(['.', '!', '?', ':', '\n', '。', '！', '？']);
-        let lower = singular(&word.to_lowercase());
-        words.push(Word {
+        let lower = strip_possessive(&word.to_lowercase());
+        words.push(SourceWord {
             text: word,
-            form: form(word, &lower, begins),
+            form: classify_word(word, &lower, begins),
             lower,
             at,
         });
@@ -77,30 +77,37 @@ pub(super) fn words(text: &str) -> Vec<Word<'_>> {
 }
 
 /// Returns the roots of the words with content in a text.
-pub(super) fn roots(text: &str) -> HashSet<String> {
-    let said = words(text)
+pub(super) fn content_roots(text: &str) -> HashSet<String> {
+    let said = tokenize_words(text)
         .into_iter()
-        .filter(|word| word.form != Form::Empty);
-    said.map(|word| root(&word.lower)).collect()
+        .filter(|word| word.form != WordForm::Empty);
+    said.map(|word| word_root(&word.lower)).collect()
 }
 
-fn form(word: &str, lower: &str, begins: bool) -> Form {
+fn classify_word(word: &str, lower: &str, begins: bool) -> WordForm {
     let first = word.chars().next().unwrap_or_default();
     let capital = first.is_uppercase() && !begins && word != "I";
 
-    if word.chars().any(char::is_numeric) || NUMBERS.contains(lower) {
-        Form::Number
+    if word.chars().any(char::is_numeric) || NUMBER_WORDS.contains(lower) {
+        WordForm::Number
     } else if capital {
         // A capital decides even for words that usually connect others, such as May and Will.
-        Form::Name
-    } else if EMPTY.contains(lower) || EMPTY_CHARACTERS.contains(first) || is_hiragana(word) {
-        Form::Empty
+        WordForm::Name
+    } else if FUNCTION_WORDS.contains(lower)
+        || FUNCTION_CHARACTERS.contains(first)
+        || is_hiragana(word)
+    {
+        WordForm::Empty
     } else if word.chars().any(char::is_uppercase) {
-        if begins { Form::Initial } else { Form::Name }
+        if begins {
+            WordForm::Initial
+        } else {
+            WordForm::Name
+        }
     } else if word.chars().any(char::is_lowercase) {
-        Form::Plain
+        WordForm::Plain
     } else {
-        Form::Uncased
+        WordForm::Uncased
     }
 }
 
@@ -109,7 +116,7 @@ fn is_hiragana(word: &str) -> bool {
     word.chars().all(|c| ('\u{3041}'..='\u{309f}').contains(&c))
 }
 
-fn singular(lower: &str) -> String {
+fn strip_possessive(lower: &str) -> String {
     let bare = lower
         .strip_suffix("'s")
         .or_else(|| lower.strip_suffix("’s"))
@@ -119,7 +126,7 @@ fn singular(lower: &str) -> String {
 
 /// Returns the part of a lower-case word that inflection does not change. It is an approximation,
 /// the same for all languages.
-pub(super) fn root(lower: &str) -> String {
+pub(super) fn word_root(lower: &str) -> String {
     if lower.chars().any(char::is_numeric) {
         return lower.to_owned();
     }
@@ -143,9 +150,9 @@ pub(super) fn root(lower: &str) -> String {
             .to_owned();
     }
 
-    let stem = ENDINGS
+    let stem = INFLECTION_ENDINGS
         .iter()
-        .find_map(|ending| lower.strip_suffix(ending).filter(|stem| is_long(stem)));
+        .find_map(|ending| lower.strip_suffix(ending).filter(|stem| is_long_stem(stem)));
     let mut stem = stem.unwrap_or(lower).to_owned();
     let mut backwards = stem.chars().rev();
     let (last, other) = (backwards.next(), backwards.next());
@@ -159,7 +166,7 @@ pub(super) fn root(lower: &str) -> String {
     stem
 }
 
-fn is_long(stem: &str) -> bool {
+fn is_long_stem(stem: &str) -> bool {
     stem.chars().count() >= 3
 }
 
@@ -177,19 +184,19 @@ mod tests {
             &["서울에", "서울은"],
             &["रहता", "रहती"],
         ] {
-            let roots: HashSet<_> = group.iter().map(|word| root(word)).collect();
+            let roots: HashSet<_> = group.iter().map(|word| word_root(word)).collect();
             assert_eq!(roots.len(), 1, "{roots:?}");
         }
-        assert_ne!(root("tea"), root("team"));
+        assert_ne!(word_root("tea"), word_root("team"));
     }
 
     #[test]
     fn forms_tell_names_and_numbers_from_words() {
-        let forms: Vec<_> = words("Tea is what Kira's 3 cats like. 东京 two")
+        let forms: Vec<_> = tokenize_words("Tea is what Kira's 3 cats like. 东京 two")
             .into_iter()
             .map(|w| w.form)
             .collect();
-        use Form::{Empty, Initial, Name, Number, Plain, Uncased};
+        use WordForm::{Empty, Initial, Name, Number, Plain, Uncased};
         let expected = [
             Initial, Empty, Plain, Name, Number, Plain, Plain, Uncased, Uncased, Number,
         ];

@@ -8,7 +8,7 @@ use crate::ledger::{Ledger, Memory};
 use crate::words::words;
 
 /// An answer of one ledger.
-struct Answer<'a> {
+struct LedgerAnswer<'a> {
     ledger: usize,
     topic: &'a Topic,
     trust: Trust,
@@ -16,7 +16,7 @@ struct Answer<'a> {
     said: (Timestamp, usize),
 }
 
-impl Answer<'_> {
+impl LedgerAnswer<'_> {
     /// Checks whether this answer replaces the other, as it would within one ledger.
     fn replaces(&self, other: &Self) -> bool {
         let may = self.trust.may_replace(other.trust);
@@ -29,10 +29,10 @@ impl Answer<'_> {
 /// Keeps each sentence once, and only the last of several answers to the same topic.
 ///
 /// `found` has the index of its ledger with each memory.
-pub(super) fn keep_current<'a>(ledgers: &[&'a Ledger], found: &mut Vec<(usize, &'a Memory)>) {
-    let mut answers: HashMap<(&str, &str), Vec<Answer<'_>>> = HashMap::new();
+pub(super) fn retain_current<'a>(ledgers: &[&'a Ledger], found: &mut Vec<(usize, &'a Memory)>) {
+    let mut answers: HashMap<(&str, &str), Vec<LedgerAnswer<'_>>> = HashMap::new();
     for (ledger, memory) in found.iter() {
-        if let Some(answer) = answer(ledgers, *ledger, memory) {
+        if let Some(answer) = ledger_answer(ledgers, *ledger, memory) {
             let question = (
                 answer.topic.subject.as_str(),
                 answer.topic.attribute.as_str(),
@@ -43,7 +43,7 @@ pub(super) fn keep_current<'a>(ledgers: &[&'a Ledger], found: &mut Vec<(usize, &
 
     let mut seen = HashSet::new();
     found.retain(|(ledger, memory)| {
-        let is_replaced = answer(ledgers, *ledger, memory).is_some_and(|own| {
+        let is_replaced = ledger_answer(ledgers, *ledger, memory).is_some_and(|own| {
             let question = (own.topic.subject.as_str(), own.topic.attribute.as_str());
             answers
                 .get(&question)
@@ -53,12 +53,16 @@ pub(super) fn keep_current<'a>(ledgers: &[&'a Ledger], found: &mut Vec<(usize, &
     });
 }
 
-fn answer<'a>(ledgers: &[&Ledger], place: usize, memory: &'a Memory) -> Option<Answer<'a>> {
+fn ledger_answer<'a>(
+    ledgers: &[&Ledger],
+    place: usize,
+    memory: &'a Memory,
+) -> Option<LedgerAnswer<'a>> {
     let topic = memory.answers.as_ref()?;
     let last_said = ledgers
         .get(place)
         .map_or(memory.said_at, |ledger| ledger.last_said(memory));
-    Some(Answer {
+    Some(LedgerAnswer {
         ledger: place,
         topic,
         trust: memory.trust,

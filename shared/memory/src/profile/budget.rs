@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::is_standing;
+use super::is_standing_rule;
 use crate::ledger::Memory;
 
 /// The number of lines that did not fit after which the search for smaller ones ends.
@@ -10,16 +10,16 @@ const MAX_MISSES: usize = 32;
 
 /// The lines chosen so far, with their positions and the tokens that they take.
 #[derive(Default)]
-struct Chosen {
+struct LineSelection {
     lines: Vec<(usize, String)>,
     used: usize,
     misses: usize,
 }
 
-impl Chosen {
+impl LineSelection {
     /// Takes a line if there is room for it. Returns whether it is worth offering more.
     fn offer(&mut self, place: usize, line: String, room: usize) -> bool {
-        let cost = tokens(&line);
+        let cost = estimate_tokens(&line);
         if self.used + cost <= room {
             self.used += cost;
             self.lines.push((place, line));
@@ -34,14 +34,14 @@ impl Chosen {
 ///
 /// Standing instructions and preferences come before everything else, the newest first. They may
 /// take twice the budget, and the newest of them is always included.
-pub(super) fn fit(
+pub(super) fn select_lines(
     memories: &[&Memory],
     line: impl Fn(&Memory) -> String,
     budget: usize,
 ) -> Vec<String> {
-    let mut chosen = Chosen::default();
+    let mut chosen = LineSelection::default();
     let mut standing: Vec<usize> = (0..memories.len())
-        .filter(|place| is_standing(memories[*place]))
+        .filter(|place| is_standing_rule(memories[*place]))
         .collect();
     standing.sort_by_key(|place| Reverse(memories[*place].said_at));
     for (count, place) in standing.into_iter().enumerate() {
@@ -55,7 +55,7 @@ pub(super) fn fit(
     for (place, memory) in memories
         .iter()
         .enumerate()
-        .filter(|(_, memory)| !is_standing(memory))
+        .filter(|(_, memory)| !is_standing_rule(memory))
     {
         if chosen.used >= budget || !chosen.offer(place, line(memory), budget) {
             break;
@@ -68,10 +68,10 @@ pub(super) fn fit(
 
 /// Estimates the tokens of a text: four letters are one token, and each character of a script
 /// without spaces is one.
-fn tokens(text: &str) -> usize {
+fn estimate_tokens(text: &str) -> usize {
     let (mut quarters, mut whole) = (0, 0);
     for character in text.chars() {
-        if is_ideographic(character) {
+        if is_cjk(character) {
             whole += 1
         } else {
             quarters += 1
@@ -81,7 +81,7 @@ fn tokens(text: &str) -> usize {
 }
 
 /// Checks for a character of Chinese, Japanese or Korean.
-fn is_ideographic(character: char) -> bool {
+fn is_cjk(character: char) -> bool {
     matches!(character as u32,
         0x1100..=0x11FF | 0x2E80..=0x9FFF | 0xAC00..=0xD7FF | 0xF900..=0xFAFF | 0xFF00..=0xFFEF | 0x20000..=0x3FFFF)
 }
@@ -102,7 +102,7 @@ mod tests {
             ("한국", 2),
         ];
         for (text, wanted) in cases {
-            assert_eq!(tokens(text), wanted, "{text}");
+            assert_eq!(estimate_tokens(text), wanted, "{text}");
         }
     }
 }

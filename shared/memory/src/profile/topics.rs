@@ -17,14 +17,14 @@ use crate::words::essence;
 const THRESHOLD: f32 = 0.2;
 /// The same for preferences. They are a stance rather than a topic, and half of what somebody says
 /// is a little like one.
-const STANCE_THRESHOLD: f32 = 0.45;
+const PREFERENCE_THRESHOLD: f32 = 0.45;
 /// Words that say nothing about the topic.
-const EMPTY: &[&str] = &[
+const STOP_WORDS: &[&str] = &[
     "every", "get", "go", "her", "his", "my", "one", "our", "she", "they", "two", "user", "week",
     "day", "year",
 ];
 /// The most memories whose bucket a sorter caches. Beyond it, the cache is cleared.
-const MAX_REMEMBERED: usize = 20_000;
+const MAX_CACHED_MEMORIES: usize = 20_000;
 /// The most words of a memory or a bucket that are compared. A topic shows in a few words.
 const MAX_WORDS: usize = 200;
 
@@ -33,22 +33,22 @@ const MAX_WORDS: usize = 200;
 #[derive(Debug)]
 pub struct Sorter {
     buckets: Vec<Bucket>,
-    topics: Vec<Topic>,
+    topics: Vec<BucketTopic>,
     placed: Mutex<HashMap<MemoryId, Option<usize>>>,
 }
 
 /// A bucket in the form in which it is compared with memories.
 #[derive(Debug)]
-struct Topic {
-    whole: Direction,
-    words: Vec<(String, Direction)>,
+struct BucketTopic {
+    whole: NormalizedVector,
+    words: Vec<(String, NormalizedVector)>,
 }
 
 /// A vector and its inverse norm.
 #[derive(Debug)]
-struct Direction(Vector, f32);
+struct NormalizedVector(Vector, f32);
 
-impl Direction {
+impl NormalizedVector {
     fn of(text: &str) -> Self {
         let vector = StaticEmbedder.embed(text);
         Self(vector, vector.inverse_norm())
@@ -68,9 +68,9 @@ impl Sorter {
                 bucket.key.replace(['_', '-'], " "),
                 bucket.description
             );
-            Topic {
-                whole: Direction::of(&text),
-                words: directions(topic_words(&text)),
+            BucketTopic {
+                whole: NormalizedVector::of(&text),
+                words: embed_words(select_topic_words(&text)),
             }
         };
 
@@ -97,13 +97,13 @@ impl Sorter {
             return Some(place);
         }
 
-        if let Some(known) = self.lock().get(&memory.id) {
+        if let Some(known) = self.lock_placed().get(&memory.id) {
             return *known;
         }
 
-        let place = self.best(&memory.text);
-        let mut placed = self.lock();
-        if placed.len() >= MAX_REMEMBERED {
+        let place = self.find_best_bucket(&memory.text);
+        let mut placed = self.lock_placed();
+        if placed.len() >= MAX_CACHED_MEMORIES {
             placed.clear();
         }
 
@@ -111,9 +111,9 @@ impl Sorter {
         place
     }
 
-    fn best(&self, text: &str) -> Option<usize> {
-        let words = topic_words(text);
-        let (whole, words) = (Direction::of(&words.join(" ")), directions(words));
+    fn find_best_bucket(&self, text: &str) -> Option<usize> {
+        let words = select_topic_words(text);
+        let (whole, words) = (NormalizedVector::of(&words.join(" ")), embed_words(words));
         let fit = |stance: bool, threshold: f32| {
             let topics = self.topics.iter().enumerate();
             let topics =
@@ -123,20 +123,20 @@ impl Sorter {
             best.filter(|(_, score)| *score >= threshold)
                 .map(|(place, _)| place)
         };
-        fit(false, THRESHOLD).or_else(|| fit(true, STANCE_THRESHOLD))
+        fit(false, THRESHOLD).or_else(|| fit(true, PREFERENCE_THRESHOLD))
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<MemoryId, Option<usize>>> {
+    fn lock_placed(&self) -> std::sync::MutexGuard<'_, HashMap<MemoryId, Option<usize>>> {
         // A panic while the lock is held cannot leave the map in an inconsistent state.
         self.placed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Topic {
+impl BucketTopic {
     /// Scores a text: half is the similarity of the whole texts, half that of the most similar two
     /// words. Equal words have similarity 1.
-    fn score(&self, whole: &Direction, words: &[(String, Direction)]) -> f32 {
-        let near = |(word, direction): &(String, Direction)| {
+    fn score(&self, whole: &NormalizedVector, words: &[(String, NormalizedVector)]) -> f32 {
+        let near = |(word, direction): &(String, NormalizedVector)| {
             let all = self.words.iter().map(|(other, meaning)| {
                 if other == word {
                     1.0
@@ -150,18 +150,18 @@ impl Topic {
     }
 }
 
-fn directions(words: Vec<String>) -> Vec<(String, Direction)> {
+fn embed_words(words: Vec<String>) -> Vec<(String, NormalizedVector)> {
     words
         .into_iter()
-        .map(|word| (word.clone(), Direction::of(&word)))
+        .map(|word| (word.clone(), NormalizedVector::of(&word)))
         .collect()
 }
 
 /// Returns the words of a text that may reveal its topic.
-fn topic_words(text: &str) -> Vec<String> {
+fn select_topic_words(text: &str) -> Vec<String> {
     let words = essence(text)
         .into_iter()
-        .filter(|word| !EMPTY.contains(&word.as_str()));
+        .filter(|word| !STOP_WORDS.contains(&word.as_str()));
     words.take(MAX_WORDS).collect()
 }
 
@@ -182,7 +182,11 @@ mod tests {
     /// failures.
     fn accuracy(examples: &[(&str, &str)]) -> (f64, Vec<String>) {
         let sorter = sorter(&BUCKETS);
-        let found = |text: &str| sorter.best(text).map_or("", |place| BUCKETS[place].0);
+        let found = |text: &str| {
+            sorter
+                .find_best_bucket(text)
+                .map_or("", |place| BUCKETS[place].0)
+        };
         let wrong = examples
             .iter()
             .filter(|(wanted, text)| found(text) != *wanted);
@@ -203,17 +207,21 @@ mod tests {
 
     #[test]
     fn the_list_of_empty_words_has_no_word_twice() {
-        let mut sorted = EMPTY.to_vec();
+        let mut sorted = STOP_WORDS.to_vec();
         sorted.sort_unstable();
         sorted.dedup();
-        assert_eq!(sorted.len(), EMPTY.len());
+        assert_eq!(sorted.len(), STOP_WORDS.len());
     }
 
     #[test]
     fn nothing_fits_without_buckets_and_without_words() {
-        assert_eq!(sorter(&[]).best("User eats soup."), None);
+        assert_eq!(sorter(&[]).find_best_bucket("User eats soup."), None);
         for nothing in ["", "…", "!!!", "User"] {
-            assert_eq!(sorter(&BUCKETS).best(nothing), None, "{nothing}");
+            assert_eq!(
+                sorter(&BUCKETS).find_best_bucket(nothing),
+                None,
+                "{nothing}"
+            );
         }
     }
 }

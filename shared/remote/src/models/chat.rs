@@ -16,14 +16,14 @@ const RETRIES: u32 = 2;
 /// The options of a request besides the text. Endpoints differ in the options that they accept, and
 /// refuse the others with 400.
 #[derive(Debug, Clone, Copy)]
-struct Format {
-    response: Response,
+struct RequestFormat {
+    response: ResponseFormat,
     /// Sets the temperature to 0. Some models accept only their own temperature.
     steady: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Response {
+enum ResponseFormat {
     Schema,
     Object,
     Plain,
@@ -31,25 +31,25 @@ enum Response {
 
 /// The formats in the order of attempts, from the most helpful to the one that every endpoint
 /// accepts.
-const FORMATS: [Format; 5] = [
-    Format {
-        response: Response::Schema,
+const FORMATS: [RequestFormat; 5] = [
+    RequestFormat {
+        response: ResponseFormat::Schema,
         steady: true,
     },
-    Format {
-        response: Response::Object,
+    RequestFormat {
+        response: ResponseFormat::Object,
         steady: true,
     },
-    Format {
-        response: Response::Plain,
+    RequestFormat {
+        response: ResponseFormat::Plain,
         steady: true,
     },
-    Format {
-        response: Response::Schema,
+    RequestFormat {
+        response: ResponseFormat::Schema,
         steady: false,
     },
-    Format {
-        response: Response::Plain,
+    RequestFormat {
+        response: ResponseFormat::Plain,
         steady: false,
     },
 ];
@@ -57,25 +57,25 @@ const FORMATS: [Format; 5] = [
 /// The format that the endpoint has accepted before, shared by all clones of a [`Models`].
 /// Initially there is none.
 #[derive(Debug)]
-pub(super) struct Taken(AtomicUsize);
+pub(super) struct AcceptedFormat(AtomicUsize);
 
-impl Default for Taken {
+impl Default for AcceptedFormat {
     fn default() -> Self {
         Self(AtomicUsize::new(usize::MAX))
     }
 }
 
-impl Taken {
+impl AcceptedFormat {
     /// Returns the formats to try. Once a format has been accepted, a refusal is about the
     /// question, not about the format.
-    fn formats(&self) -> std::ops::Range<usize> {
+    fn candidate_formats(&self) -> std::ops::Range<usize> {
         match self.0.load(Ordering::Relaxed) {
             known if known < FORMATS.len() => known..known + 1,
             _ => 0..FORMATS.len(),
         }
     }
 
-    fn remember(&self, format: usize) {
+    fn remember_format(&self, format: usize) {
         self.0.store(format, Ordering::Relaxed);
     }
 }
@@ -120,7 +120,7 @@ pub enum AnswerError {
 
 impl AnswerError {
     /// Checks whether the same question may get an answer a moment later.
-    fn passes(&self) -> bool {
+    fn is_temporary(&self) -> bool {
         matches!(self, Self::TimedOut | Self::Unavailable | Self::Unusable)
     }
 }
@@ -154,14 +154,14 @@ impl Models {
         within: Duration,
         read: impl Fn(&str) -> Result<T, E>,
     ) -> Result<T, AnswerError> {
-        let model = self.model(&self.settings.memory_model, settings::MEMORY_MODEL)?;
+        let model = self.require_model(&self.settings.memory_model, settings::MEMORY_MODEL)?;
         let late = |_| Err(AnswerError::TimedOut);
-        timeout(within, self.tries(model, question, &read))
+        timeout(within, self.ask_with_retries(model, question, &read))
             .await
             .unwrap_or_else(late)
     }
 
-    async fn tries<T, E>(
+    async fn ask_with_retries<T, E>(
         &self,
         model: &str,
         question: &Question<'_>,
@@ -169,14 +169,14 @@ impl Models {
     ) -> Result<T, AnswerError> {
         let mut tries = 0;
         loop {
-            let said = self.say(model, question).await;
+            let said = self.ask_once(model, question).await;
             let error = match said.map(|answer| read(&answer)) {
                 Ok(Ok(value)) => return Ok(value),
                 Ok(Err(_)) => AnswerError::Unusable,
                 Err(error) => error,
             };
 
-            if tries == RETRIES || !error.passes() {
+            if tries == RETRIES || !error.is_temporary() {
                 return Err(error);
             }
             // A random factor keeps documents that were refused together from returning together.
@@ -186,16 +186,16 @@ impl Models {
     }
 
     /// Asks once, in the first format that the endpoint accepts.
-    async fn say(&self, model: &str, question: &Question<'_>) -> Result<String, AnswerError> {
+    async fn ask_once(&self, model: &str, question: &Question<'_>) -> Result<String, AnswerError> {
         let mut refused = AnswerError::Unusable;
-        for index in self.taken.formats() {
-            let body = Bytes::from(body(model, question, FORMATS[index]).to_string());
-            match self.exchange(body).await {
+        for index in self.taken.candidate_formats() {
+            let body = Bytes::from(build_body(model, question, FORMATS[index]).to_string());
+            match self.exchange_chat(body).await {
                 Err(error @ AnswerError::Refused(400 | 422)) => refused = error,
                 Err(error) => return Err(error),
                 Ok(answer) => {
-                    self.taken.remember(index);
-                    return said(&answer).ok_or(AnswerError::Unusable);
+                    self.taken.remember_format(index);
+                    return message_text(&answer).ok_or(AnswerError::Unusable);
                 }
             }
         }
@@ -203,8 +203,8 @@ impl Models {
         Err(refused)
     }
 
-    async fn exchange(&self, body: Bytes) -> Result<Bytes, AnswerError> {
-        let call = self.call("chat/completions", "application/json", body);
+    async fn exchange_chat(&self, body: Bytes) -> Result<Bytes, AnswerError> {
+        let call = self.call_endpoint("chat/completions", "application/json", body);
         Ok(timeout(self.limit, call)
             .await
             .map_err(|_| AnswerError::TimedOut)??)
@@ -213,7 +213,7 @@ impl Models {
 
 /// Returns the body of a request. It does not limit the number of tokens, because endpoints
 /// disagree on the name of that setting. Time and bytes limit the answer instead.
-fn body(model: &str, question: &Question<'_>, format: Format) -> Value {
+fn build_body(model: &str, question: &Question<'_>, format: RequestFormat) -> Value {
     let mut body = json!({
         "model": model,
         "messages": [
@@ -227,18 +227,18 @@ fn body(model: &str, question: &Question<'_>, format: Format) -> Value {
     }
 
     match format.response {
-        Response::Schema => {
+        ResponseFormat::Schema => {
             let schema =
                 json!({ "name": question.name, "strict": true, "schema": question.schema });
             body["response_format"] = json!({ "type": "json_schema", "json_schema": schema });
         }
-        Response::Object => body["response_format"] = json!({ "type": "json_object" }),
-        Response::Plain => {}
+        ResponseFormat::Object => body["response_format"] = json!({ "type": "json_object" }),
+        ResponseFormat::Plain => {}
     }
     body
 }
 
-fn said(answer: &[u8]) -> Option<String> {
+fn message_text(answer: &[u8]) -> Option<String> {
     let answer: Value = serde_json::from_slice(answer).ok()?;
     let text = answer
         .pointer("/choices/0/message/content")

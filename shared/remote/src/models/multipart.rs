@@ -25,14 +25,14 @@ impl Form {
         }
     }
 
-    pub(super) fn field(mut self, name: &str, value: &str) -> Self {
-        self.part(&format!("name=\"{name}\""), None);
+    pub(super) fn add_field(mut self, name: &str, value: &str) -> Self {
+        self.push_part_head(&format!("name=\"{name}\""), None);
         self.head.push_str(value);
         self.head.push_str("\r\n");
         self
     }
 
-    pub(super) fn file(
+    pub(super) fn add_file(
         mut self,
         name: &str,
         file_name: &str,
@@ -45,14 +45,17 @@ impl Form {
             "application/octet-stream"
         };
 
-        self.part(
-            &format!("name=\"{name}\"; filename=\"{}\"", escape(file_name)),
+        self.push_part_head(
+            &format!(
+                "name=\"{name}\"; filename=\"{}\"",
+                escape_file_name(file_name)
+            ),
             Some(media_type),
         );
         FileForm { form: self, file }
     }
 
-    fn part(&mut self, disposition: &str, media_type: Option<&str>) {
+    fn push_part_head(&mut self, disposition: &str, media_type: Option<&str>) {
         self.head.push_str(&format!(
             "--{}\r\nContent-Disposition: form-data; {disposition}\r\n",
             self.boundary
@@ -79,7 +82,7 @@ impl FileForm {
 }
 
 /// Escapes the characters that would end a quoted name, as browsers do.
-fn escape(name: &str) -> String {
+fn escape_file_name(name: &str) -> String {
     name.replace('"', "%22")
         .replace('\r', "%0D")
         .replace('\n', "%0A")

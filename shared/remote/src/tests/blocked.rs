@@ -3,7 +3,7 @@
 
 use std::net::IpAddr;
 
-use super::server::{PUBLIC, Server, ok, quick};
+use super::server::{PUBLIC, Server, ok_answer, quick_limits};
 use crate::{FetchErrorKind, Fetcher};
 
 const SPELLINGS: &[&str] = &[
@@ -166,7 +166,7 @@ const SPELLINGS: &[&str] = &[
 #[tokio::test]
 async fn no_spelling_of_an_address_that_is_not_public_reaches_a_listener() {
     assert!(SPELLINGS.len() >= 80);
-    let server = Server::start(|_| ok("", b"reached")).await;
+    let server = Server::start(|_| ok_answer("", b"reached")).await;
     let fetcher = server.fetcher();
     for url in SPELLINGS {
         let error = fetcher.fetch(url).await.expect_err(url);
@@ -184,11 +184,11 @@ async fn no_spelling_of_an_address_that_is_not_public_reaches_a_listener() {
 
 #[tokio::test]
 async fn a_name_with_an_address_that_is_not_public_reaches_no_listener() {
-    let server = Server::start(|_| ok("", b"reached")).await;
+    let server = Server::start(|_| ok_answer("", b"reached")).await;
     for literal in SPELLINGS.iter().filter_map(|url| address(url)) {
         for answers in [vec![literal], vec![PUBLIC, literal], vec![literal, PUBLIC]] {
             let network = server.network(move |_| answers.clone());
-            let error = Fetcher::with_limits(network, quick())
+            let error = Fetcher::with_limits(network, quick_limits())
                 .fetch("https://rebind.example.com/")
                 .await
                 .unwrap_err();
@@ -214,7 +214,7 @@ fn address(url: &str) -> Option<IpAddr> {
 
 #[tokio::test]
 async fn a_refusal_says_what_is_wrong_with_the_address() {
-    let server = Server::start(|_| ok("", b"")).await;
+    let server = Server::start(|_| ok_answer("", b"")).await;
     for (url, message) in [
         ("words", "This is not a web address."),
         (

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::server::{Received, Server, answer, ok, receive};
+use super::server::{Received, Server, build_answer, ok_answer, receive_request};
 use crate::{AnswerError, ModelSettings, Models, Question, Secret};
 
 const KEY: &str = "sk-very-secret";
@@ -25,16 +25,16 @@ fn models(server: &Server) -> Models {
     Models::with_limit(settings(server), Duration::from_secs(5))
 }
 
-fn said(text: &str) -> Vec<u8> {
+fn chat_answer(text: &str) -> Vec<u8> {
     let body = json!({ "choices": [{ "message": { "role": "assistant", "content": text } }] });
-    ok(
+    ok_answer(
         "Content-Type: application/json\r\n",
         body.to_string().as_bytes(),
     )
 }
 
 /// Parses a list of memories as a caller does.
-fn read(text: &str) -> Result<Vec<Value>, ()> {
+fn parse_memories(text: &str) -> Result<Vec<Value>, ()> {
     let value: Value = serde_json::from_str(text).map_err(|_| ())?;
     value["memories"].as_array().cloned().ok_or(())
 }
@@ -47,18 +47,18 @@ async fn ask(models: &Models) -> Result<usize, AnswerError> {
         schema: &schema,
         name: "memories",
     };
-    sent(models.answer(&question, WITHIN, read))
+    assert_send(models.answer(&question, WITHIN, parse_memories))
         .await
         .map(|memories| memories.len())
 }
 
 /// Requires a future to be `Send`, because workers move between threads while they wait.
-fn sent<F: Future + Send>(future: F) -> F {
+fn assert_send<F: Future + Send>(future: F) -> F {
     future
 }
 
 /// Starts a server that gives these answers in turn, and repeats the last one.
-async fn script(answers: Vec<Vec<u8>>) -> Server {
+async fn scripted_server(answers: Vec<Vec<u8>>) -> Server {
     let asked = AtomicUsize::new(0);
     Server::start(move |_| {
         answers[asked.fetch_add(1, Ordering::SeqCst).min(answers.len() - 1)].clone()
@@ -82,7 +82,7 @@ fn format(request: &Received) -> (String, bool) {
 
 #[tokio::test]
 async fn a_question_is_one_request_with_a_schema_and_no_tools() {
-    let server = script(vec![said(" {\"memories\":[1,2]}\n")]).await;
+    let server = scripted_server(vec![chat_answer(" {\"memories\":[1,2]}\n")]).await;
     assert_eq!(ask(&models(&server)).await, Ok(2));
 
     let received = server.received();
@@ -142,9 +142,9 @@ async fn a_format_that_is_refused_is_not_asked_for_again() {
         let server = Server::start(move |request| {
             let (kind, steady) = format(request);
             if format!("{kind} {steady}") == taken {
-                said(r#"{"memories":[]}"#)
+                chat_answer(r#"{"memories":[]}"#)
             } else {
-                answer("400 No", "", b"x")
+                build_answer("400 No", "", b"x")
             }
         })
         .await;
@@ -172,10 +172,10 @@ async fn a_question_that_is_refused_ends_at_once() {
         (vec!["413"], 1),
     ] {
         let last = statuses.last().unwrap().parse().unwrap();
-        let server = script(
+        let server = scripted_server(
             statuses
                 .iter()
-                .map(|status| answer(status, "", KEY.as_bytes()))
+                .map(|status| build_answer(status, "", KEY.as_bytes()))
                 .collect(),
         )
         .await;
@@ -184,9 +184,9 @@ async fn a_question_that_is_refused_ends_at_once() {
     }
 
     // A format has been accepted before, so the refusal is about this question.
-    let server = script(vec![
-        said(r#"{"memories":[]}"#),
-        answer("400 Too long", "", b""),
+    let server = scripted_server(vec![
+        chat_answer(r#"{"memories":[]}"#),
+        build_answer("400 Too long", "", b""),
     ])
     .await;
     let models = models(&server);
@@ -200,24 +200,28 @@ async fn a_question_that_is_refused_ends_at_once() {
 
 #[tokio::test]
 async fn what_passes_is_tried_again_twice() {
-    let good = || said(r#"{"memories":[1]}"#);
-    let huge = || said(&format!(r#"{{"memories":["{}"]}}"#, "x".repeat(1 << 20)));
+    let good = || chat_answer(r#"{"memories":[1]}"#);
+    let huge = || chat_answer(&format!(r#"{{"memories":["{}"]}}"#, "x".repeat(1 << 20)));
     let broken = || b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{".to_vec();
-    let status = |status: &str| answer(status, "", KEY.as_bytes());
+    let status = |status: &str| build_answer(status, "", KEY.as_bytes());
 
     for (answers, expected, requests) in [
         (vec![status("429 Slow"), good()], Ok(1), 2),
         (vec![status("503 Busy"), broken(), good()], Ok(1), 3),
         (
-            vec![said("no JSON"), said(r#"{"facts":[]}"#), good()],
+            vec![
+                chat_answer("no JSON"),
+                chat_answer(r#"{"facts":[]}"#),
+                good(),
+            ],
             Ok(1),
             3,
         ),
-        (vec![huge(), ok("", b"[]"), good()], Ok(1), 3),
+        (vec![huge(), ok_answer("", b"[]"), good()], Ok(1), 3),
         (vec![status("500 Oops")], Err(AnswerError::Unavailable), 3),
         (vec![status("429 Slow")], Err(AnswerError::Unavailable), 3),
-        (vec![said("no JSON")], Err(AnswerError::Unusable), 3),
-        (vec![said(" ")], Err(AnswerError::Unusable), 3),
+        (vec![chat_answer("no JSON")], Err(AnswerError::Unusable), 3),
+        (vec![chat_answer(" ")], Err(AnswerError::Unusable), 3),
         (vec![huge()], Err(AnswerError::Unusable), 3),
         (vec![status("302 Moved")], Err(AnswerError::Unusable), 3),
         (
@@ -226,7 +230,7 @@ async fn what_passes_is_tried_again_twice() {
             2,
         ),
     ] {
-        let server = script(answers).await;
+        let server = scripted_server(answers).await;
         let outcome = ask(&models(&server)).await;
         assert_eq!((&outcome, server.connections()), (&expected, requests));
         let shown = format!(
@@ -247,8 +251,8 @@ async fn what_passes_is_tried_again_twice() {
 #[tokio::test]
 async fn a_silent_model_times_out_in_each_try_and_in_all() {
     let silent = || {
-        Server::raw(|mut stream| async move {
-            receive(&mut stream).await;
+        Server::start_raw(|mut stream| async move {
+            receive_request(&mut stream).await;
             std::future::pending::<()>().await;
         })
     };
@@ -268,7 +272,7 @@ async fn a_silent_model_times_out_in_each_try_and_in_all() {
     };
 
     let outcome = models(&server)
-        .answer(&question, Duration::from_millis(50), read)
+        .answer(&question, Duration::from_millis(50), parse_memories)
         .await;
     assert_eq!(outcome, Err(AnswerError::TimedOut));
     assert_eq!(server.connections(), 1);
@@ -276,7 +280,7 @@ async fn a_silent_model_times_out_in_each_try_and_in_all() {
 
 #[tokio::test]
 async fn without_a_model_nothing_is_asked_and_the_setting_is_named() {
-    let server = script(vec![said(r#"{"memories":[]}"#)]).await;
+    let server = scripted_server(vec![chat_answer(r#"{"memories":[]}"#)]).await;
     let models = Models::new(ModelSettings {
         memory_model: None,
         ..settings(&server)

@@ -5,7 +5,7 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
 
-use super::server::{Server, answer, ok};
+use super::server::{Server, build_answer, ok_answer};
 use crate::{FetchError, FetchErrorKind, Page};
 
 const SENTENCE: &str = "All work and no play makes Jack a dull boy.\n";
@@ -62,7 +62,8 @@ fn noise(length: usize) -> Vec<u8> {
 
 async fn fetch(encoding: &'static str, body: Vec<u8>) -> Result<Page, FetchError> {
     let server =
-        Server::start(move |_| ok(&format!("Content-Encoding: {encoding}\r\n"), &body)).await;
+        Server::start(move |_| ok_answer(&format!("Content-Encoding: {encoding}\r\n"), &body))
+            .await;
     server.fetcher().fetch("http://example.com/").await
 }
 
@@ -172,7 +173,7 @@ async fn what_was_not_offered_fails_at_once() {
         "Content-Encoding: gzip, gzip\r\n",
         "Content-Encoding: gzip\r\nContent-Encoding: br\r\n",
     ] {
-        let server = Server::start(move |_| answer("200 OK", headers, b"body")).await;
+        let server = Server::start(move |_| build_answer("200 OK", headers, b"body")).await;
         let error = server
             .fetcher()
             .fetch("http://example.com/")

@@ -6,8 +6,10 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::time::sleep;
 
-use super::server::{PUBLIC, Server, answer, finish, ok, quick, receive};
-use crate::fetch::Limits;
+use super::server::{
+    PUBLIC, Server, build_answer, ok_answer, quick_limits, receive_request, write_last_bytes,
+};
+use crate::fetch::FetchLimits;
 use crate::{FetchErrorKind, Fetcher};
 
 const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\n\r\n";
@@ -15,7 +17,7 @@ const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
 
 /// Writes `head`, and then `piece` with pauses for as long as the client listens.
 async fn endless(mut stream: TcpStream, head: &[u8], piece: &[u8], pause: Duration) {
-    if receive(&mut stream).await.is_none() || stream.write_all(head).await.is_err() {
+    if receive_request(&mut stream).await.is_none() || stream.write_all(head).await.is_err() {
         return;
     }
     while stream.write_all(piece).await.is_ok() {
@@ -24,11 +26,11 @@ async fn endless(mut stream: TcpStream, head: &[u8], piece: &[u8], pause: Durati
 }
 
 fn impatient(server: &Server) -> Fetcher {
-    let limits = Limits {
+    let limits = FetchLimits {
         total: Duration::from_millis(600),
         first_byte: Duration::from_millis(200),
         retries: 0,
-        ..quick()
+        ..quick_limits()
     };
     Fetcher::with_limits(server.network(|_| vec![PUBLIC]), limits)
 }
@@ -39,7 +41,7 @@ async fn a_body_may_have_10_mib_and_not_one_byte_more() {
     for extra in [0, 1] {
         let body = [largest.as_slice(), &b"x"[..extra]].concat();
         let announced = body.clone();
-        let with_length = Server::start(move |_| ok("", &announced)).await;
+        let with_length = Server::start(move |_| ok_answer("", &announced)).await;
         let until_close = Server::start(move |_| [HEAD, body.as_slice()].concat()).await;
         for server in [with_length, until_close] {
             let outcome = server.fetcher().fetch("http://example.com/").await;
@@ -73,7 +75,7 @@ async fn a_body_without_end_is_too_large() {
     let chunk = [b"10000\r\n".as_slice(), &block, b"\r\n"].concat();
 
     for (head, piece) in [(HEAD, block), (CHUNKED, chunk)] {
-        let server = Server::raw(move |stream| {
+        let server = Server::start_raw(move |stream| {
             let piece = piece.clone();
             async move { endless(stream, head, &piece, Duration::ZERO).await }
         })
@@ -90,7 +92,8 @@ async fn a_body_without_end_is_too_large() {
 
 #[tokio::test]
 async fn a_body_that_trickles_ends_with_the_time_for_the_whole_page() {
-    let server = Server::raw(|stream| endless(stream, HEAD, b"x", Duration::from_millis(20))).await;
+    let server =
+        Server::start_raw(|stream| endless(stream, HEAD, b"x", Duration::from_millis(20))).await;
     let start = Instant::now();
     let error = impatient(&server)
         .fetch("http://example.com/")
@@ -105,7 +108,7 @@ async fn a_body_that_trickles_ends_with_the_time_for_the_whole_page() {
 
 #[tokio::test]
 async fn a_head_that_trickles_or_never_comes_ends_with_the_time_for_the_first_byte() {
-    let trickling = Server::raw(|stream| {
+    let trickling = Server::start_raw(|stream| {
         endless(
             stream,
             b"HTTP/1.1 200 OK\r\n",
@@ -114,7 +117,7 @@ async fn a_head_that_trickles_or_never_comes_ends_with_the_time_for_the_first_by
         )
     })
     .await;
-    let informing = Server::raw(|stream| {
+    let informing = Server::start_raw(|stream| {
         endless(
             stream,
             b"",
@@ -123,7 +126,8 @@ async fn a_head_that_trickles_or_never_comes_ends_with_the_time_for_the_first_by
         )
     })
     .await;
-    let silent = Server::raw(|stream| endless(stream, b"", b"", Duration::from_millis(20))).await;
+    let silent =
+        Server::start_raw(|stream| endless(stream, b"", b"", Duration::from_millis(20))).await;
 
     for server in [trickling, informing, silent] {
         let start = Instant::now();
@@ -141,16 +145,20 @@ async fn a_head_that_trickles_or_never_comes_ends_with_the_time_for_the_first_by
 
 #[tokio::test]
 async fn the_time_for_the_whole_page_counts_over_retries_and_redirects() {
-    let server = Server::raw(|mut stream| async move {
-        if receive(&mut stream).await.is_some() {
+    let server = Server::start_raw(|mut stream| async move {
+        if receive_request(&mut stream).await.is_some() {
             sleep(Duration::from_millis(100)).await;
-            finish(&mut stream, &answer("302 Found", "Location: /\r\n", b"")).await;
+            write_last_bytes(
+                &mut stream,
+                &build_answer("302 Found", "Location: /\r\n", b""),
+            )
+            .await;
         }
     })
     .await;
-    let limits = Limits {
+    let limits = FetchLimits {
         total: Duration::from_millis(250),
-        ..quick()
+        ..quick_limits()
     };
 
     let fetcher = Fetcher::with_limits(server.network(|_| vec![PUBLIC]), limits);
@@ -164,7 +172,7 @@ async fn a_huge_head_is_no_answer() {
     let long_field = format!("X-Long: {}\r\n", "x".repeat(200 << 10));
     let many_fields: String = (0..200).map(|n| format!("X-{n}: x\r\n")).collect();
     for headers in [long_field, many_fields] {
-        let server = Server::start(move |_| ok(&headers, b"body")).await;
+        let server = Server::start(move |_| ok_answer(&headers, b"body")).await;
         let error = server
             .fetcher()
             .fetch("http://example.com/")
@@ -174,7 +182,7 @@ async fn a_huge_head_is_no_answer() {
     }
 
     let block = "X-Y: z\r\n".repeat(8 << 10);
-    let without_end = Server::raw(move |stream| {
+    let without_end = Server::start_raw(move |stream| {
         let block = block.clone();
         async move {
             endless(

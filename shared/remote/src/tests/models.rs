@@ -7,7 +7,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::server::{Received, Server, answer, ok, receive};
+use super::server::{Received, Server, build_answer, ok_answer, receive_request};
 use crate::{ModelError, ModelSettings, Models, Secret};
 
 const KEY: &str = "sk-very-secret";
@@ -28,7 +28,7 @@ fn models(server: &Server) -> Models {
 
 fn said(text: &str) -> Vec<u8> {
     let body = json!({ "choices": [{ "message": { "role": "assistant", "content": text } }] });
-    ok(
+    ok_answer(
         "Content-Type: application/json\r\n",
         body.to_string().as_bytes(),
     )
@@ -82,7 +82,7 @@ async fn an_image_is_described_by_the_vision_model() {
 
 #[tokio::test]
 async fn a_recording_is_sent_as_a_form_to_the_transcription_model() {
-    let server = Server::start(|_| ok("", br#"{"text":" Guten Tag. \n"}"#)).await;
+    let server = Server::start(|_| ok_answer("", br#"{"text":" Guten Tag. \n"}"#)).await;
     let recording = Bytes::from_static(b"RIFF\r\n--\r\n\0\xff");
     let text = models(&server)
         .transcribe(recording, "Gespr\u{e4}ch \"1\"\r\n.wav", "audio/wav")
@@ -123,7 +123,7 @@ async fn a_recording_is_sent_as_a_form_to_the_transcription_model() {
 
 #[tokio::test]
 async fn a_media_type_cannot_add_lines_to_the_form() {
-    let server = Server::start(|_| ok("", br#"{"text":""}"#)).await;
+    let server = Server::start(|_| ok_answer("", br#"{"text":""}"#)).await;
     let outcome = models(&server)
         .transcribe(Bytes::from_static(b"x"), "a.wav", "audio/wav\r\nX: y")
         .await;
@@ -178,7 +178,7 @@ async fn each_status_is_one_kind_of_error_without_content_and_key() {
                 "Location: /elsewhere\r\nX-Echo: {}\r\n",
                 request.header("authorization").unwrap()
             );
-            answer(&format!("{status} {KEY}"), &echo, &request.body)
+            build_answer(&format!("{status} {KEY}"), &echo, &request.body)
         })
         .await;
         let models = models(&server);
@@ -207,10 +207,12 @@ async fn each_status_is_one_kind_of_error_without_content_and_key() {
 
 #[tokio::test]
 async fn a_refusal_that_comes_before_the_whole_file_was_sent_is_heard() {
-    let server = Server::raw(|mut stream| async move {
+    let server = Server::start_raw(|mut stream| async move {
         let mut piece = vec![0; 1024];
         if stream.read(&mut piece).await.is_ok() {
-            let _ = stream.write_all(&answer("413 Too much", "", b"")).await;
+            let _ = stream
+                .write_all(&build_answer("413 Too much", "", b""))
+                .await;
             while stream.read(&mut piece).await.is_ok_and(|length| length > 0) {}
         }
     })
@@ -237,7 +239,7 @@ async fn answers_that_are_not_as_expected_are_invalid() {
         &format!(r#"{{"choices":[{{"message":{{"content":"{too_long}"}}}}],"text":"{too_long}"}}"#),
     ] {
         let bytes = body.as_bytes().to_vec();
-        let server = Server::start(move |_| ok("", &bytes)).await;
+        let server = Server::start(move |_| ok_answer("", &bytes)).await;
         let models = models(&server);
         let described = models.describe_image(b"x", "image/png").await;
         let transcribed = models.transcribe(Bytes::new(), "a.mp3", "audio/mpeg").await;
@@ -259,8 +261,8 @@ async fn an_endpoint_that_is_absent_silent_or_breaks_off_is_unavailable() {
         Err(ModelError::Unavailable)
     );
 
-    let silent = Server::raw(|mut stream| async move {
-        receive(&mut stream).await;
+    let silent = Server::start_raw(|mut stream| async move {
+        receive_request(&mut stream).await;
         std::future::pending::<()>().await;
     })
     .await;
@@ -280,7 +282,7 @@ async fn an_endpoint_that_is_absent_silent_or_breaks_off_is_unavailable() {
         Err(ModelError::Unavailable)
     );
 
-    let plain = Server::plain(b"HTTP/1.1 200 OK\r\n\r\n{}").await;
+    let plain = Server::start_plain(b"HTTP/1.1 200 OK\r\n\r\n{}").await;
     let insecure = Models::new(settings(format!("https://{}", plain.address)));
     assert_eq!(
         insecure.describe_image(b"x", "image/png").await,
@@ -371,7 +373,7 @@ fn settings_come_from_the_environment_and_never_show_the_key() {
     });
 
     assert_eq!(settings.url.as_deref(), Some("http://127.0.0.1:11434/v1"));
-    assert_eq!(settings.key.as_ref().map(Secret::reveal), Some(KEY));
+    assert_eq!(settings.key.as_ref().map(Secret::reveal_text), Some(KEY));
     assert_eq!(settings.vision_model.as_deref(), Some("eye"));
     assert_eq!(settings.transcription_model, None);
     assert_eq!(settings.memory_model.as_deref(), Some("scribe"));

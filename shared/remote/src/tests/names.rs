@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::server::{PUBLIC, Server, answer, ok, quick, redirect};
-use crate::guard::vet;
+use super::server::{PUBLIC, Server, build_answer, ok_answer, quick_limits, redirect_answer};
+use crate::guard::vet_addresses;
 use crate::{FetchErrorKind, Fetcher};
 
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -44,7 +44,10 @@ fn addresses_next_to_the_special_ranges_are_public() {
         "2a00:1450:4001:81b::200e",
         "3fff:1000::1",
     ] {
-        assert!(vet(&[address.parse().unwrap()], 443).is_ok(), "{address}");
+        assert!(
+            vet_addresses(&[address.parse().unwrap()], 443).is_ok(),
+            "{address}"
+        );
     }
 }
 
@@ -74,7 +77,10 @@ fn the_first_and_last_address_of_each_special_range_are_not_public() {
         ("4000::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"),
     ] {
         for address in [first, last] {
-            assert!(vet(&[address.parse().unwrap()], 443).is_err(), "{address}");
+            assert!(
+                vet_addresses(&[address.parse().unwrap()], 443).is_err(),
+                "{address}"
+            );
         }
     }
 }
@@ -94,9 +100,9 @@ fn resolver(
 
 #[tokio::test]
 async fn a_name_is_looked_up_once_for_each_request_so_that_a_second_answer_counts_for_nothing() {
-    let server = Server::start(|_| ok("", b"page")).await;
+    let server = Server::start(|_| ok_answer("", b"page")).await;
     let (asked, resolve) = resolver(vec![vec![PUBLIC], vec![LOOPBACK]]);
-    let fetcher = Fetcher::with_limits(server.network(resolve), quick());
+    let fetcher = Fetcher::with_limits(server.network(resolve), quick_limits());
     assert_eq!(
         fetcher
             .fetch("http://rebind.example.com/")
@@ -110,9 +116,9 @@ async fn a_name_is_looked_up_once_for_each_request_so_that_a_second_answer_count
 
 #[tokio::test]
 async fn a_name_that_turns_private_before_a_retry_is_not_dialed_again() {
-    let server = Server::start(|_| answer("503 Busy", "", b"")).await;
+    let server = Server::start(|_| build_answer("503 Busy", "", b"")).await;
     let (asked, resolve) = resolver(vec![vec![PUBLIC], vec![LOOPBACK]]);
-    let fetcher = Fetcher::with_limits(server.network(resolve), quick());
+    let fetcher = Fetcher::with_limits(server.network(resolve), quick_limits());
     let error = fetcher
         .fetch("http://rebind.example.com/")
         .await
@@ -123,9 +129,9 @@ async fn a_name_that_turns_private_before_a_retry_is_not_dialed_again() {
 
 #[tokio::test]
 async fn a_name_that_turns_private_before_a_redirect_is_not_dialed_again() {
-    let server = Server::start(|_| redirect("/next")).await;
+    let server = Server::start(|_| redirect_answer("/next")).await;
     let (_, resolve) = resolver(vec![vec![PUBLIC], vec![PUBLIC, LOOPBACK]]);
-    let fetcher = Fetcher::with_limits(server.network(resolve), quick());
+    let fetcher = Fetcher::with_limits(server.network(resolve), quick_limits());
     let error = fetcher
         .fetch("http://rebind.example.com/")
         .await
@@ -136,7 +142,7 @@ async fn a_name_that_turns_private_before_a_redirect_is_not_dialed_again() {
 
 #[tokio::test]
 async fn only_vetted_addresses_are_dialed_with_the_port_of_the_url() {
-    let server = Server::start(|_| ok("", b"page")).await;
+    let server = Server::start(|_| ok_answer("", b"page")).await;
     let (address, dialed) = (server.address, Arc::new(std::sync::Mutex::new(Vec::new())));
     let log = Arc::clone(&dialed);
     let second: IpAddr = "2606:2800:220:1:248:1893:25c8:1946".parse().unwrap();
@@ -147,7 +153,7 @@ async fn only_vetted_addresses_are_dialed_with_the_port_of_the_url() {
             (ip == second).then_some(address)
         },
     );
-    let page = Fetcher::with_limits(network, quick())
+    let page = Fetcher::with_limits(network, quick_limits())
         .fetch("http://example.com/")
         .await
         .unwrap();
@@ -158,10 +164,13 @@ async fn only_vetted_addresses_are_dialed_with_the_port_of_the_url() {
 
 #[tokio::test]
 async fn the_network_of_production_asks_the_resolver_of_the_system() {
-    let addresses = crate::Network::public().resolve("localhost").await.unwrap();
+    let addresses = crate::Network::public()
+        .resolve_name("localhost")
+        .await
+        .unwrap();
     assert!(
         !addresses.is_empty() && addresses.iter().all(IpAddr::is_loopback),
         "{addresses:?}"
     );
-    assert!(vet(&addresses, 80).is_err());
+    assert!(vet_addresses(&addresses, 80).is_err());
 }

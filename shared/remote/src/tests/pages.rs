@@ -2,12 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::server::{PUBLIC, Server, ok, quick};
+use super::server::{PUBLIC, Server, ok_answer, quick_limits};
 use crate::{Fetcher, Network};
 
 #[tokio::test]
 async fn public_addresses_pass_the_guard_in_every_spelling() {
-    let server = Server::start(|request| ok("", request.header("host").unwrap().as_bytes())).await;
+    let server =
+        Server::start(|request| ok_answer("", request.header("host").unwrap().as_bytes())).await;
     for (url, host, last) in [
         ("http://example.com", "example.com", "http://example.com/"),
         (
@@ -124,7 +125,7 @@ async fn public_addresses_pass_the_guard_in_every_spelling() {
 #[tokio::test]
 async fn a_page_comes_with_its_bytes_and_its_whole_media_type() {
     let server = Server::start(|_| {
-        ok(
+        ok_answer(
             "Content-Type: text/html; charset=ISO-8859-1\r\n",
             b"<p>caf\xe9",
         )
@@ -138,7 +139,7 @@ async fn a_page_comes_with_its_bytes_and_its_whole_media_type() {
         Some("text/html; charset=ISO-8859-1")
     );
 
-    let untyped = Server::start(|_| ok("", b"x")).await;
+    let untyped = Server::start(|_| ok_answer("", b"x")).await;
     assert_eq!(
         untyped
             .fetcher()
@@ -152,7 +153,7 @@ async fn a_page_comes_with_its_bytes_and_its_whole_media_type() {
 
 #[tokio::test]
 async fn the_resolver_is_asked_for_the_plain_name() {
-    let server = Server::start(|_| ok("", b"")).await;
+    let server = Server::start(|_| ok_answer("", b"")).await;
     let asked = Arc::new(Mutex::new(Vec::new()));
     let (log, address) = (Arc::clone(&asked), server.address);
     let network = Network::simulated(
@@ -162,7 +163,7 @@ async fn the_resolver_is_asked_for_the_plain_name() {
         },
         move |_, _| Some(address),
     );
-    Fetcher::with_limits(network, quick())
+    Fetcher::with_limits(network, quick_limits())
         .fetch("http://Bücher.Example./")
         .await
         .unwrap();
@@ -173,12 +174,12 @@ async fn the_resolver_is_asked_for_the_plain_name() {
 #[tokio::test]
 async fn a_request_says_who_asks_and_carries_nothing_else() {
     let server = Server::start(|request| match request.target() {
-        "/" => super::server::answer(
+        "/" => super::server::build_answer(
             "302 Found",
             "Location: http://other.example.com/b?c=d e#f\r\nSet-Cookie: a=b\r\n",
             b"",
         ),
-        _ => ok("", b"page"),
+        _ => ok_answer("", b"page"),
     })
     .await;
     server
@@ -221,7 +222,7 @@ async fn a_request_says_who_asks_and_carries_nothing_else() {
 
 #[tokio::test]
 async fn every_printable_character_can_stand_in_an_address() {
-    let server = Server::start(|_| ok("", b"page")).await;
+    let server = Server::start(|_| ok_answer("", b"page")).await;
     let printable: String = (' '..='~').filter(|c| !"?#".contains(*c)).collect();
     for url in [
         format!("http://example.com/{printable}x"),
@@ -237,7 +238,7 @@ async fn every_printable_character_can_stand_in_an_address() {
 
 #[tokio::test]
 async fn an_address_without_end_is_refused() {
-    let server = Server::start(|_| ok("", b"page")).await;
+    let server = Server::start(|_| ok_answer("", b"page")).await;
     let url = format!("http://example.com/{}", "x".repeat(100_000));
     assert_eq!(
         server.fetcher().fetch(&url).await.unwrap_err().message,
@@ -247,7 +248,7 @@ async fn an_address_without_end_is_refused() {
 
 #[tokio::test]
 async fn one_fetcher_serves_many_at_once() {
-    let server = Server::start(|request| ok("", request.target().as_bytes())).await;
+    let server = Server::start(|request| ok_answer("", request.target().as_bytes())).await;
     let mut fetches = tokio::task::JoinSet::new();
     for n in 0..50 {
         let fetcher = server.fetcher();

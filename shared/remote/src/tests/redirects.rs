@@ -1,6 +1,6 @@
 //! Tests of redirects: every hop passes the whole guard again.
 
-use super::server::{Server, answer, ok, redirect};
+use super::server::{Server, build_answer, ok_answer, redirect_answer};
 use crate::FetchErrorKind;
 
 #[tokio::test]
@@ -28,7 +28,7 @@ async fn a_redirect_into_a_private_network_is_not_followed() {
         "http://",
         "http://[::1/",
     ] {
-        let server = Server::start(move |_| redirect(location)).await;
+        let server = Server::start(move |_| redirect_answer(location)).await;
         let error = server
             .fetcher()
             .fetch("http://example.com/")
@@ -62,9 +62,9 @@ async fn a_redirect_that_is_no_text_is_not_followed() {
 #[tokio::test]
 async fn a_private_hop_after_public_ones_is_not_followed() {
     let server = Server::start(|request| match request.target() {
-        "/1" => redirect("/2"),
-        "/2" => redirect("http://other.example.com/3"),
-        _ => redirect("http://192.168.1.1/"),
+        "/1" => redirect_answer("/2"),
+        "/2" => redirect_answer("http://other.example.com/3"),
+        _ => redirect_answer("http://192.168.1.1/"),
     })
     .await;
     let error = server
@@ -98,8 +98,8 @@ async fn each_status_of_a_redirect_leads_to_relative_and_foreign_places() {
             ("http://93.184.215.14/h#i", "http://93.184.215.14/h"),
         ] {
             let server = Server::start(move |request| match request.target() {
-                "/a/" => answer(status, &format!("Location: {location}\r\n"), b"moved"),
-                _ => ok("", b"page"),
+                "/a/" => build_answer(status, &format!("Location: {location}\r\n"), b"moved"),
+                _ => ok_answer("", b"page"),
             })
             .await;
             let page = server
@@ -126,8 +126,8 @@ fn next(target: &str) -> String {
 #[tokio::test]
 async fn five_redirects_are_followed_and_the_sixth_is_not() {
     let five = Server::start(|request| match request.target() {
-        "/5" => ok("", b"page"),
-        other => redirect(&next(other)),
+        "/5" => ok_answer("", b"page"),
+        other => redirect_answer(&next(other)),
     })
     .await;
 
@@ -140,7 +140,7 @@ async fn five_redirects_are_followed_and_the_sixth_is_not() {
         "http://example.com/5"
     );
 
-    let endless = Server::start(|request| redirect(&next(request.target()))).await;
+    let endless = Server::start(|request| redirect_answer(&next(request.target()))).await;
     let error = endless
         .fetcher()
         .fetch("http://example.com/0")
@@ -154,7 +154,7 @@ async fn five_redirects_are_followed_and_the_sixth_is_not() {
 
 #[tokio::test]
 async fn a_loop_of_redirects_ends() {
-    let server = Server::start(|_| redirect("http://example.com/")).await;
+    let server = Server::start(|_| redirect_answer("http://example.com/")).await;
     let error = server
         .fetcher()
         .fetch("http://example.com/")
@@ -167,7 +167,7 @@ async fn a_loop_of_redirects_ends() {
 #[tokio::test]
 async fn a_redirect_without_a_place_and_other_statuses_of_300_are_no_page() {
     for status in [300, 301, 304, 305, 399] {
-        let server = Server::start(move |_| answer(&format!("{status} x"), "", b"")).await;
+        let server = Server::start(move |_| build_answer(&format!("{status} x"), "", b"")).await;
         let error = server
             .fetcher()
             .fetch("http://example.com/")

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::server::{PUBLIC, Server, answer, ok, quick};
+use super::server::{PUBLIC, Server, build_answer, ok_answer, quick_limits};
 use crate::{FetchErrorKind, Fetcher, Network};
 
 /// Starts a server that answers with each status in turn, and then with a page.
@@ -11,8 +11,8 @@ async fn statuses(statuses: &'static [&'static str]) -> Server {
     let asked = AtomicUsize::new(0);
     Server::start(
         move |_| match statuses.get(asked.fetch_add(1, Ordering::SeqCst)) {
-            Some(status) => answer(status, "", b"secret of the server"),
-            None => ok("", b"page"),
+            Some(status) => build_answer(status, "", b"secret of the server"),
+            None => ok_answer("", b"page"),
         },
     )
     .await
@@ -48,7 +48,8 @@ async fn the_third_passing_failure_is_the_answer() {
         ("500 Oops", "The page answered 500."),
         ("429 Slow down", "The page answered 429."),
     ] {
-        let server = Server::start(move |_| answer(status, "", b"secret of the server")).await;
+        let server =
+            Server::start(move |_| build_answer(status, "", b"secret of the server")).await;
         let error = server
             .fetcher()
             .fetch("http://example.com/")
@@ -65,9 +66,10 @@ async fn the_third_passing_failure_is_the_answer() {
 #[tokio::test]
 async fn other_refusals_are_final() {
     for status in ["400", "401", "403", "404", "410", "418", "451"] {
-        let server =
-            Server::start(move |_| answer(&format!("{status} No"), "", b"secret of the server"))
-                .await;
+        let server = Server::start(move |_| {
+            build_answer(&format!("{status} No"), "", b"secret of the server")
+        })
+        .await;
         let error = server
             .fetcher()
             .fetch("http://example.com/")
@@ -89,9 +91,9 @@ async fn two_retries_are_all_over_every_redirect() {
     let asked = AtomicUsize::new(0);
     let server = Server::start(move |request| {
         match (request.target(), asked.fetch_add(1, Ordering::SeqCst)) {
-            ("/", 0) => answer("503 Busy", "", b""),
-            ("/", _) => super::server::redirect("/next"),
-            _ => answer("503 Busy", "", b""),
+            ("/", 0) => build_answer("503 Busy", "", b""),
+            ("/", _) => super::server::redirect_answer("/next"),
+            _ => build_answer("503 Busy", "", b""),
         }
     })
     .await;
@@ -116,7 +118,7 @@ async fn a_server_that_cannot_be_reached_is_dialed_three_times() {
             None
         },
     );
-    let error = Fetcher::with_limits(network, quick())
+    let error = Fetcher::with_limits(network, quick_limits())
         .fetch("http://example.com/")
         .await
         .unwrap_err();
@@ -129,7 +131,7 @@ async fn a_server_that_cannot_be_reached_is_dialed_three_times() {
 #[tokio::test]
 async fn a_name_that_is_not_found_is_said_to_be_so() {
     let network = Network::simulated(|_| Vec::new(), |_, _| None);
-    let error = Fetcher::with_limits(network, quick())
+    let error = Fetcher::with_limits(network, quick_limits())
         .fetch("http://example.com/")
         .await
         .unwrap_err();
@@ -146,7 +148,7 @@ async fn a_connection_that_closes_without_an_answer_is_tried_again() {
     let server = Server::start(move |_| match tries.fetch_add(1, Ordering::SeqCst) {
         0 => Vec::new(),
         1 => b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nbroken".to_vec(),
-        _ => ok("", b"page"),
+        _ => ok_answer("", b"page"),
     })
     .await;
 

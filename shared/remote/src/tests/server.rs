@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-use crate::fetch::Limits;
+use crate::fetch::FetchLimits;
 use crate::{Fetcher, Network};
 
 /// The public address that the server claims to have.
@@ -51,15 +51,15 @@ impl Server {
     ) -> Self {
         let received = Arc::new(Mutex::new(Vec::new()));
         let (log, answer) = (Arc::clone(&received), Arc::new(answer));
-        let mut server = Self::raw(move |mut stream| {
+        let mut server = Self::start_raw(move |mut stream| {
             let (log, answer) = (Arc::clone(&log), Arc::clone(&answer));
             async move {
-                let Some(request) = receive(&mut stream).await else {
+                let Some(request) = receive_request(&mut stream).await else {
                     return;
                 };
                 let bytes = answer(&request);
                 log.lock().unwrap().push(request);
-                finish(&mut stream, &bytes).await;
+                write_last_bytes(&mut stream, &bytes).await;
             }
         })
         .await;
@@ -70,10 +70,10 @@ impl Server {
 
     /// Starts a server that answers with `bytes` whatever is sent first, be it a request or the
     /// start of TLS.
-    pub(super) async fn plain(bytes: &'static [u8]) -> Self {
+    pub(super) async fn start_plain(bytes: &'static [u8]) -> Self {
         let received = Arc::new(Mutex::new(Vec::new()));
         let log = Arc::clone(&received);
-        let mut server = Self::raw(move |mut stream| {
+        let mut server = Self::start_raw(move |mut stream| {
             let log = Arc::clone(&log);
             async move {
                 let mut first = vec![0; 1024];
@@ -83,7 +83,7 @@ impl Server {
                     head,
                     body: Vec::new(),
                 });
-                finish(&mut stream, bytes).await;
+                write_last_bytes(&mut stream, bytes).await;
             }
         })
         .await;
@@ -93,7 +93,7 @@ impl Server {
     }
 
     /// Starts a server that hands each connection to `serve`.
-    pub(super) async fn raw<F, S>(serve: F) -> Self
+    pub(super) async fn start_raw<F, S>(serve: F) -> Self
     where
         F: Fn(TcpStream) -> S + Send + 'static,
         S: Future<Output = ()> + Send + 'static,
@@ -140,22 +140,22 @@ impl Server {
     /// Returns a fetcher for which every name has a public address and every address leads to this
     /// server.
     pub(super) fn fetcher(&self) -> Fetcher {
-        Fetcher::with_limits(self.network(|_| vec![PUBLIC]), quick())
+        Fetcher::with_limits(self.network(|_| vec![PUBLIC]), quick_limits())
     }
 }
 
 /// Returns the standard limits, except for those that a test would have to wait for.
-pub(super) fn quick() -> Limits {
-    Limits {
+pub(super) fn quick_limits() -> FetchLimits {
+    FetchLimits {
         total: Duration::from_secs(10),
         first_byte: Duration::from_secs(5),
         pause: Duration::from_millis(1),
-        ..Limits::STANDARD
+        ..FetchLimits::STANDARD
     }
 }
 
 /// Reads one request with a body of known length.
-pub(super) async fn receive(stream: &mut (impl AsyncRead + Unpin)) -> Option<Received> {
+pub(super) async fn receive_request(stream: &mut (impl AsyncRead + Unpin)) -> Option<Received> {
     let mut bytes = Vec::new();
     let end = loop {
         if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
@@ -185,19 +185,19 @@ pub(super) async fn receive(stream: &mut (impl AsyncRead + Unpin)) -> Option<Rec
 }
 
 /// Writes the last bytes of a connection. Errors are ignored, because the client may have hung up.
-pub(super) async fn finish(stream: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) {
+pub(super) async fn write_last_bytes(stream: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) {
     let _ = stream.write_all(bytes).await;
     let _ = stream.shutdown().await;
 }
 
 /// Returns an answer of status 200 with these header lines.
-pub(super) fn ok(headers: &str, body: &[u8]) -> Vec<u8> {
-    answer("200 OK", headers, body)
+pub(super) fn ok_answer(headers: &str, body: &[u8]) -> Vec<u8> {
+    build_answer("200 OK", headers, body)
 }
 
 /// Returns an answer with a status, header lines that each end with a line break, and a body of
 /// known length.
-pub(super) fn answer(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
+pub(super) fn build_answer(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
     let head = format!(
         "HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\n\r\n",
         body.len()
@@ -206,6 +206,6 @@ pub(super) fn answer(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
 }
 
 /// Returns a redirect to `location`.
-pub(super) fn redirect(location: &str) -> Vec<u8> {
-    answer("302 Found", &format!("Location: {location}\r\n"), b"")
+pub(super) fn redirect_answer(location: &str) -> Vec<u8> {
+    build_answer("302 Found", &format!("Location: {location}\r\n"), b"")
 }

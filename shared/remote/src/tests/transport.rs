@@ -6,7 +6,7 @@ use rustls::pki_types::PrivateKeyDer;
 use rustls::{RootCertStore, ServerConfig};
 use tokio_rustls::TlsAcceptor;
 
-use super::server::{PUBLIC, Server, finish, ok, quick, receive};
+use super::server::{PUBLIC, Server, ok_answer, quick_limits, receive_request, write_last_bytes};
 use crate::tls::Tls;
 use crate::{FetchErrorKind, Fetcher};
 
@@ -26,14 +26,14 @@ async fn secure_server() -> Server {
             .unwrap();
     let acceptor = TlsAcceptor::from(Arc::new(config));
 
-    Server::raw(move |stream| {
+    Server::start_raw(move |stream| {
         let acceptor = acceptor.clone();
         async move {
             let Ok(mut stream) = acceptor.accept(stream).await else {
                 return;
             };
-            if receive(&mut stream).await.is_some() {
-                finish(&mut stream, &ok("", b"secure page")).await;
+            if receive_request(&mut stream).await.is_some() {
+                write_last_bytes(&mut stream, &ok_answer("", b"secure page")).await;
             }
         }
     })
@@ -47,8 +47,8 @@ fn trusting(server: &Server) -> Fetcher {
     Fetcher::with_limits(
         server
             .network(|_| vec![PUBLIC])
-            .trusting(Tls::trusting(roots)),
-        quick(),
+            .with_tls(Tls::with_roots(roots)),
+        quick_limits(),
     )
 }
 
@@ -101,7 +101,7 @@ async fn a_certificate_that_nobody_vouches_for_is_not_trusted() {
 
 #[tokio::test]
 async fn a_secure_address_is_never_asked_in_plain() {
-    let plain = Server::plain(b"HTTP/1.1 200 OK\r\n\r\nplain page").await;
+    let plain = Server::start_plain(b"HTTP/1.1 200 OK\r\n\r\nplain page").await;
     let error = plain
         .fetcher()
         .fetch("https://example.com/")

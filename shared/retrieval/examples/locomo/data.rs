@@ -31,7 +31,7 @@ pub(crate) struct Conversation {
 
 /// The parameters of splitting.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Cut {
+pub(crate) struct ChunkingOptions {
     /// The number of turns in a chunk.
     pub(crate) window: usize,
     /// The number of turns that adjacent chunks share.
@@ -42,7 +42,9 @@ pub(crate) struct Cut {
     pub(crate) embed_headings: bool,
 }
 
-pub(crate) fn read(folder: &Path) -> Result<Vec<Conversation>, Box<dyn std::error::Error>> {
+pub(crate) fn read_conversations(
+    folder: &Path,
+) -> Result<Vec<Conversation>, Box<dyn std::error::Error>> {
     let text = std::fs::read_to_string(folder.join("conversations.json"))?;
     let all: Value = serde_json::from_str(&text)?;
     Ok(all
@@ -123,7 +125,10 @@ fn question(value: &Value, known: &[&str]) -> Question {
 pub(crate) type Members = std::collections::HashMap<(String, u32), Vec<String>>;
 
 /// Indexes a conversation with one document per session.
-pub(crate) fn index(conversation: &Conversation, cut: Cut) -> (ContainerIndex, Members) {
+pub(crate) fn index(
+    conversation: &Conversation,
+    cut: ChunkingOptions,
+) -> (ContainerIndex, Members) {
     let (mut index, mut members) = (ContainerIndex::new(), Members::new());
     for session in &conversation.sessions {
         let id = format!("session-{:03}", session.number);
@@ -134,7 +139,7 @@ pub(crate) fn index(conversation: &Conversation, cut: Cut) -> (ContainerIndex, M
             String::new()
         };
         let mut chunks: Vec<ChunkInput> = Vec::new();
-        for turns in windows(&session.turns, cut) {
+        for turns in turn_windows(&session.turns, cut) {
             let position = chunks.len() as u32;
             members.insert(
                 (id.clone(), position),
@@ -152,7 +157,7 @@ pub(crate) fn index(conversation: &Conversation, cut: Cut) -> (ContainerIndex, M
     (index, members)
 }
 
-fn windows(turns: &[Turn], cut: Cut) -> Vec<&[Turn]> {
+fn turn_windows(turns: &[Turn], cut: ChunkingOptions) -> Vec<&[Turn]> {
     let (mut windows, mut start) = (Vec::new(), 0);
     while start < turns.len() {
         let end = (start + cut.window).min(turns.len());
@@ -166,7 +171,7 @@ fn windows(turns: &[Turn], cut: Cut) -> Vec<&[Turn]> {
     windows
 }
 
-fn chunk(turns: &[Turn], position: u32, headings: &str, cut: Cut) -> ChunkInput {
+fn chunk(turns: &[Turn], position: u32, headings: &str, cut: ChunkingOptions) -> ChunkInput {
     let text = turns
         .iter()
         .map(|turn| turn.text.as_str())

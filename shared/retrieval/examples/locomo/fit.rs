@@ -68,9 +68,9 @@ const GIBBERISH: [&str; 8] = [
 ];
 
 /// A small generator of reproducible numbers (an LCG with Knuth's constants).
-struct Numbers(u64);
+struct RandomNumbers(u64);
 
-impl Numbers {
+impl RandomNumbers {
     fn below(&mut self, bound: usize) -> usize {
         self.0 = self
             .0
@@ -102,7 +102,7 @@ fn answerable(conversation: &Conversation) -> impl Iterator<Item = &Question> {
         .filter(|q| (1..5).contains(&q.category) && !q.evidence.is_empty())
 }
 
-fn large(corpus: &Corpus<'_>, samples: &mut Vec<Sample>) {
+fn add_large_containers(corpus: &Corpus<'_>, samples: &mut Vec<Sample>) {
     for (number, conversation) in corpus.conversations.iter().enumerate() {
         let index = &corpus.indexed[number].0;
         samples.extend(answerable(conversation).map(|q| ask(index, &q.text, 0)));
@@ -128,8 +128,8 @@ fn large(corpus: &Corpus<'_>, samples: &mut Vec<Sample>) {
 
 /// Adds containers of one to five chunks, each a document of its own, one of them with the
 /// evidence.
-fn small(corpus: &Corpus<'_>, samples: &mut Vec<Sample>) {
-    let mut numbers = Numbers(7);
+fn add_small_containers(corpus: &Corpus<'_>, samples: &mut Vec<Sample>) {
+    let mut numbers = RandomNumbers(7);
 
     for (number, conversation) in corpus.conversations.iter().enumerate() {
         let (index, members) = &corpus.indexed[number];
@@ -173,7 +173,7 @@ fn small(corpus: &Corpus<'_>, samples: &mut Vec<Sample>) {
 const INPUTS: usize = 3;
 
 /// Adds containers of one, three or five notes, with and without the one that answers the question.
-fn notes(samples: &mut Vec<Sample>) {
+fn add_note_containers(samples: &mut Vec<Sample>) {
     for (text, home) in QUESTIONS {
         for size in [1, 3, 5] {
             let mut with = ContainerIndex::new();
@@ -198,7 +198,7 @@ fn notes(samples: &mut Vec<Sample>) {
 
 /// Prints how many of five notes pass as answers to a question about one of them, by
 /// [`Calibration::floor`].
-fn floors() {
+fn print_floors() {
     for floor in [0.25, 0.35, 0.45, 0.55, 0.65] {
         let (mut passed, mut right) = (0, 0);
         for (text, home) in QUESTIONS {
@@ -251,7 +251,7 @@ fn inputs(features: &Features) -> [f64; INPUTS] {
 }
 
 /// Fits a logistic regression by gradient ascent. The kinds of each side have equal weight.
-fn regress(samples: &[Sample]) -> [f64; INPUTS] {
+fn fit_regression(samples: &[Sample]) -> [f64; INPUTS] {
     let count = |kind: usize| samples.iter().filter(|s| s.kind == kind).count() as f64;
     let weights: Vec<f64> = (0..KINDS.len())
         .map(|kind| {
@@ -288,12 +288,12 @@ fn regress(samples: &[Sample]) -> [f64; INPUTS] {
 
 pub(crate) fn fit(corpus: &Corpus<'_>) {
     let mut samples = Vec::new();
-    large(corpus, &mut samples);
-    small(corpus, &mut samples);
-    notes(&mut samples);
-    show("defaults", &samples, Config::default().calibration);
-    floors();
-    let [bias, coverage, cosine] = regress(&samples).map(|b| b as f32);
+    add_large_containers(corpus, &mut samples);
+    add_small_containers(corpus, &mut samples);
+    add_note_containers(&mut samples);
+    print_calibration("defaults", &samples, Config::default().calibration);
+    print_floors();
+    let [bias, coverage, cosine] = fit_regression(&samples).map(|b| b as f32);
 
     for accept in [0.15, 0.2, 0.25, 0.3, 0.35] {
         let fitted = Calibration {
@@ -303,11 +303,11 @@ pub(crate) fn fit(corpus: &Corpus<'_>) {
             accept,
             ..Calibration::default()
         };
-        show("fitted", &samples, fitted);
+        print_calibration("fitted", &samples, fitted);
     }
 }
 
-fn show(name: &str, samples: &[Sample], calibration: Calibration) {
+fn print_calibration(name: &str, samples: &[Sample], calibration: Calibration) {
     println!("{name}: {calibration:?}");
 
     for (kind, title) in KINDS.iter().enumerate() {

@@ -16,11 +16,11 @@ use std::path::PathBuf;
 
 use retrieval::Config;
 
-use data::{Cut, read};
+use data::{ChunkingOptions, read_conversations};
 use measure::{Corpus, measure};
 
 /// The chunk parameters of the figures in the documentation of `Config`.
-const CUT: Cut = Cut {
+const CUT: ChunkingOptions = ChunkingOptions {
     window: 5,
     overlap: 0,
     headings: true,
@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             .ok_or("usage: locomo <folder> [report|windows|tune|fit]")?,
     );
     let task = arguments.next().unwrap_or_else(|| "report".to_owned());
-    let conversations = read(&folder)?;
+    let conversations = read_conversations(&folder)?;
     let turns: usize = conversations
         .iter()
         .flat_map(|c| &c.sessions)
@@ -103,7 +103,7 @@ fn windows(conversations: &[data::Conversation]) {
     for headings in [(false, false), (true, false), (true, true)] {
         for window in 1..=8 {
             for overlap in 0..=(window / 2).min(3) {
-                let cut = Cut {
+                let cut = ChunkingOptions {
                     window,
                     overlap,
                     headings: headings.0,

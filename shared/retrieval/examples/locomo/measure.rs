@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use retrieval::{Config, ContainerIndex, Embedder, Hit, Query, StaticEmbedder, search};
 
-use crate::data::{Conversation, Cut, Members, index};
+use crate::data::{ChunkingOptions, Conversation, Members, index};
 
 /// Indexed conversations.
 pub(crate) struct Corpus<'a> {
@@ -13,7 +13,7 @@ pub(crate) struct Corpus<'a> {
 }
 
 impl<'a> Corpus<'a> {
-    pub(crate) fn new(conversations: &'a [Conversation], cut: Cut) -> Self {
+    pub(crate) fn new(conversations: &'a [Conversation], cut: ChunkingOptions) -> Self {
         Self {
             conversations,
             indexed: conversations.iter().map(|c| index(c, cut)).collect(),
@@ -22,7 +22,7 @@ impl<'a> Corpus<'a> {
 }
 
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Figures {
+pub(crate) struct RecallFigures {
     pub(crate) questions: f64,
     pub(crate) turns: f64,
     pub(crate) sessions: f64,
@@ -36,7 +36,7 @@ pub(crate) struct Figures {
     pub(crate) passed: f64,
 }
 
-impl Figures {
+impl RecallFigures {
     fn add(&mut self, other: &Self) {
         self.questions += other.questions;
         self.turns += other.turns;
@@ -85,8 +85,8 @@ pub(crate) fn measure(
     corpus: &Corpus<'_>,
     config: Config,
     chosen: impl Fn(usize) -> bool,
-) -> Figures {
-    let mut figures = Figures::default();
+) -> RecallFigures {
+    let mut figures = RecallFigures::default();
     for (number, conversation) in corpus
         .conversations
         .iter()
@@ -100,7 +100,7 @@ pub(crate) fn measure(
             .filter(|q| q.category < 5 && !q.evidence.is_empty())
         {
             let wanted: HashSet<&str> = question.evidence.iter().map(String::as_str).collect();
-            figures.add(&one(
+            figures.add(&measure_question(
                 index,
                 members,
                 &question.text,
@@ -114,14 +114,14 @@ pub(crate) fn measure(
     figures
 }
 
-fn one(
+fn measure_question(
     index: &ContainerIndex,
     members: &Members,
     text: &str,
     category: usize,
     wanted: &HashSet<&str>,
     config: Config,
-) -> Figures {
+) -> RecallFigures {
     let query = Query {
         limit: 100,
         config,
@@ -131,7 +131,7 @@ fn one(
     let hits = search(&[index], &query)
         .map(|response| response.hits)
         .unwrap_or_default();
-    let mut figures = count(&hits, members, wanted);
+    let mut figures = count_evidence(&hits, members, wanted);
     figures.categories[category] = (figures.turns, 1.0);
 
     figures
@@ -144,11 +144,11 @@ fn session_of(turn: &str) -> u32 {
         .unwrap_or(0)
 }
 
-fn count(hits: &[Hit], members: &Members, wanted: &HashSet<&str>) -> Figures {
+fn count_evidence(hits: &[Hit], members: &Members, wanted: &HashSet<&str>) -> RecallFigures {
     let wanted_sessions: HashSet<u32> = wanted.iter().map(|turn| session_of(turn)).collect();
-    let mut figures = Figures {
+    let mut figures = RecallFigures {
         questions: 1.0,
-        ..Figures::default()
+        ..RecallFigures::default()
     };
 
     let (mut found, mut sessions, mut in_chunks) = (HashSet::new(), Vec::new(), HashSet::new());

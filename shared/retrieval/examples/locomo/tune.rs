@@ -2,7 +2,7 @@
 
 use retrieval::Config;
 
-use crate::data::{Conversation, Cut};
+use crate::data::{ChunkingOptions, Conversation};
 use crate::measure::{Corpus, measure};
 
 type Setter = fn(&mut Config, f32);
@@ -43,20 +43,24 @@ const AXES: [(&str, Setter, &[f32]); 8] = [
 ];
 
 /// Returns the weighted sum of turn recall and session recall, the latter with half the weight.
-fn goal(corpus: &Corpus<'_>, config: Config, chosen: impl Fn(usize) -> bool) -> f64 {
+fn weighted_recall(corpus: &Corpus<'_>, config: Config, chosen: impl Fn(usize) -> bool) -> f64 {
     let figures = measure(corpus, config, chosen);
     figures.turn_recall() + 0.5 * figures.session_recall()
 }
 
-fn climb(corpus: &Corpus<'_>, start: Config, chosen: impl Fn(usize) -> bool + Copy) -> Config {
-    let mut best = (goal(corpus, start, chosen), start);
+fn climb_parameters(
+    corpus: &Corpus<'_>,
+    start: Config,
+    chosen: impl Fn(usize) -> bool + Copy,
+) -> Config {
+    let mut best = (weighted_recall(corpus, start, chosen), start);
     for _ in 0..3 {
         let before = best.0;
         for (_, set, values) in AXES {
             for &value in values {
                 let mut config = best.1;
                 set(&mut config, value);
-                let found = goal(corpus, config, chosen);
+                let found = weighted_recall(corpus, config, chosen);
                 if found > best.0 + 1e-4 {
                     best = (found, config);
                 }
@@ -70,11 +74,11 @@ fn climb(corpus: &Corpus<'_>, start: Config, chosen: impl Fn(usize) -> bool + Co
     best.1
 }
 
-pub(crate) fn tune(conversations: &[Conversation], cut: Cut) {
+pub(crate) fn tune(conversations: &[Conversation], cut: ChunkingOptions) {
     let corpus = Corpus::new(conversations, cut);
     let start = Config::default();
     for half in 0..2 {
-        let tuned = climb(&corpus, start, |number| number % 2 == half);
+        let tuned = climb_parameters(&corpus, start, |number| number % 2 == half);
         println!("half {half}: {tuned:?}");
         println!(
             "  seen:   {}",
@@ -90,7 +94,7 @@ pub(crate) fn tune(conversations: &[Conversation], cut: Cut) {
         );
     }
 
-    let tuned = climb(&corpus, start, |_| true);
+    let tuned = climb_parameters(&corpus, start, |_| true);
     println!(
         "all: {tuned:#?}\n{}",
         measure(&corpus, tuned, |_| true).line()

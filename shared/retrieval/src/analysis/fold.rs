@@ -4,7 +4,7 @@
 use unicode_normalization::UnicodeNormalization;
 
 /// Appends `word`, which is in lower case, without accents and vowel points.
-pub(super) fn fold(word: &str, out: &mut String) {
+pub(super) fn fold_accents(word: &str, out: &mut String) {
     if word.is_ascii() {
         out.push_str(word);
         return;

@@ -51,7 +51,7 @@ impl Language {
         Self::ALL.get(usize::from(number)).copied()
     }
 
-    pub(super) fn algorithm(self) -> Option<Algorithm> {
+    pub(super) fn stemmer_algorithm(self) -> Option<Algorithm> {
         Some(match self {
             Self::English => Algorithm::English,
             Self::German => Algorithm::German,
@@ -96,9 +96,9 @@ impl Language {
 
 /// A set of languages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Languages(pub(crate) u32);
+pub(crate) struct LanguageSet(pub(crate) u32);
 
-impl Languages {
+impl LanguageSet {
     pub(crate) fn with(self, language: Language) -> Self {
         Self(self.0 | 1 << language as u8)
     }
@@ -121,15 +121,15 @@ impl Languages {
 }
 
 /// The number of bytes at the start of a text that decide its language.
-const DECIDING: usize = 1_500;
+const SAMPLE_BYTES: usize = 1_500;
 
 /// Detects the language of a document, deterministically.
 ///
 /// Stop words decide first. If they are ambiguous and the text is long enough, letter trigrams
 /// decide. Otherwise the language is English.
-pub(crate) fn detect(text: &str) -> Language {
-    let text = &text[..text.floor_char_boundary(DECIDING)];
-    let votes = stop::votes(text);
+pub(crate) fn detect_language(text: &str) -> Language {
+    let text = &text[..text.floor_char_boundary(SAMPLE_BYTES)];
+    let votes = stop::count_votes(text);
     let mut ranked: Vec<(u32, Language)> = Language::ALL
         .into_iter()
         .map(|language| (votes[language as usize], language))

@@ -12,47 +12,47 @@ mod stem;
 mod stop;
 
 pub use language::Language;
-pub(crate) use language::{Languages, detect};
+pub(crate) use language::{LanguageSet, detect_language};
 
-use scan::{Event, scan};
+use scan::{TextUnit, scan_text};
 
 /// The longest term in bytes; longer ones are cut. The dictionary needs a limit.
-const LONGEST_TERM: usize = 96;
+const MAX_TERM_BYTES: usize = 96;
 
 /// The most terms of a query; those after them are ignored. A pasted page is not a question.
-const MOST_TERMS: usize = 128;
+const MAX_QUERY_TERMS: usize = 128;
 
 /// The prefix of a whole identifier in the dictionary. No word contains it.
-const IDENTIFIER: char = '=';
+const IDENTIFIER_PREFIX: char = '=';
 /// The prefix of a single character of a script without spaces.
-const SINGLE: char = '^';
+const SINGLE_CHARACTER_PREFIX: char = '^';
 
 /// Calls `sink(term, counted)` for each term of a document's text. The `counted` terms make up the
 /// length of the text.
 pub(crate) fn index_terms(text: &str, language: Language, sink: &mut dyn FnMut(&str, bool)) {
     let mut buffer = String::new();
-    scan(text, &mut |event| {
+    scan_text(text, &mut |event| {
         buffer.clear();
         let counted = match event {
-            Event::Word(word) => {
-                stem::stem(word, language, &mut buffer);
+            TextUnit::Word(word) => {
+                stem::stem_word(word, language, &mut buffer);
                 true
             }
-            Event::Gram(gram) => {
+            TextUnit::Gram(gram) => {
                 buffer.push_str(gram);
                 true
             }
-            Event::Single { text, alone } => {
-                buffer.push(SINGLE);
+            TextUnit::Single { text, alone } => {
+                buffer.push(SINGLE_CHARACTER_PREFIX);
                 buffer.push_str(text);
                 alone
             }
-            Event::Identifier(whole) => {
+            TextUnit::Identifier(whole) => {
                 push_identifier(whole, &mut buffer);
                 false
             }
         };
-        cut(&mut buffer);
+        truncate_term(&mut buffer);
         sink(&buffer, counted);
     });
 }
@@ -68,8 +68,8 @@ pub struct QueryTerm {
 
 /// Returns the terms of a query over documents in `languages`, in the order of the query and each
 /// once. Stop words are left out unless the query has no other words.
-pub(crate) fn query_terms(text: &str, languages: Languages) -> Vec<QueryTerm> {
-    let terms = collect_terms(&stop::without_phrases(text), languages, true);
+pub(crate) fn query_terms(text: &str, languages: LanguageSet) -> Vec<QueryTerm> {
+    let terms = collect_terms(&stop::remove_question_phrases(text), languages, true);
     if terms.is_empty() {
         collect_terms(text, languages, false)
     } else {
@@ -77,29 +77,31 @@ pub(crate) fn query_terms(text: &str, languages: Languages) -> Vec<QueryTerm> {
     }
 }
 
-fn collect_terms(text: &str, languages: Languages, skip_stop_words: bool) -> Vec<QueryTerm> {
-    let stop_languages = stop::languages_of(text, languages);
+fn collect_terms(text: &str, languages: LanguageSet, skip_stop_words: bool) -> Vec<QueryTerm> {
+    let stop_languages = stop::stop_languages_of(text, languages);
     let mut terms: Vec<QueryTerm> = Vec::new();
-    scan(text, &mut |event| {
+    scan_text(text, &mut |event| {
         let mut identifier = false;
         let mut variants = match event {
-            Event::Word(word) if skip_stop_words && stop::is_stop_word(word, stop_languages) => {
+            TextUnit::Word(word) if skip_stop_words && stop::is_stop_word(word, stop_languages) => {
                 return;
             }
-            Event::Word(word) => word_variants(word, languages),
-            Event::Gram(gram) => vec![gram.to_owned()],
-            Event::Single { alone: false, .. } => return,
-            Event::Single { text, alone: true } => vec![format!("{SINGLE}{text}")],
-            Event::Identifier(whole) => {
+            TextUnit::Word(word) => word_variants(word, languages),
+            TextUnit::Gram(gram) => vec![gram.to_owned()],
+            TextUnit::Single { alone: false, .. } => return,
+            TextUnit::Single { text, alone: true } => {
+                vec![format!("{SINGLE_CHARACTER_PREFIX}{text}")]
+            }
+            TextUnit::Identifier(whole) => {
                 identifier = true;
                 let mut variant = String::new();
                 push_identifier(whole, &mut variant);
                 vec![variant]
             }
         };
-        variants.iter_mut().for_each(cut);
+        variants.iter_mut().for_each(truncate_term);
         variants.dedup();
-        if terms.len() < MOST_TERMS && !terms.iter().any(|known| known.variants == variants) {
+        if terms.len() < MAX_QUERY_TERMS && !terms.iter().any(|known| known.variants == variants) {
             terms.push(QueryTerm {
                 variants,
                 identifier,
@@ -110,11 +112,11 @@ fn collect_terms(text: &str, languages: Languages, skip_stop_words: bool) -> Vec
     terms
 }
 
-fn word_variants(word: &str, languages: Languages) -> Vec<String> {
+fn word_variants(word: &str, languages: LanguageSet) -> Vec<String> {
     let mut variants = Vec::new();
     for language in languages.iter() {
         let mut variant = String::new();
-        stem::stem(word, language, &mut variant);
+        stem::stem_word(word, language, &mut variant);
         if !variants.contains(&variant) {
             variants.push(variant);
         }
@@ -123,12 +125,12 @@ fn word_variants(word: &str, languages: Languages) -> Vec<String> {
 }
 
 fn push_identifier(whole: &str, buffer: &mut String) {
-    buffer.push(IDENTIFIER);
-    fold::fold(&whole.to_lowercase(), buffer);
+    buffer.push(IDENTIFIER_PREFIX);
+    fold::fold_accents(&whole.to_lowercase(), buffer);
 }
 
-fn cut(term: &mut String) {
-    term.truncate(term.floor_char_boundary(LONGEST_TERM));
+fn truncate_term(term: &mut String) {
+    term.truncate(term.floor_char_boundary(MAX_TERM_BYTES));
 }
 
 #[cfg(test)]
@@ -137,12 +139,14 @@ mod tests {
 
     fn terms(text: &str) -> Vec<String> {
         let mut out = Vec::new();
-        index_terms(text, detect(text), &mut |term, _| out.push(term.to_owned()));
+        index_terms(text, detect_language(text), &mut |term, _| {
+            out.push(term.to_owned())
+        });
         out
     }
 
     fn query(text: &str) -> Vec<String> {
-        let languages = Languages::default().with(Language::English);
+        let languages = LanguageSet::default().with(Language::English);
         query_terms(text, languages)
             .into_iter()
             .map(|t| t.variants.join("|"))
@@ -186,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_query_word_is_stemmed_in_every_language_of_the_index() {
-        let languages = Languages::default()
+        let languages = LanguageSet::default()
             .with(Language::English)
             .with(Language::Spanish);
         let terms = query_terms("trabajando", languages);

@@ -6,7 +6,7 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 use unicode_segmentation::UnicodeSegmentation;
 
 /// A unit of a text.
-pub(super) enum Event<'a> {
+pub(super) enum TextUnit<'a> {
     /// A word in lower case, composed, with its accents.
     Word(&'a str),
     /// Two adjacent characters of a script without spaces.
@@ -18,7 +18,7 @@ pub(super) enum Event<'a> {
 }
 
 /// Visits the units of `text` in order.
-pub(super) fn scan(text: &str, visit: &mut dyn FnMut(Event<'_>)) {
+pub(super) fn scan_text(text: &str, visit: &mut dyn FnMut(TextUnit<'_>)) {
     let text: Cow<'_, str> = if text.is_ascii() || is_nfkc_quick(text.chars()) == IsNormalized::Yes
     {
         Cow::Borrowed(text)
@@ -53,7 +53,7 @@ fn is_unspaced(c: char) -> bool {
         | 0x4E00..=0x9FFF | 0xAC00..=0xD7A3 | 0xF900..=0xFAFF | 0x20000..=0x3FFFF)
 }
 
-fn scan_unspaced(run: &str, visit: &mut dyn FnMut(Event<'_>)) {
+fn scan_unspaced(run: &str, visit: &mut dyn FnMut(TextUnit<'_>)) {
     let starts: Vec<usize> = run
         .char_indices()
         .map(|(at, _)| at)
@@ -61,27 +61,27 @@ fn scan_unspaced(run: &str, visit: &mut dyn FnMut(Event<'_>)) {
         .collect();
     let alone = starts.len() == 2;
     for pair in starts.windows(2) {
-        visit(Event::Single {
+        visit(TextUnit::Single {
             text: &run[pair[0]..pair[1]],
             alone,
         });
     }
 
     for gram in starts.windows(3) {
-        visit(Event::Gram(&run[gram[0]..gram[2]]));
+        visit(TextUnit::Gram(&run[gram[0]..gram[2]]));
     }
 }
 
-fn scan_spaced(run: &str, visit: &mut dyn FnMut(Event<'_>)) {
+fn scan_spaced(run: &str, visit: &mut dyn FnMut(TextUnit<'_>)) {
     for token in run.split_whitespace() {
         let token = token.trim_matches(|c: char| !c.is_alphanumeric());
         let whole = is_identifier(token).then_some(token);
         if let Some(whole) = whole {
-            visit(Event::Identifier(whole));
+            visit(TextUnit::Identifier(whole));
         }
         for word in token.unicode_words() {
             if whole != Some(word) && is_identifier(word) {
-                visit(Event::Identifier(word));
+                visit(TextUnit::Identifier(word));
             }
             scan_word(word, visit);
         }
@@ -107,9 +107,9 @@ fn is_identifier(token: &str) -> bool {
 
 /// Splits one word of the Unicode segmentation at apostrophes, at inner dots and underscores, and
 /// at inner capitals.
-fn scan_word(word: &str, visit: &mut dyn FnMut(Event<'_>)) {
+fn scan_word(word: &str, visit: &mut dyn FnMut(TextUnit<'_>)) {
     if word.bytes().all(|b| b.is_ascii_lowercase()) {
-        return visit(Event::Word(word));
+        return visit(TextUnit::Word(word));
     }
     for part in word
         .split(['.', '_', ':', '·'])
@@ -119,7 +119,7 @@ fn scan_word(word: &str, visit: &mut dyn FnMut(Event<'_>)) {
     }
 }
 
-fn scan_apostrophes(part: &str, visit: &mut dyn FnMut(Event<'_>)) {
+fn scan_apostrophes(part: &str, visit: &mut dyn FnMut(TextUnit<'_>)) {
     let Some((left, right)) = part.split_once(['\'', '’']) else {
         return scan_capitals(part, visit);
     };
@@ -132,20 +132,20 @@ fn scan_apostrophes(part: &str, visit: &mut dyn FnMut(Event<'_>)) {
     }
 }
 
-fn scan_capitals(part: &str, visit: &mut dyn FnMut(Event<'_>)) {
+fn scan_capitals(part: &str, visit: &mut dyn FnMut(TextUnit<'_>)) {
     let lower: String = part.replace(',', "").to_lowercase();
-    visit(Event::Word(&lower));
+    visit(TextUnit::Word(&lower));
     let mut start = 0;
     let mut before = 'A';
     for (at, c) in part.char_indices() {
         if c.is_uppercase() && before.is_lowercase() {
-            visit(Event::Word(&part[start..at].to_lowercase()));
+            visit(TextUnit::Word(&part[start..at].to_lowercase()));
             start = at;
         }
         before = c;
     }
 
     if start > 0 {
-        visit(Event::Word(&part[start..].to_lowercase()));
+        visit(TextUnit::Word(&part[start..].to_lowercase()));
     }
 }

@@ -5,30 +5,30 @@ use std::sync::LazyLock;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
-use super::fold::fold;
+use super::fold::fold_accents;
 use super::language::Language;
 
 /// Appends the folded stem of `word`, which is in lower case and composed. Words with digits keep
 /// their form.
-pub(super) fn stem(word: &str, language: Language, out: &mut String) {
+pub(super) fn stem_word(word: &str, language: Language, out: &mut String) {
     if word.bytes().any(|b| b.is_ascii_digit()) {
-        return fold(word, out);
+        return fold_accents(word, out);
     }
 
     let first = u32::from(word.chars().next().unwrap_or(' '));
     let algorithm = match first {
-        0..=0x36F | 0x1E00..=0x1EFF => language.algorithm(),
+        0..=0x36F | 0x1E00..=0x1EFF => language.stemmer_algorithm(),
         0x370..=0x3FF => Some(Algorithm::Greek),
         0x400..=0x52F => Some(Algorithm::Russian),
         0x600..=0x6FF => Some(Algorithm::Arabic),
         0xB80..=0xBFF => Some(Algorithm::Tamil),
-        0x900..=0x97F => return out.push_str(hindi(word)),
+        0x900..=0x97F => return out.push_str(stem_hindi(word)),
         _ => None,
     };
 
     match algorithm {
-        Some(algorithm) => fold(&Stemmer::create(algorithm).stem(word), out),
-        None => fold(word, out),
+        Some(algorithm) => fold_accents(&Stemmer::create(algorithm).stem(word), out),
+        None => fold_accents(word, out),
     }
 }
 
@@ -43,7 +43,7 @@ static HINDI_ENDINGS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     endings
 });
 
-fn hindi(word: &str) -> &str {
+fn stem_hindi(word: &str) -> &str {
     let stem = HINDI_ENDINGS
         .iter()
         .find_map(|ending| word.strip_suffix(ending));

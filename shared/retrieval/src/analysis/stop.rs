@@ -6,20 +6,20 @@ use std::sync::LazyLock;
 
 use hashbrown::HashMap;
 
-use super::fold::fold;
-use super::language::{Language, Languages};
-use super::scan::{Event, scan};
+use super::fold::fold_accents;
+use super::language::{Language, LanguageSet};
+use super::scan::{TextUnit, scan_text};
 
 static WORDS: &str = include_str!("stop_words.txt");
 static PHRASES: &str = include_str!("stop_phrases.txt");
 
 /// The size of the vote table: the stemmed languages, then those that are recognized by their
 /// script.
-const SLOTS: usize = 32;
+const VOTE_SLOTS: usize = 32;
 
 /// The languages of the word list, in the order of their bits. The first fifteen are those of
 /// [`Language`].
-const CODES: [&str; 18] = [
+const LANGUAGE_CODES: [&str; 18] = [
     "en", "de", "es", "fr", "pt", "it", "nl", "sv", "da", "no", "fi", "hu", "ro", "tr", "-", "ru",
     "hi", "ar",
 ];
@@ -27,19 +27,19 @@ const CODES: [&str; 18] = [
 /// The languages that do not share their script with another one. Their stop words always count.
 const BY_SCRIPT: u32 = 1 << 15 | 1 << 16 | 1 << 17;
 
-fn table() -> &'static HashMap<String, u32> {
+fn stop_word_table() -> &'static HashMap<String, u32> {
     static TABLE: LazyLock<HashMap<String, u32>> = LazyLock::new(|| {
         let mut table = HashMap::new();
         for line in WORDS.lines() {
             let Some((code, words)) = line.split_once(':') else {
                 continue;
             };
-            let Some(bit) = CODES.iter().position(|known| *known == code) else {
+            let Some(bit) = LANGUAGE_CODES.iter().position(|known| *known == code) else {
                 continue;
             };
             for word in words.split_whitespace() {
                 let mut folded = String::new();
-                fold(word, &mut folded);
+                fold_accents(word, &mut folded);
                 *table.entry(folded).or_insert(0) |= 1u32 << bit;
             }
         }
@@ -51,18 +51,18 @@ fn table() -> &'static HashMap<String, u32> {
 
 fn languages_of_word(word: &str) -> u32 {
     if word.is_ascii() {
-        return table().get(word).copied().unwrap_or(0);
+        return stop_word_table().get(word).copied().unwrap_or(0);
     }
     let mut folded = String::new();
-    fold(word, &mut folded);
-    table().get(&folded).copied().unwrap_or(0)
+    fold_accents(word, &mut folded);
+    stop_word_table().get(&folded).copied().unwrap_or(0)
 }
 
 /// Counts the stop words of each language in `text`.
-pub(super) fn votes(text: &str) -> [u32; SLOTS] {
-    let mut votes = [0; SLOTS];
-    scan(text, &mut |event| {
-        if let Event::Word(word) = event {
+pub(super) fn count_votes(text: &str) -> [u32; VOTE_SLOTS] {
+    let mut votes = [0; VOTE_SLOTS];
+    scan_text(text, &mut |event| {
+        if let TextUnit::Word(word) = event {
             let mut set = languages_of_word(word);
             while set != 0 {
                 votes[set.trailing_zeros() as usize] += 1;
@@ -75,16 +75,16 @@ pub(super) fn votes(text: &str) -> [u32; SLOTS] {
 
 /// Returns the languages whose stop words are left out of a query: those with the most votes among
 /// the languages of the searched documents, or among all languages if none of the former has any.
-pub(super) fn languages_of(query: &str, used: Languages) -> u32 {
-    let votes = votes(query);
+pub(super) fn stop_languages_of(query: &str, used: LanguageSet) -> u32 {
+    let votes = count_votes(query);
     let strongest = |allowed: u32| {
         let allowed = |slot: &usize| allowed & (1 << slot) != 0;
-        let most = (0..SLOTS)
+        let most = (0..VOTE_SLOTS)
             .filter(allowed)
             .map(|slot| votes[slot])
             .max()
             .unwrap_or(0);
-        (0..SLOTS)
+        (0..VOTE_SLOTS)
             .filter(allowed)
             .filter(|&slot| most > 0 && votes[slot] == most)
             .map(|slot| 1u32 << slot)
@@ -111,7 +111,7 @@ pub(super) fn is_stop_word(word: &str, languages: u32) -> bool {
 }
 
 /// Replaces the question phrases of scripts without spaces in `text` by a space.
-pub(super) fn without_phrases(text: &str) -> Cow<'_, str> {
+pub(super) fn remove_question_phrases(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
     }

@@ -27,7 +27,7 @@ impl StaticEmbedder {
     /// Builds the vocabulary now instead of at the first use.
     #[must_use]
     pub fn warm() -> Self {
-        wordpiece::vocabulary();
+        wordpiece::load_vocabulary();
         Self
     }
 
@@ -40,7 +40,7 @@ impl StaticEmbedder {
     /// Returns the word-piece ids of the text, with [`UNKNOWN`](Self::UNKNOWN) for unknown words.
     #[must_use]
     pub fn token_ids(&self, text: &str) -> Vec<u32> {
-        wordpiece::encode(text)
+        wordpiece::encode_text(text)
     }
 
     /// The id of a word that no sequence of pieces spells.
@@ -53,6 +53,6 @@ impl Embedder for StaticEmbedder {
     }
 
     fn embed(&self, text: &str) -> Vector {
-        table::mean(&wordpiece::encode(text))
+        table::mean_of_rows(&wordpiece::encode_text(text))
     }
 }

@@ -8,7 +8,7 @@ static ROWS: &[u8] = include_bytes!("../../model/rows.bin");
 static SCALES: &[u8] = include_bytes!("../../model/scales.bin");
 
 /// Returns the quantized mean of the rows of `ids`, leaving out the ids of special tokens.
-pub(super) fn mean(ids: &[u32]) -> Vector {
+pub(super) fn mean_of_rows(ids: &[u32]) -> Vector {
     let (rows, _) = pulp::bytemuck::cast_slice::<u8, i8>(ROWS).as_chunks::<DIMENSIONS>();
     let (scales, _) = SCALES.as_chunks::<4>();
     let mut sum = [0f32; DIMENSIONS];

@@ -18,7 +18,7 @@ static VOCABULARY_TEXT: &str = include_str!("../../model/vocab.txt");
 
 /// The most characters of a word. A longer one is unknown as a whole (the model's
 /// `max_input_chars_per_word`).
-const LONGEST_WORD: usize = 100;
+const MAX_WORD_CHARS: usize = 100;
 
 pub(super) struct Vocabulary {
     /// Pieces that start a word.
@@ -29,7 +29,7 @@ pub(super) struct Vocabulary {
     longest: usize,
 }
 
-pub(super) fn vocabulary() -> &'static Vocabulary {
+pub(super) fn load_vocabulary() -> &'static Vocabulary {
     static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
         let mut first = HashMap::with_capacity(32_768);
         let mut next = HashMap::with_capacity(8_192);
@@ -52,10 +52,10 @@ pub(super) fn vocabulary() -> &'static Vocabulary {
 }
 
 /// Returns the word-piece ids of `text`.
-pub(super) fn encode(text: &str) -> Vec<u32> {
-    let vocabulary = vocabulary();
+pub(super) fn encode_text(text: &str) -> Vec<u32> {
+    let vocabulary = load_vocabulary();
     let mut ids = Vec::with_capacity(text.len() / 4 + 1);
-    let normalized = normalize(text);
+    let normalized = normalize_text(text);
     for word in normalized.split_whitespace() {
         let mut start = 0;
         for (at, c) in word.char_indices() {
@@ -92,8 +92,8 @@ impl Vocabulary {
             rest = &rest[length..];
         }
 
-        let spelled =
-            rest.is_empty() && (word.len() <= LONGEST_WORD || word.chars().count() <= LONGEST_WORD);
+        let spelled = rest.is_empty()
+            && (word.len() <= MAX_WORD_CHARS || word.chars().count() <= MAX_WORD_CHARS);
         if !spelled {
             ids.truncate(before);
             ids.push(StaticEmbedder::UNKNOWN);
@@ -116,7 +116,7 @@ impl Vocabulary {
     }
 }
 
-fn normalize(text: &str) -> String {
+fn normalize_text(text: &str) -> String {
     if text.is_ascii() {
         let keep = |c: &char| !c.is_ascii_control() || matches!(c, '\t' | '\n' | '\r');
         return text

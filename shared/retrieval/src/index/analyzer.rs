@@ -7,11 +7,11 @@ use crate::analysis::{Language, index_terms};
 
 /// Counts the terms of one chunk at a time, reusing its table.
 #[derive(Debug, Default)]
-pub(crate) struct Analyzer {
+pub(crate) struct ChunkAnalyzer {
     frequencies: HashMap<String, u32>,
 }
 
-impl Analyzer {
+impl ChunkAnalyzer {
     /// Returns the chunk's length in words, headings included, and its terms with their frequencies
     /// in arbitrary order.
     pub(crate) fn chunk(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::part::{Part, Source};
+use super::part::{IndexPart, PartSource};
 use super::tail::Tail;
 use super::{Document, DocumentView};
 use crate::error::Error;
@@ -19,8 +19,8 @@ use crate::segment::{Segment, SegmentBuilder};
 /// a thousand chunks between two segments. Larger tails work, but a copy then costs more.
 #[derive(Debug, Clone)]
 pub struct ContainerIndex {
-    segments: Vec<Part>,
-    tail: Part,
+    segments: Vec<IndexPart>,
+    tail: IndexPart,
     /// The ids that the tail removed from the segments.
     removed: Arc<BTreeSet<String>>,
     /// The ids whose attributes in the segments the tail changed.
@@ -37,7 +37,7 @@ impl ContainerIndex {
     /// Creates a container without documents.
     #[must_use]
     pub fn new() -> Self {
-        let tail = Part::new(Source::Tail(Arc::new(Tail::default())));
+        let tail = IndexPart::new(PartSource::Tail(Arc::new(Tail::default())));
         Self {
             segments: Vec::new(),
             tail,
@@ -48,20 +48,20 @@ impl ContainerIndex {
 
     /// Adds a segment that is newer than all segments so far and older than everything in the tail.
     pub fn push_segment(&mut self, segment: Arc<Segment>) {
-        let mut part = Part::new(Source::Segment(segment.clone()));
+        let mut part = IndexPart::new(PartSource::Segment(segment.clone()));
         for id in segment.removed() {
-            kill_in(&mut self.segments, id);
+            delete_in_parts(&mut self.segments, id);
         }
 
         for (id, attributes) in segment.patches() {
-            patch_in(&mut self.segments, id, &attributes);
+            patch_in_parts(&mut self.segments, id, &attributes);
         }
 
         for older in &mut self.segments {
-            kill_superseded(older, &segment);
+            delete_superseded(older, &segment);
         }
 
-        let superseded: Vec<u32> = self.newer_ids().filter_map(|id| part.find(id)).collect();
+        let superseded: Vec<u32> = self.tail_ids().filter_map(|id| part.find(id)).collect();
         superseded
             .into_iter()
             .for_each(|document| part.kill(document));
@@ -69,7 +69,7 @@ impl ContainerIndex {
     }
 
     /// Returns the ids that are in the tail or were removed by it.
-    fn newer_ids(&self) -> impl Iterator<Item = &str> {
+    fn tail_ids(&self) -> impl Iterator<Item = &str> {
         let tail = self.tail.living().map(|document| self.tail.id(document));
         tail.chain(self.removed.iter().map(String::as_str))
     }
@@ -81,18 +81,18 @@ impl ContainerIndex {
             Arc::make_mut(&mut self.removed).remove(&document.id);
         }
         self.shrink_tail();
-        let number = self.tail_mut().push(Arc::new(document));
+        let number = self.tail_mut().push_document(Arc::new(document));
         self.tail.count_in(number);
     }
 
     fn tail_mut(&mut self) -> &mut Tail {
-        if let Source::Segment(_) = self.tail.source {
-            self.tail.source = Source::Tail(Arc::default());
+        if let PartSource::Segment(_) = self.tail.source {
+            self.tail.source = PartSource::Tail(Arc::default());
         }
 
         match &mut self.tail.source {
-            Source::Tail(tail) => Arc::make_mut(tail),
-            Source::Segment(_) => unreachable!("the source was just made a tail"),
+            PartSource::Tail(tail) => Arc::make_mut(tail),
+            PartSource::Segment(_) => unreachable!("the source was just made a tail"),
         }
     }
 
@@ -104,10 +104,13 @@ impl ContainerIndex {
         if slots < 256 || living * 2 > slots {
             return;
         }
-        let old = std::mem::replace(&mut self.tail, Part::new(Source::Tail(Arc::default())));
+        let old = std::mem::replace(
+            &mut self.tail,
+            IndexPart::new(PartSource::Tail(Arc::default())),
+        );
         for number in old.living() {
             if let Ok(document) = old.document(number) {
-                let number = self.tail_mut().push(Arc::new(document));
+                let number = self.tail_mut().push_document(Arc::new(document));
                 self.tail.count_in(number);
             }
         }
@@ -116,15 +119,15 @@ impl ContainerIndex {
     /// Removes a document. Returns `false` if there is none.
     pub fn remove(&mut self, id: &str) -> bool {
         if let Some(document) = self.tail.find(id) {
-            self.tail_mut().forget(id);
+            self.tail_mut().forget_id(id);
             self.tail.kill(document);
-            if self.segments.iter().any(|part| part_knows(part, id)) {
+            if self.segments.iter().any(|part| part_has_id(part, id)) {
                 Arc::make_mut(&mut self.removed).insert(id.to_owned());
             }
             return true;
         }
 
-        let found = kill_in(&mut self.segments, id);
+        let found = delete_in_parts(&mut self.segments, id);
         if found {
             Arc::make_mut(&mut self.removed).insert(id.to_owned());
             if self.patched.contains(id) {
@@ -142,14 +145,14 @@ impl ContainerIndex {
             self.tail.set_attributes(document, attributes);
             return true;
         }
-        let found = patch_in(&mut self.segments, id, &attributes);
+        let found = patch_in_parts(&mut self.segments, id, &attributes);
         if found {
             Arc::make_mut(&mut self.patched).insert(id.to_owned());
         }
         found
     }
 
-    pub(crate) fn parts(&self) -> impl Iterator<Item = &Part> {
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &IndexPart> {
         self.segments.iter().chain([&self.tail])
     }
 
@@ -208,8 +211,8 @@ impl ContainerIndex {
     #[must_use]
     pub fn bytes(&self) -> usize {
         let parts = self.parts().map(|part| match &part.source {
-            Source::Segment(segment) => segment.size() + segment.len_chunks() * 6,
-            Source::Tail(tail) => tail.bytes(),
+            PartSource::Segment(segment) => segment.size() + segment.len_chunks() * 6,
+            PartSource::Tail(tail) => tail.estimated_bytes(),
         });
         parts.sum::<usize>() + 1_000
     }
@@ -299,14 +302,14 @@ pub fn merge(segments: &[Arc<Segment>], oldest_included: bool) -> Result<Vec<u8>
     builder.build()
 }
 
-fn part_knows(part: &Part, id: &str) -> bool {
+fn part_has_id(part: &IndexPart, id: &str) -> bool {
     match &part.source {
-        Source::Segment(segment) => segment.find(id, 0).is_ok(),
-        Source::Tail(tail) => tail.find(id).is_some(),
+        PartSource::Segment(segment) => segment.find_document(id, 0).is_ok(),
+        PartSource::Tail(tail) => tail.find_document(id).is_some(),
     }
 }
 
-fn kill_in(parts: &mut [Part], id: &str) -> bool {
+fn delete_in_parts(parts: &mut [IndexPart], id: &str) -> bool {
     let found = parts
         .iter()
         .enumerate()
@@ -317,7 +320,7 @@ fn kill_in(parts: &mut [Part], id: &str) -> bool {
     found.is_some()
 }
 
-fn patch_in(parts: &mut [Part], id: &str, attributes: &Bytes) -> bool {
+fn patch_in_parts(parts: &mut [IndexPart], id: &str, attributes: &Bytes) -> bool {
     let found = parts
         .iter()
         .enumerate()
@@ -330,8 +333,8 @@ fn patch_in(parts: &mut [Part], id: &str, attributes: &Bytes) -> bool {
 
 /// Marks the documents of `older` as deleted whose ids `newer` holds. Both are sorted, so each
 /// search starts where the last one ended.
-fn kill_superseded(older: &mut Part, newer: &Segment) {
-    let Source::Segment(segment) = &older.source else {
+fn delete_superseded(older: &mut IndexPart, newer: &Segment) {
+    let PartSource::Segment(segment) = &older.source else {
         return;
     };
 
@@ -339,10 +342,10 @@ fn kill_superseded(older: &mut Part, newer: &Segment) {
     let mut from = 0;
 
     for document in 0..newer.len_documents() as u32 {
-        match segment.find(newer.id(document), from) {
+        match segment.find_document(newer.id(document), from) {
             Ok(place) => {
                 from = place + 1;
-                if !older.live.is_dead(place as u32) {
+                if !older.live.is_deleted(place as u32) {
                     older.kill(place as u32);
                 }
             }

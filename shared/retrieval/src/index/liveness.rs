@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use crate::analysis::{Language, Languages};
+use crate::analysis::{Language, LanguageSet};
 
 /// A set of numbers.
 #[derive(Debug, Clone, Default)]
-struct Bits(Vec<u64>);
+struct BitSet(Vec<u64>);
 
-impl Bits {
+impl BitSet {
     fn contains(&self, index: u32) -> bool {
         self.0
             .get(index as usize / 64)
@@ -27,8 +27,8 @@ impl Bits {
 /// The deleted documents and chunks of a part, and sums over the live ones.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Liveness {
-    dead_documents: Bits,
-    dead_chunks: Bits,
+    dead_documents: BitSet,
+    dead_chunks: BitSet,
     pub(crate) any_dead: bool,
     pub(crate) documents: usize,
     pub(crate) chunks: usize,
@@ -39,7 +39,7 @@ pub(crate) struct Liveness {
 
 impl Liveness {
     /// Adds a live document whose chunks have these `lengths`.
-    pub(crate) fn add(&mut self, language: Language, lengths: &[u16]) {
+    pub(crate) fn add_document(&mut self, language: Language, lengths: &[u16]) {
         self.documents += 1;
         self.chunks += lengths.len();
         self.length += lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
@@ -47,7 +47,7 @@ impl Liveness {
     }
 
     /// Marks a live document as deleted.
-    pub(crate) fn kill(
+    pub(crate) fn delete_document(
         &mut self,
         document: u32,
         chunks: Range<u32>,
@@ -63,19 +63,19 @@ impl Liveness {
         chunks.for_each(|chunk| self.dead_chunks.insert(chunk));
     }
 
-    pub(crate) fn is_dead(&self, document: u32) -> bool {
+    pub(crate) fn is_deleted(&self, document: u32) -> bool {
         self.dead_documents.contains(document)
     }
 
     #[inline]
-    pub(crate) fn is_dead_chunk(&self, chunk: u32) -> bool {
+    pub(crate) fn is_deleted_chunk(&self, chunk: u32) -> bool {
         self.any_dead && self.dead_chunks.contains(chunk)
     }
 
-    pub(crate) fn languages(&self) -> Languages {
+    pub(crate) fn languages(&self) -> LanguageSet {
         let used = Language::ALL
             .into_iter()
             .filter(|&language| self.languages[language as usize] > 0);
-        used.fold(Languages::default(), Languages::with)
+        used.fold(LanguageSet::default(), LanguageSet::with)
     }
 }

@@ -9,11 +9,11 @@ mod tail;
 
 use bytes::Bytes;
 
-pub(crate) use analyzer::Analyzer;
+pub(crate) use analyzer::ChunkAnalyzer;
 pub use container::{ContainerIndex, merge};
-pub(crate) use part::Part;
+pub(crate) use part::IndexPart;
 
-use crate::analysis::{Language, detect};
+use crate::analysis::{Language, detect_language};
 use crate::vector::Vector;
 
 /// A document to index: its chunks, and the attributes that come back with a hit.
@@ -38,7 +38,7 @@ impl Document {
                 break;
             }
         }
-        detect(&sample)
+        detect_language(&sample)
     }
 }
 

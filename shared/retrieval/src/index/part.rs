@@ -11,18 +11,18 @@ use super::tail::Tail;
 use super::{ChunkView, Document, DocumentView};
 use crate::analysis::Language;
 use crate::error::Error;
-use crate::segment::{Postings, Segment};
+use crate::segment::{PostingList, Segment};
 
 #[derive(Debug, Clone)]
-pub(crate) enum Source {
+pub(crate) enum PartSource {
     Segment(Arc<Segment>),
     Tail(Arc<Tail>),
 }
 
 /// A part of the index. Clones are cheap: everything is shared until it is changed.
 #[derive(Debug, Clone)]
-pub(crate) struct Part {
-    pub(super) source: Source,
+pub(crate) struct IndexPart {
+    pub(super) source: PartSource,
     pub(crate) live: Arc<Liveness>,
     /// Attributes that are newer than those of the source, by document number.
     attributes: Arc<HashMap<u32, Bytes>>,
@@ -31,14 +31,14 @@ pub(crate) struct Part {
 macro_rules! of_source {
     ($part:expr, $source:ident => $value:expr) => {
         match &$part.source {
-            Source::Segment($source) => $value,
-            Source::Tail($source) => $value,
+            PartSource::Segment($source) => $value,
+            PartSource::Tail($source) => $value,
         }
     };
 }
 
-impl Part {
-    pub(super) fn new(source: Source) -> Self {
+impl IndexPart {
+    pub(super) fn new(source: PartSource) -> Self {
         let mut part = Self {
             source,
             live: Arc::default(),
@@ -48,7 +48,7 @@ impl Part {
         let mut live = Liveness::default();
         for document in 0..part.len_documents() {
             let range = part.chunks_of(document);
-            live.add(
+            live.add_document(
                 part.language(document),
                 &part.lengths()[range.start as usize..range.end as usize],
             );
@@ -81,12 +81,12 @@ impl Part {
 
     pub(crate) fn signs(&self) -> &[u8] {
         match &self.source {
-            Source::Segment(segment) => segment.signs(),
-            Source::Tail(_) => &[],
+            PartSource::Segment(segment) => segment.signs(),
+            PartSource::Tail(_) => &[],
         }
     }
 
-    pub(crate) fn postings(&self, term: &str) -> Option<Postings<'_>> {
+    pub(crate) fn postings(&self, term: &str) -> Option<PostingList<'_>> {
         of_source!(self, source => source.postings(term))
     }
 
@@ -104,15 +104,15 @@ impl Part {
 
     pub(crate) fn id(&self, document: u32) -> &str {
         match &self.source {
-            Source::Segment(segment) => segment.id(document),
-            Source::Tail(tail) => &tail.document(document).id,
+            PartSource::Segment(segment) => segment.id(document),
+            PartSource::Tail(tail) => &tail.document(document).id,
         }
     }
 
     pub(crate) fn view(&self, document: u32) -> DocumentView<'_> {
         let stored = match &self.source {
-            Source::Segment(segment) => segment.raw_attributes(document),
-            Source::Tail(tail) => &tail.document(document).attributes,
+            PartSource::Segment(segment) => segment.raw_attributes(document),
+            PartSource::Tail(tail) => &tail.document(document).attributes,
         };
         DocumentView {
             id: self.id(document),
@@ -126,15 +126,15 @@ impl Part {
             return newer.clone();
         }
         match &self.source {
-            Source::Segment(segment) => segment.attributes_of(document),
-            Source::Tail(tail) => tail.document(document).attributes.clone(),
+            PartSource::Segment(segment) => segment.attributes_of(document),
+            PartSource::Tail(tail) => tail.document(document).attributes.clone(),
         }
     }
 
     pub(crate) fn chunk(&self, chunk: u32) -> Result<ChunkView, Error> {
         match &self.source {
-            Source::Segment(segment) => {
-                let [position, start, end] = segment.place(chunk);
+            PartSource::Segment(segment) => {
+                let [position, start, end] = segment.chunk_place(chunk);
                 let text = segment.text(chunk)?;
                 Ok(ChunkView {
                     position,
@@ -144,7 +144,7 @@ impl Part {
                     end,
                 })
             }
-            Source::Tail(tail) => {
+            PartSource::Tail(tail) => {
                 let document = tail.document_of(chunk);
                 let stored = &tail.document(document).chunks
                     [(chunk - tail.chunks_of(document).start) as usize];
@@ -162,8 +162,8 @@ impl Part {
     /// Returns a whole live document with its newest attributes.
     pub(super) fn document(&self, document: u32) -> Result<Document, Error> {
         let mut found = match &self.source {
-            Source::Segment(segment) => segment.document(document)?,
-            Source::Tail(tail) => tail.document(document).as_ref().clone(),
+            PartSource::Segment(segment) => segment.document(document)?,
+            PartSource::Tail(tail) => tail.document(document).as_ref().clone(),
         };
         found.attributes = self.attributes_of(document);
         Ok(found)
@@ -171,17 +171,17 @@ impl Part {
 
     /// Returns the numbers of the live documents.
     pub(crate) fn living(&self) -> impl Iterator<Item = u32> {
-        (0..self.len_documents()).filter(|&document| !self.live.is_dead(document))
+        (0..self.len_documents()).filter(|&document| !self.live.is_deleted(document))
     }
 
     /// Returns the number of the live document `id`.
     pub(crate) fn find(&self, id: &str) -> Option<u32> {
         match &self.source {
-            Source::Segment(segment) => {
-                let document = segment.find(id, 0).ok()? as u32;
-                (!self.live.is_dead(document)).then_some(document)
+            PartSource::Segment(segment) => {
+                let document = segment.find_document(id, 0).ok()? as u32;
+                (!self.live.is_deleted(document)).then_some(document)
             }
-            Source::Tail(tail) => tail.find(id),
+            PartSource::Tail(tail) => tail.find_document(id),
         }
     }
 
@@ -189,7 +189,7 @@ impl Part {
         let (range, language) = (self.chunks_of(document), self.language(document));
         let lengths =
             of_source!(self, source => &source.lengths()[range.start as usize..range.end as usize]);
-        Arc::make_mut(&mut self.live).kill(document, range, language, lengths);
+        Arc::make_mut(&mut self.live).delete_document(document, range, language, lengths);
         if self.attributes.contains_key(&document) {
             Arc::make_mut(&mut self.attributes).remove(&document);
         }
@@ -204,6 +204,6 @@ impl Part {
         let (range, language) = (self.chunks_of(document), self.language(document));
         let lengths =
             of_source!(self, source => &source.lengths()[range.start as usize..range.end as usize]);
-        Arc::make_mut(&mut self.live).add(language, lengths);
+        Arc::make_mut(&mut self.live).add_document(language, lengths);
     }
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use super::{Analyzer, Document};
+use super::{ChunkAnalyzer, Document};
 use crate::analysis::Language;
-use crate::segment::Postings;
+use crate::segment::PostingList;
 
 #[derive(Debug, Clone)]
 struct TailDocument {
@@ -17,7 +17,7 @@ struct TailDocument {
 }
 
 #[derive(Debug, Clone, Default)]
-struct Plain {
+struct TailPostings {
     chunks: Vec<u32>,
     frequencies: Vec<u32>,
 }
@@ -28,7 +28,7 @@ struct Plain {
 pub(crate) struct Tail {
     documents: Vec<TailDocument>,
     by_id: HashMap<String, u32>,
-    postings: HashMap<Box<str>, Plain>,
+    postings: HashMap<Box<str>, TailPostings>,
     lengths: Vec<u16>,
     vectors: Vec<i8>,
     inverse_norms: Vec<f32>,
@@ -38,11 +38,11 @@ pub(crate) struct Tail {
 impl Tail {
     /// Appends `document` and returns its number. An earlier document of the same id can no longer
     /// be found by id.
-    pub(super) fn push(&mut self, document: Arc<Document>) -> u32 {
+    pub(super) fn push_document(&mut self, document: Arc<Document>) -> u32 {
         let language = document.language();
         let first = self.lengths.len() as u32;
 
-        let mut analyzer = Analyzer::default();
+        let mut analyzer = ChunkAnalyzer::default();
         for (chunk, number) in document.chunks.iter().zip(first..) {
             let (length, terms) = analyzer.chunk(chunk, language);
             for (term, frequency) in terms {
@@ -69,11 +69,11 @@ impl Tail {
         number
     }
 
-    pub(super) fn forget(&mut self, id: &str) -> Option<u32> {
+    pub(super) fn forget_id(&mut self, id: &str) -> Option<u32> {
         self.by_id.remove(id)
     }
 
-    pub(super) fn find(&self, id: &str) -> Option<u32> {
+    pub(super) fn find_document(&self, id: &str) -> Option<u32> {
         self.by_id.get(id).copied()
     }
 
@@ -81,7 +81,7 @@ impl Tail {
         self.documents.len()
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    pub(super) fn estimated_bytes(&self) -> usize {
         self.bytes
     }
 
@@ -118,9 +118,9 @@ impl Tail {
         &self.inverse_norms
     }
 
-    pub(super) fn postings(&self, term: &str) -> Option<Postings<'_>> {
+    pub(super) fn postings(&self, term: &str) -> Option<PostingList<'_>> {
         let list = self.postings.get(term)?;
-        Some(Postings::Plain {
+        Some(PostingList::Plain {
             chunks: &list.chunks,
             frequencies: &list.frequencies,
         })

@@ -1,31 +1,31 @@
 //! The caller's filter, called at most once per document.
 
-use super::Scope;
+use super::SearchScope;
 use crate::index::DocumentView;
 
 #[derive(Clone, Copy, PartialEq)]
-enum Verdict {
+enum FilterDecision {
     Unknown,
     In,
     Out,
 }
 
 /// A cache of the filter's decisions, by part and document.
-pub(super) struct Admission<'a> {
+pub(super) struct FilterCache<'a> {
     admit: Option<&'a dyn Fn(&DocumentView<'_>) -> bool>,
-    verdicts: Vec<Vec<Verdict>>,
+    verdicts: Vec<Vec<FilterDecision>>,
 }
 
-impl<'a> Admission<'a> {
+impl<'a> FilterCache<'a> {
     pub(super) fn new(
-        scope: &Scope<'_>,
+        scope: &SearchScope<'_>,
         admit: Option<&'a dyn Fn(&DocumentView<'_>) -> bool>,
     ) -> Self {
         let verdicts = match admit {
             Some(_) => scope
                 .parts
                 .iter()
-                .map(|(_, p)| vec![Verdict::Unknown; p.len_documents() as usize])
+                .map(|(_, p)| vec![FilterDecision::Unknown; p.len_documents() as usize])
                 .collect(),
             None => Vec::new(),
         };
@@ -38,9 +38,14 @@ impl<'a> Admission<'a> {
     }
 
     /// Checks whether a chunk is live and its document passes the filter.
-    pub(super) fn admits_chunk(&mut self, scope: &Scope<'_>, part: usize, chunk: u32) -> bool {
+    pub(super) fn admits_chunk(
+        &mut self,
+        scope: &SearchScope<'_>,
+        part: usize,
+        chunk: u32,
+    ) -> bool {
         let source = scope.parts[part].1;
-        if source.live.is_dead_chunk(chunk) {
+        if source.live.is_deleted_chunk(chunk) {
             return false;
         }
         self.admit.is_none() || self.admits_document(scope, part, source.document_of(chunk))
@@ -48,16 +53,20 @@ impl<'a> Admission<'a> {
 
     pub(super) fn admits_document(
         &mut self,
-        scope: &Scope<'_>,
+        scope: &SearchScope<'_>,
         part: usize,
         document: u32,
     ) -> bool {
         let Some(admit) = self.admit else { return true };
         let verdict = &mut self.verdicts[part][document as usize];
-        if *verdict == Verdict::Unknown {
+        if *verdict == FilterDecision::Unknown {
             let admitted = admit(&scope.parts[part].1.view(document));
-            *verdict = if admitted { Verdict::In } else { Verdict::Out };
+            *verdict = if admitted {
+                FilterDecision::In
+            } else {
+                FilterDecision::Out
+            };
         }
-        *verdict == Verdict::In
+        *verdict == FilterDecision::In
     }
 }

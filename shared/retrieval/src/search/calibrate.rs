@@ -1,8 +1,8 @@
 //! Calibration of scores to a similarity that has a meaning by itself.
 
 use super::candidates::ScoredCandidates;
-use super::lexical::Lexical;
-use super::{Scope, compare};
+use super::lexical::LexicalQuery;
+use super::{SearchScope, compare_scored};
 use crate::config::Calibration;
 
 /// The features of a query's best hits.
@@ -22,18 +22,19 @@ pub struct Features {
 }
 
 /// The number of best hits that are considered.
-const LOOKED_AT: usize = 3;
+const BEST_HITS: usize = 3;
 
 /// Computes the features of the scored candidates.
-pub(super) fn features(
-    scope: &Scope<'_>,
+pub(super) fn compute_features(
+    scope: &SearchScope<'_>,
     scored: &ScoredCandidates,
-    lexical: &Lexical<'_>,
+    lexical: &LexicalQuery<'_>,
 ) -> Features {
     let width = lexical.weights.len();
     let total = lexical.weights.iter().sum::<f32>().max(f32::MIN_POSITIVE);
-    let share = |rows: &[usize]| held(&scored.contributions, &lexical.weights, rows) / total;
-    let best = best(scope, scored);
+    let share =
+        |rows: &[usize]| sum_held_weights(&scored.contributions, &lexical.weights, rows) / total;
+    let best = select_best(scope, scored);
     let named = |&index: &usize| {
         let row = &scored.contributions[index * width..(index + 1) * width];
         row.iter()
@@ -48,7 +49,9 @@ pub(super) fn features(
     };
 
     for &index in &best {
-        features.coverage = features.coverage.max(share(&around(scored, index)));
+        features.coverage = features
+            .coverage
+            .max(share(&with_neighbours(scored, index)));
         features.tight = features.tight.max(share(&[index]));
         if !missed {
             features.cosine = features.cosine.max(scored.candidates[index].cosine);
@@ -59,25 +62,25 @@ pub(super) fn features(
 }
 
 /// Returns the best candidates in arbitrary order.
-fn best(scope: &Scope<'_>, scored: &ScoredCandidates) -> Vec<usize> {
+fn select_best(scope: &SearchScope<'_>, scored: &ScoredCandidates) -> Vec<usize> {
     let candidates = &scored.candidates;
     let mut order: Vec<usize> = (0..candidates.len()).collect();
-    if order.len() > LOOKED_AT {
-        order.select_nth_unstable_by(LOOKED_AT - 1, |&a, &b| {
-            compare(
+    if order.len() > BEST_HITS {
+        order.select_nth_unstable_by(BEST_HITS - 1, |&a, &b| {
+            compare_scored(
                 scope,
                 (candidates[b].fused, &candidates[b]),
                 (candidates[a].fused, &candidates[a]),
             )
         });
-        order.truncate(LOOKED_AT);
+        order.truncate(BEST_HITS);
     }
 
     order
 }
 
 /// Returns a candidate with its neighbours in the document.
-fn around(scored: &ScoredCandidates, index: usize) -> Vec<usize> {
+fn with_neighbours(scored: &ScoredCandidates, index: usize) -> Vec<usize> {
     let place = scored
         .documents
         .partition_point(|range| range.start <= index)
@@ -95,7 +98,7 @@ fn around(scored: &ScoredCandidates, index: usize) -> Vec<usize> {
 }
 
 /// Sums the weights of the terms that one of the `rows` contains.
-fn held(contributions: &[f32], weights: &[f32], rows: &[usize]) -> f32 {
+fn sum_held_weights(contributions: &[f32], weights: &[f32], rows: &[usize]) -> f32 {
     let holds = |term: usize| {
         rows.iter()
             .any(|row| contributions[row * weights.len() + term] > 0.0)

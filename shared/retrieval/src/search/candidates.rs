@@ -2,15 +2,15 @@
 
 use std::collections::HashSet;
 
-use super::admission::Admission;
-use super::lexical::Lexical;
-use super::top::{Scored, Top};
-use super::{Placed, Query, Scope, compare, vectors};
+use super::admission::FilterCache;
+use super::lexical::LexicalQuery;
+use super::top::{ChunkScore, TopChunks};
+use super::{ChunkPlace, Query, SearchScope, compare_scored, vectors};
 use crate::analysis::QueryTerm;
 
 /// A chunk with its scores.
 #[derive(Debug, Clone)]
-pub(crate) struct Candidate {
+pub(crate) struct ScoredChunk {
     pub(super) part: usize,
     pub(super) chunk: u32,
     pub(super) lexical: f32,
@@ -21,7 +21,7 @@ pub(crate) struct Candidate {
     pub(super) fused: f32,
 }
 
-impl Placed for Candidate {
+impl ChunkPlace for ScoredChunk {
     fn part(&self) -> usize {
         self.part
     }
@@ -33,7 +33,7 @@ impl Placed for Candidate {
 
 /// The candidates in the order of part and chunk, so that those of a document are adjacent.
 pub(super) struct ScoredCandidates {
-    pub(super) candidates: Vec<Candidate>,
+    pub(super) candidates: Vec<ScoredChunk>,
     /// The ranges of `candidates`, one per document.
     pub(super) documents: Vec<std::ops::Range<usize>>,
     /// The contributions of each term to the BM25 of each candidate, one row per candidate.
@@ -41,10 +41,14 @@ pub(super) struct ScoredCandidates {
 }
 
 /// The numbers of found chunks by part, ascending.
-type Found = Vec<Vec<u32>>;
+type ChunksByPart = Vec<Vec<u32>>;
 
 /// Returns all chunks of one document.
-pub(super) fn of_document(scope: &Scope<'_>, id: &str, admission: &mut Admission<'_>) -> Found {
+pub(super) fn chunks_of_document(
+    scope: &SearchScope<'_>,
+    id: &str,
+    admission: &mut FilterCache<'_>,
+) -> ChunksByPart {
     let mut found = vec![Vec::new(); scope.parts.len()];
     for (number, (_, part)) in scope.parts.iter().enumerate() {
         if let Some(document) = part.find(id)
@@ -58,23 +62,23 @@ pub(super) fn of_document(scope: &Scope<'_>, id: &str, admission: &mut Admission
 
 /// Returns the best chunks by words and by vector, their neighbours, and all chunks of the best
 /// documents.
-pub(super) fn find(
-    scope: &Scope<'_>,
+pub(super) fn find_candidates(
+    scope: &SearchScope<'_>,
     query: &Query<'_>,
-    lexical: &Lexical<'_>,
-    admission: &mut Admission<'_>,
-) -> Found {
+    lexical: &LexicalQuery<'_>,
+    admission: &mut FilterCache<'_>,
+) -> ChunksByPart {
     let config = &query.config;
     let wanted = |least: usize| least.max(query.limit * 4);
-    let mut by_words = Top::new(wanted(config.lexical_candidates), 0.0);
-    let mut by_vector = Top::new(wanted(config.vector_candidates), f32::MIN_POSITIVE);
+    let mut by_words = TopChunks::new(wanted(config.lexical_candidates), 0.0);
+    let mut by_vector = TopChunks::new(wanted(config.vector_candidates), f32::MIN_POSITIVE);
     let mut scores = Vec::with_capacity(scope.parts.len());
     for part in 0..scope.parts.len() {
         let part_scores = lexical.accumulate(scope, part);
-        Lexical::select(scope, part, &part_scores, admission, &mut by_words);
+        LexicalQuery::select(scope, part, &part_scores, admission, &mut by_words);
         scores.push(part_scores);
         if query.vector != crate::Vector::ZERO {
-            vectors::select(
+            vectors::offer_nearest(
                 scope,
                 part,
                 &query.vector,
@@ -90,20 +94,24 @@ pub(super) fn find(
         .iter()
         .fold(0f32, |best, scored| best.max(scored.score))
         .max(f32::MIN_POSITIVE);
-    let mut ranked: Vec<Scored> = by_words.into_iter().chain(by_vector).collect();
+    let mut ranked: Vec<ChunkScore> = by_words.into_iter().chain(by_vector).collect();
     ranked.sort_unstable_by_key(|scored| (scored.part, scored.chunk));
     ranked.dedup_by_key(|scored| (scored.part, scored.chunk));
     for scored in &mut ranked {
         let lexical = scores[scored.part][scored.chunk as usize] / best;
-        let cosine = vectors::cosine(scope, scored.part, &query.vector, scored.chunk);
+        let cosine = vectors::chunk_cosine(scope, scored.part, &query.vector, scored.chunk);
         scored.score = config.lexical_weight * lexical + (1.0 - config.lexical_weight) * cosine;
     }
 
-    ranked.sort_unstable_by(|a, b| compare(scope, (b.score, b), (a.score, a)));
-    expand(scope, query, &ranked)
+    ranked.sort_unstable_by(|a, b| compare_scored(scope, (b.score, b), (a.score, a)));
+    expand_candidates(scope, query, &ranked)
 }
 
-fn expand(scope: &Scope<'_>, query: &Query<'_>, ranked: &[Scored]) -> Found {
+fn expand_candidates(
+    scope: &SearchScope<'_>,
+    query: &Query<'_>,
+    ranked: &[ChunkScore],
+) -> ChunksByPart {
     let config = &query.config;
     let mut found = vec![Vec::new(); scope.parts.len()];
     let mut documents = HashSet::new();
@@ -137,12 +145,12 @@ fn expand(scope: &Scope<'_>, query: &Query<'_>, ranked: &[Scored]) -> Found {
 }
 
 /// Scores the chunks of `found` by themselves.
-pub(super) fn score(
-    scope: &Scope<'_>,
+pub(super) fn score_candidates(
+    scope: &SearchScope<'_>,
     query: &Query<'_>,
-    lexical: &Lexical<'_>,
+    lexical: &LexicalQuery<'_>,
     terms: &[QueryTerm],
-    found: Found,
+    found: ChunksByPart,
 ) -> ScoredCandidates {
     let width = terms.len();
     let mut scored = ScoredCandidates {
@@ -155,8 +163,8 @@ pub(super) fn score(
         let rows = lexical.contributions(scope, part, chunks);
         for (index, &chunk) in chunks.iter().enumerate() {
             let row = &rows[index * width..(index + 1) * width];
-            let cosine = vectors::cosine(scope, part, &query.vector, chunk);
-            scored.candidates.push(Candidate {
+            let cosine = vectors::chunk_cosine(scope, part, &query.vector, chunk);
+            scored.candidates.push(ScoredChunk {
                 part,
                 chunk,
                 lexical: row.iter().sum(),
@@ -168,13 +176,18 @@ pub(super) fn score(
         scored.contributions.extend(rows);
     }
 
-    fuse(query, lexical, &mut scored, width);
-    group(scope, &mut scored);
+    fuse_scores(query, lexical, &mut scored, width);
+    group_by_document(scope, &mut scored);
 
     scored
 }
 
-fn fuse(query: &Query<'_>, lexical: &Lexical<'_>, scored: &mut ScoredCandidates, width: usize) {
+fn fuse_scores(
+    query: &Query<'_>,
+    lexical: &LexicalQuery<'_>,
+    scored: &mut ScoredCandidates,
+    width: usize,
+) {
     let weight = query.config.lexical_weight;
     let best = scored
         .candidates
@@ -206,13 +219,13 @@ fn sum_where(values: &[f32], chosen: &[bool]) -> f32 {
         .sum()
 }
 
-fn group(scope: &Scope<'_>, scored: &mut ScoredCandidates) {
+fn group_by_document(scope: &SearchScope<'_>, scored: &mut ScoredCandidates) {
     let candidates = &scored.candidates;
     let mut start = 0;
     while start < candidates.len() {
         let part = scope.parts[candidates[start].part].1;
         let chunks = part.chunks_of(part.document_of(candidates[start].chunk));
-        let same = |c: &&Candidate| c.part == candidates[start].part && c.chunk < chunks.end;
+        let same = |c: &&ScoredChunk| c.part == candidates[start].part && c.chunk < chunks.end;
         let end = start + candidates[start..].iter().take_while(same).count();
         scored.documents.push(start..end);
         start = end;

@@ -1,19 +1,23 @@
 //! The score of a chunk in its context: its neighbours and the document as a whole.
 
 use super::candidates::ScoredCandidates;
-use super::lexical::Lexical;
+use super::lexical::LexicalQuery;
 use crate::config::Config;
 
 /// Sets `fused` of every candidate.
 ///
 /// A chunk without neighbours uses its own score in their place, so that a document of one chunk
 /// competes on equal terms.
-pub(super) fn apply(scored: &mut ScoredCandidates, lexical: &Lexical<'_>, config: &Config) {
+pub(super) fn apply_context(
+    scored: &mut ScoredCandidates,
+    lexical: &LexicalQuery<'_>,
+    config: &Config,
+) {
     let width = lexical.idf.len();
     let coverages: Vec<f32> = scored
         .documents
         .iter()
-        .map(|range| coverage(&scored.contributions, range.clone(), width))
+        .map(|range| document_coverage(&scored.contributions, range.clone(), width))
         .collect();
     let best = coverages
         .iter()
@@ -25,7 +29,7 @@ pub(super) fn apply(scored: &mut ScoredCandidates, lexical: &Lexical<'_>, config
         let mut own: Vec<f32> = candidates.iter().map(|candidate| candidate.own).collect();
         let chunks: Vec<u32> = candidates.iter().map(|candidate| candidate.chunk).collect();
         let around: Vec<f32> = (0..own.len())
-            .map(|index| neighbours(&own, &chunks, index, config.neighbour_reach))
+            .map(|index| mean_neighbour_score(&own, &chunks, index, config.neighbour_reach))
             .collect();
         for (candidate, around) in candidates.iter_mut().zip(around) {
             candidate.fused = candidate.own + config.neighbour_weight * around;
@@ -41,7 +45,7 @@ pub(super) fn apply(scored: &mut ScoredCandidates, lexical: &Lexical<'_>, config
 }
 
 /// Returns the mean own score of the chunks within `reach`.
-fn neighbours(own: &[f32], chunks: &[u32], index: usize, reach: u32) -> f32 {
+fn mean_neighbour_score(own: &[f32], chunks: &[u32], index: usize, reach: u32) -> f32 {
     let reach_index = reach as usize;
     let (first, last) = (
         index.saturating_sub(reach_index),
@@ -63,7 +67,7 @@ fn neighbours(own: &[f32], chunks: &[u32], index: usize, reach: u32) -> f32 {
 }
 
 /// Computes BM25 of a document from the best contribution of each term.
-fn coverage(contributions: &[f32], range: std::ops::Range<usize>, width: usize) -> f32 {
+fn document_coverage(contributions: &[f32], range: std::ops::Range<usize>, width: usize) -> f32 {
     (0..width)
         .map(|term| {
             range

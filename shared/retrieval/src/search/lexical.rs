@@ -1,34 +1,34 @@
 //! BM25 with statistics of the live chunks of all parts.
 
-use super::Scope;
-use super::admission::Admission;
-use super::top::{Scored, Top};
+use super::SearchScope;
+use super::admission::FilterCache;
+use super::top::{ChunkScore, TopChunks};
 use crate::analysis::QueryTerm;
 use crate::config::Config;
-use crate::segment::Postings;
+use crate::segment::PostingList;
 
 /// The terms of a query with their postings in the parts.
-pub(super) struct Lexical<'a> {
+pub(super) struct LexicalQuery<'a> {
     /// The postings by term and part.
-    postings: Vec<Vec<Option<Postings<'a>>>>,
+    postings: Vec<Vec<Option<PostingList<'a>>>>,
     /// The inverse document frequency of each term in BM25.
     pub(super) idf: Vec<f32>,
     /// The weight of each term. Unlike the inverse document frequency, it assumes at least
     /// [`SMALLEST_POPULATION`] chunks.
     pub(super) weights: Vec<f32>,
     pub(super) identifiers: Vec<bool>,
-    saturation: Saturation,
+    saturation: TermSaturation,
 }
 
 /// The part of BM25 that does not depend on the term.
 #[derive(Clone, Copy)]
-struct Saturation {
+struct TermSaturation {
     k1: f32,
     constant: f32,
     per_word: f32,
 }
 
-impl Saturation {
+impl TermSaturation {
     #[inline(always)]
     fn apply(self, frequency: u32, length: u16) -> f32 {
         let frequency = frequency as f32;
@@ -47,20 +47,23 @@ const RARE_SHARE: usize = 1_000;
 /// and what is said about it.
 const RARE_CHUNKS: usize = 3;
 
-impl<'a> Lexical<'a> {
-    pub(super) fn new(scope: &Scope<'a>, terms: &[QueryTerm], config: &Config) -> Self {
+impl<'a> LexicalQuery<'a> {
+    pub(super) fn new(scope: &SearchScope<'a>, terms: &[QueryTerm], config: &Config) -> Self {
         let postings: Vec<Vec<_>> = terms
             .iter()
             .map(|term| {
                 scope
                     .parts
                     .iter()
-                    .map(|(_, part)| find(part, term))
+                    .map(|(_, part)| find_postings(part, term))
                     .collect::<Vec<_>>()
             })
             .collect();
-        let frequencies: Vec<usize> = postings.iter().map(|lists| living(scope, lists)).collect();
-        let saturation = Saturation {
+        let frequencies: Vec<usize> = postings
+            .iter()
+            .map(|lists| count_live_chunks(scope, lists))
+            .collect();
+        let saturation = TermSaturation {
             k1: config.k1,
             constant: config.k1 * (1.0 - config.b),
             per_word: config.k1 * config.b / scope.mean_length,
@@ -70,19 +73,19 @@ impl<'a> Lexical<'a> {
             postings,
             idf: frequencies
                 .iter()
-                .map(|&found| idf(found, scope.chunks))
+                .map(|&found| inverse_document_frequency(found, scope.chunks))
                 .collect(),
             weights: frequencies
                 .iter()
-                .map(|&n| idf(n, scope.chunks.max(SMALLEST_POPULATION)))
+                .map(|&n| inverse_document_frequency(n, scope.chunks.max(SMALLEST_POPULATION)))
                 .collect(),
-            identifiers: identifiers(terms, &frequencies, scope.chunks),
+            identifiers: mark_identifiers(terms, &frequencies, scope.chunks),
             saturation,
         }
     }
 
     /// Computes BM25 of every chunk of `part`.
-    pub(super) fn accumulate(&self, scope: &Scope<'_>, part: usize) -> Vec<f32> {
+    pub(super) fn accumulate(&self, scope: &SearchScope<'_>, part: usize) -> Vec<f32> {
         let lengths = scope.parts[part].1.lengths();
         let mut scores = vec![0f32; lengths.len()];
         for (term, lists) in self.postings.iter().enumerate() {
@@ -105,11 +108,11 @@ impl<'a> Lexical<'a> {
 
     /// Offers every scored chunk to `top`.
     pub(super) fn select(
-        scope: &Scope<'_>,
+        scope: &SearchScope<'_>,
         part: usize,
         scores: &[f32],
-        admission: &mut Admission<'_>,
-        top: &mut Top,
+        admission: &mut FilterCache<'_>,
+        top: &mut TopChunks,
     ) {
         const STRIDE: usize = 64;
 
@@ -123,7 +126,7 @@ impl<'a> Lexical<'a> {
             for (offset, &score) in chunk_scores.iter().enumerate() {
                 if score > 0.0 && score >= top.threshold {
                     let chunk = (block * STRIDE + offset) as u32;
-                    top.offer(scope, admission, Scored { part, chunk, score });
+                    top.offer(scope, admission, ChunkScore { part, chunk, score });
                 }
             }
         }
@@ -131,7 +134,12 @@ impl<'a> Lexical<'a> {
 
     /// Returns the contribution of each term to the BM25 of `chunks` (ascending) of `part`, one row
     /// per chunk.
-    pub(super) fn contributions(&self, scope: &Scope<'_>, part: usize, chunks: &[u32]) -> Vec<f32> {
+    pub(super) fn contributions(
+        &self,
+        scope: &SearchScope<'_>,
+        part: usize,
+        chunks: &[u32],
+    ) -> Vec<f32> {
         let (width, lengths) = (self.idf.len(), scope.parts[part].1.lengths());
         let mut rows = vec![0f32; chunks.len() * width];
         for (term, lists) in self.postings.iter().enumerate() {
@@ -146,14 +154,17 @@ impl<'a> Lexical<'a> {
     }
 }
 
-fn find<'a>(part: &'a crate::index::Part, term: &QueryTerm) -> Option<Postings<'a>> {
-    let mut lists: Vec<Postings<'a>> = term
+fn find_postings<'a>(
+    part: &'a crate::index::IndexPart,
+    term: &QueryTerm,
+) -> Option<PostingList<'a>> {
+    let mut lists: Vec<PostingList<'a>> = term
         .variants
         .iter()
         .filter_map(|variant| part.postings(variant))
         .collect();
     if lists.len() > 1 {
-        Some(Postings::union(&lists))
+        Some(PostingList::union(&lists))
     } else {
         lists.pop()
     }
@@ -162,7 +173,7 @@ fn find<'a>(part: &'a crate::index::Part, term: &QueryTerm) -> Option<Postings<'
 /// Marks the terms that name something, so that the chunks with them come first: whole identifiers,
 /// and a rare word that is the whole query. The vector of an unknown word has little meaning,
 /// because its pieces are close to those of any other.
-fn identifiers(terms: &[QueryTerm], frequencies: &[usize], chunks: usize) -> Vec<bool> {
+fn mark_identifiers(terms: &[QueryTerm], frequencies: &[usize], chunks: usize) -> Vec<bool> {
     let most = (chunks / RARE_SHARE).max(RARE_CHUNKS);
     let is_named = |found: usize| (1..=most).contains(&found);
     match (terms, frequencies) {
@@ -172,7 +183,7 @@ fn identifiers(terms: &[QueryTerm], frequencies: &[usize], chunks: usize) -> Vec
 }
 
 /// Counts the live chunks in `lists`, which has one list per part.
-fn living(scope: &Scope<'_>, lists: &[Option<Postings<'_>>]) -> usize {
+fn count_live_chunks(scope: &SearchScope<'_>, lists: &[Option<PostingList<'_>>]) -> usize {
     let mut total = 0;
     for (list, (_, part)) in lists.iter().zip(&scope.parts) {
         let Some(list) = list else { continue };
@@ -180,7 +191,7 @@ fn living(scope: &Scope<'_>, lists: &[Option<Postings<'_>>]) -> usize {
             list.for_each_block(|chunks, _| {
                 total += chunks
                     .iter()
-                    .filter(|&&chunk| !part.live.is_dead_chunk(chunk))
+                    .filter(|&&chunk| !part.live.is_deleted_chunk(chunk))
                     .count();
             });
         } else {
@@ -191,7 +202,7 @@ fn living(scope: &Scope<'_>, lists: &[Option<Postings<'_>>]) -> usize {
     total
 }
 
-fn idf(found: usize, population: usize) -> f32 {
+fn inverse_document_frequency(found: usize, population: usize) -> f32 {
     let (found, population) = (found as f32, population as f32);
     (1.0 + (population - found + 0.5) / (found + 0.5)).ln()
 }

@@ -22,13 +22,13 @@ use bytes::Bytes;
 
 pub use calibrate::Features;
 
-use crate::analysis::{Languages, query_terms};
+use crate::analysis::{LanguageSet, query_terms};
 use crate::config::Config;
 use crate::error::Error;
-use crate::index::{ContainerIndex, DocumentView, Part};
+use crate::index::{ContainerIndex, DocumentView, IndexPart};
 use crate::vector::Vector;
-use admission::Admission;
-use candidates::Candidate;
+use admission::FilterCache;
+use candidates::ScoredChunk;
 
 /// A query.
 #[derive(Clone, Copy)]
@@ -117,26 +117,26 @@ pub struct Response {
 /// # Errors
 /// [`Error::Corrupt`] if the stored text of a hit cannot be read.
 pub fn search(containers: &[&ContainerIndex], query: &Query<'_>) -> Result<Response, Error> {
-    let scope = Scope::new(containers);
+    let scope = SearchScope::new(containers);
     if scope.chunks == 0 || query.limit == 0 {
         return Ok(Response::default());
     }
 
     let terms = query_terms(query.text, scope.languages);
-    let lexical = lexical::Lexical::new(&scope, &terms, &query.config);
-    let mut admission = Admission::new(&scope, query.admit);
+    let lexical = lexical::LexicalQuery::new(&scope, &terms, &query.config);
+    let mut admission = FilterCache::new(&scope, query.admit);
     let found = match query.only_document {
-        Some(id) => candidates::of_document(&scope, id, &mut admission),
-        None => candidates::find(&scope, query, &lexical, &mut admission),
+        Some(id) => candidates::chunks_of_document(&scope, id, &mut admission),
+        None => candidates::find_candidates(&scope, query, &lexical, &mut admission),
     };
 
-    let mut scored = candidates::score(&scope, query, &lexical, &terms, found);
-    context::apply(&mut scored, &lexical, &query.config);
-    let features = calibrate::features(&scope, &scored, &lexical);
+    let mut scored = candidates::score_candidates(&scope, query, &lexical, &terms, found);
+    context::apply_context(&mut scored, &lexical, &query.config);
+    let features = calibrate::compute_features(&scope, &scored, &lexical);
 
     scored
         .candidates
-        .sort_by(|a, b| compare(&scope, (b.fused, b), (a.fused, a)));
+        .sort_by(|a, b| compare_scored(&scope, (b.fused, b), (a.fused, a)));
     scored.candidates.truncate(query.limit);
     let best = scored
         .candidates
@@ -150,13 +150,17 @@ pub fn search(containers: &[&ContainerIndex], query: &Query<'_>) -> Result<Respo
             .config
             .calibration
             .similarity(confidence, candidate.fused, best);
-        hits.push(hit(&scope, candidate, similarity)?);
+        hits.push(build_hit(&scope, candidate, similarity)?);
     }
 
     Ok(Response { hits, features })
 }
 
-fn hit(scope: &Scope<'_>, candidate: &Candidate, similarity: f32) -> Result<Hit, Error> {
+fn build_hit(
+    scope: &SearchScope<'_>,
+    candidate: &ScoredChunk,
+    similarity: f32,
+) -> Result<Hit, Error> {
     let part = scope.parts[candidate.part].1;
     let document = part.document_of(candidate.chunk);
     let chunk = part.chunk(candidate.chunk)?;
@@ -181,18 +185,18 @@ fn hit(scope: &Scope<'_>, candidate: &Candidate, similarity: f32) -> Result<Hit,
 }
 
 /// The parts that are searched, with statistics of all of them.
-pub(crate) struct Scope<'a> {
+pub(crate) struct SearchScope<'a> {
     /// The parts, each with the index of its container.
-    parts: Vec<(usize, &'a Part)>,
+    parts: Vec<(usize, &'a IndexPart)>,
     chunks: usize,
     mean_length: f32,
-    languages: Languages,
+    languages: LanguageSet,
 }
 
-impl<'a> Scope<'a> {
+impl<'a> SearchScope<'a> {
     fn new(containers: &[&'a ContainerIndex]) -> Self {
         let numbered = containers.iter().enumerate();
-        let parts: Vec<(usize, &Part)> = numbered
+        let parts: Vec<(usize, &IndexPart)> = numbered
             .flat_map(|(number, container)| container.parts().map(move |part| (number, part)))
             .filter(|(_, part)| part.live.chunks > 0)
             .collect();
@@ -201,8 +205,8 @@ impl<'a> Scope<'a> {
             .map(|(_, part)| part.live.chunks)
             .sum::<usize>();
         let length: u64 = parts.iter().map(|(_, part)| part.live.length).sum();
-        let languages = parts.iter().fold(Languages::default(), |set, (_, part)| {
-            Languages(set.0 | part.live.languages().0)
+        let languages = parts.iter().fold(LanguageSet::default(), |set, (_, part)| {
+            LanguageSet(set.0 | part.live.languages().0)
         });
 
         Self {
@@ -215,15 +219,15 @@ impl<'a> Scope<'a> {
 }
 
 /// A value that belongs to a chunk of a part.
-pub(crate) trait Placed {
+pub(crate) trait ChunkPlace {
     fn part(&self) -> usize;
     fn chunk(&self) -> u32;
 }
 
 /// Compares scores; greater is better. Ties are broken by container, document id and position in
 /// the document, independently of the layout.
-pub(crate) fn compare<T: Placed>(
-    scope: &Scope<'_>,
+pub(crate) fn compare_scored<T: ChunkPlace>(
+    scope: &SearchScope<'_>,
     a: (f32, &T),
     b: (f32, &T),
 ) -> std::cmp::Ordering {

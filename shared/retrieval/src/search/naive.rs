@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 
 use super::{Query, search};
-use crate::analysis::{Language, Languages, index_terms, query_terms};
+use crate::analysis::{Language, LanguageSet, index_terms, query_terms};
 use crate::{ChunkInput, Config, ContainerIndex, Document, Embedder, StaticEmbedder};
 
 const WORDS: [&str; 14] = [
@@ -45,7 +45,7 @@ fn document(id: usize, texts: &[String]) -> Document {
 }
 
 /// Returns the frequencies of a text's terms, and its length.
-fn count(text: &str) -> (HashMap<String, f32>, f32) {
+fn count_terms(text: &str) -> (HashMap<String, f32>, f32) {
     let (mut terms, mut length) = (HashMap::<String, f32>::new(), 0.0);
     index_terms(text, Language::English, &mut |term, counted| {
         *terms.entry(term.to_owned()).or_default() += 1.0;
@@ -55,18 +55,22 @@ fn count(text: &str) -> (HashMap<String, f32>, f32) {
 }
 
 /// Returns the own score of every chunk, without context, by document id and position.
-fn naive(documents: &[Document], query: &str, config: &Config) -> HashMap<(String, u32), f32> {
+fn naive_scores(
+    documents: &[Document],
+    query: &str,
+    config: &Config,
+) -> HashMap<(String, u32), f32> {
     let chunks: Vec<_> = documents
         .iter()
         .flat_map(|d| {
             d.chunks
                 .iter()
-                .map(|c| ((d.id.clone(), c.position), count(&c.text), c.vector))
+                .map(|c| ((d.id.clone(), c.position), count_terms(&c.text), c.vector))
         })
         .collect();
     let total = chunks.len() as f32;
     let mean = chunks.iter().map(|(_, (_, length), _)| length).sum::<f32>() / total;
-    let terms = query_terms(query, Languages::default().with(Language::English));
+    let terms = query_terms(query, LanguageSet::default().with(Language::English));
     let vector = StaticEmbedder.embed(query);
     let bm25: Vec<f32> = chunks
         .iter()
@@ -116,7 +120,7 @@ proptest! {
         let documents: Vec<Document> = texts.iter().enumerate().map(|(id, texts)| document(id, texts)).collect();
         let mut index = ContainerIndex::new();
         documents.iter().for_each(|d| index.upsert(d.clone()));
-        let expected = naive(&documents, &query, &config);
+        let expected = naive_scores(&documents, &query, &config);
         let query = Query { limit: 1_000, config, ..Query::new(&query, StaticEmbedder.embed(&query)) };
         let hits = search(&[&index], &query).unwrap().hits;
         prop_assert!(hits.is_sorted_by(|a, b| a.scores.fused >= b.scores.fused));

@@ -1,17 +1,17 @@
 //! Selection of the best of many scored chunks.
 
-use super::admission::Admission;
-use super::{Placed, Scope, compare};
+use super::admission::FilterCache;
+use super::{ChunkPlace, SearchScope, compare_scored};
 
 /// A chunk with a score.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Scored {
+pub(super) struct ChunkScore {
     pub(super) part: usize,
     pub(super) chunk: u32,
     pub(super) score: f32,
 }
 
-impl Placed for Scored {
+impl ChunkPlace for ChunkScore {
     fn part(&self) -> usize {
         self.part
     }
@@ -22,14 +22,14 @@ impl Placed for Scored {
 }
 
 /// A collector of the `size` best admitted chunks. Ties are broken by [`compare`].
-pub(super) struct Top {
+pub(super) struct TopChunks {
     size: usize,
-    kept: Vec<Scored>,
+    kept: Vec<ChunkScore>,
     /// The score below which a chunk cannot enter.
     pub(super) threshold: f32,
 }
 
-impl Top {
+impl TopChunks {
     /// Creates a collector of scores above `floor`.
     pub(super) fn new(size: usize, floor: f32) -> Self {
         Self {
@@ -42,9 +42,9 @@ impl Top {
     /// Offers a chunk. It is ignored if its score is below the threshold.
     pub(super) fn offer(
         &mut self,
-        scope: &Scope<'_>,
-        admission: &mut Admission<'_>,
-        scored: Scored,
+        scope: &SearchScope<'_>,
+        admission: &mut FilterCache<'_>,
+        scored: ChunkScore,
     ) {
         if scored.score < self.threshold
             || !admission.admits_chunk(scope, scored.part, scored.chunk)
@@ -58,19 +58,19 @@ impl Top {
         }
     }
 
-    fn shrink(&mut self, scope: &Scope<'_>) {
+    fn shrink(&mut self, scope: &SearchScope<'_>) {
         if self.size == 0 || self.kept.len() <= self.size {
             return;
         }
         let (_, last, _) = self.kept.select_nth_unstable_by(self.size - 1, |a, b| {
-            compare(scope, (b.score, b), (a.score, a))
+            compare_scored(scope, (b.score, b), (a.score, a))
         });
         self.threshold = self.threshold.max(last.score);
         self.kept.truncate(self.size);
     }
 
     /// Returns the best chunks in arbitrary order.
-    pub(super) fn finish(mut self, scope: &Scope<'_>) -> Vec<Scored> {
+    pub(super) fn finish(mut self, scope: &SearchScope<'_>) -> Vec<ChunkScore> {
         self.shrink(scope);
         self.kept
     }

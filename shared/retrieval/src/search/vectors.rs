@@ -1,9 +1,9 @@
 //! The nearest chunks by cosine, from an exact scan of int8 rows. In large parts, sign bits choose
 //! the rows to scan.
 
-use super::Scope;
-use super::admission::Admission;
-use super::top::{Scored, Top};
+use super::SearchScope;
+use super::admission::FilterCache;
+use super::top::{ChunkScore, TopChunks};
 use crate::config::Config;
 use crate::kernel;
 use crate::vector::{DIMENSIONS, Vector};
@@ -11,18 +11,18 @@ use crate::vector::{DIMENSIONS, Vector};
 const STRIDE: usize = 1_024;
 
 /// Offers the chunks of `part` to `top`, at least the nearest ones.
-pub(super) fn select(
-    scope: &Scope<'_>,
+pub(super) fn offer_nearest(
+    scope: &SearchScope<'_>,
     part: usize,
     query: &Vector,
     config: &Config,
-    admission: &mut Admission<'_>,
-    top: &mut Top,
+    admission: &mut FilterCache<'_>,
+    top: &mut TopChunks,
 ) {
     let source = scope.parts[part].1;
     let large = source.len_chunks() >= config.prefilter_from;
     if large && !source.signs().is_empty() {
-        return select_by_signs(scope, part, query, config, admission, top);
+        return offer_by_signs(scope, part, query, config, admission, top);
     }
 
     let mut buffer = [0f32; STRIDE];
@@ -30,13 +30,13 @@ pub(super) fn select(
 
     for (block, (rows, norms)) in rows.zip(source.inverse_norms().chunks(STRIDE)).enumerate() {
         let cosines = &mut buffer[..norms.len()];
-        kernel::cosines(query, rows, norms, cosines);
+        kernel::write_cosines(query, rows, norms, cosines);
         for (offset, &score) in cosines.iter().enumerate() {
             if score >= top.threshold {
                 top.offer(
                     scope,
                     admission,
-                    Scored {
+                    ChunkScore {
                         part,
                         chunk: (block * STRIDE + offset) as u32,
                         score,
@@ -49,17 +49,17 @@ pub(super) fn select(
 
 /// Offers the rows whose signs differ least from the query's. Rows that cannot be hits are left out
 /// before the cut, so that a narrow filter still gets its nearest chunks.
-fn select_by_signs(
-    scope: &Scope<'_>,
+fn offer_by_signs(
+    scope: &SearchScope<'_>,
     part: usize,
     query: &Vector,
     config: &Config,
-    admission: &mut Admission<'_>,
-    top: &mut Top,
+    admission: &mut FilterCache<'_>,
+    top: &mut TopChunks,
 ) {
     let source = scope.parts[part].1;
     let mut distances = vec![0u8; source.len_chunks()];
-    kernel::sign_distances(query, source.signs(), &mut distances);
+    kernel::write_sign_distances(query, source.signs(), &mut distances);
     if admission.filters() || source.live.any_dead {
         for (chunk, distance) in distances.iter_mut().enumerate() {
             if !admission.admits_chunk(scope, part, chunk as u32) {
@@ -68,7 +68,7 @@ fn select_by_signs(
         }
     }
 
-    let cut = cut(&distances, config.prefilter_keep);
+    let cut = distance_cutoff(&distances, config.prefilter_keep);
     for (block, distances) in distances.chunks(STRIDE / 16).enumerate() {
         if distances
             .iter()
@@ -80,15 +80,15 @@ fn select_by_signs(
         for (offset, &distance) in distances.iter().enumerate() {
             if distance <= cut {
                 let chunk = (block * (STRIDE / 16) + offset) as u32;
-                let score = cosine(scope, part, query, chunk);
-                top.offer(scope, admission, Scored { part, chunk, score });
+                let score = chunk_cosine(scope, part, query, chunk);
+                top.offer(scope, admission, ChunkScore { part, chunk, score });
             }
         }
     }
 }
 
 /// Returns the smallest distance within which at least `keep` rows lie. Rows at 255 are excluded.
-fn cut(distances: &[u8], keep: usize) -> u8 {
+fn distance_cutoff(distances: &[u8], keep: usize) -> u8 {
     let mut histogram = [0usize; 256];
     distances
         .iter()
@@ -102,7 +102,12 @@ fn cut(distances: &[u8], keep: usize) -> u8 {
 }
 
 /// Returns the cosine of one chunk with the query.
-pub(super) fn cosine(scope: &Scope<'_>, part: usize, query: &Vector, chunk: u32) -> f32 {
+pub(super) fn chunk_cosine(
+    scope: &SearchScope<'_>,
+    part: usize,
+    query: &Vector,
+    chunk: u32,
+) -> f32 {
     let (source, chunk) = (scope.parts[part].1, chunk as usize);
     let mut out = [0f32];
     let (row, norm) = (
@@ -112,7 +117,7 @@ pub(super) fn cosine(scope: &Scope<'_>, part: usize, query: &Vector, chunk: u32)
         source.inverse_norms().get(chunk..=chunk),
     );
     if let (Some(row), Some(norm)) = (row, norm) {
-        kernel::cosines(query, row, norm, &mut out);
+        kernel::write_cosines(query, row, norm, &mut out);
     }
     out[0]
 }

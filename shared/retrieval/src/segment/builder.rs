@@ -3,16 +3,16 @@
 use bytes::Bytes;
 use hashbrown::HashMap;
 
-use super::format::{self, Strings};
-use super::postings::Growing;
+use super::format::{self, StringTable};
+use super::postings::PostingsBuilder;
 use super::texts::TextWriter;
 use crate::error::Error;
-use crate::index::{Analyzer, Document};
+use crate::index::{ChunkAnalyzer, Document};
 use crate::kernel::SIGN_BYTES;
 
 /// The number of chunks from which a segment has sign bits. The vectors of smaller ones are scanned
 /// whole.
-const SIGNS_FROM: usize = 32_768;
+const MIN_SIGNED_CHUNKS: usize = 32_768;
 
 /// Collects documents, removals and changed attributes, and writes them as one immutable segment.
 #[derive(Debug, Default)]
@@ -45,7 +45,7 @@ impl SegmentBuilder {
     }
 
     /// Sorts everything by id, and keeps the last of equal ids.
-    fn keep_last(&mut self) {
+    fn dedup_by_id(&mut self) {
         self.documents.reverse();
         self.documents.sort_by(|a, b| a.id.cmp(&b.id));
         self.documents.dedup_by(|a, b| a.id == b.id);
@@ -61,22 +61,22 @@ impl SegmentBuilder {
     /// # Errors
     /// [`Error::TooLarge`] if the documents do not fit into one segment.
     pub fn build(mut self) -> Result<Vec<u8>, Error> {
-        self.keep_last();
+        self.dedup_by_id();
         let chunk_count: usize = self.documents.iter().map(|d| d.chunks.len()).sum();
         if chunk_count >= 1 << 31 {
             return Err(Error::TooLarge("chunks"));
         }
 
-        let mut writer = Writer::new(chunk_count);
+        let mut writer = SectionWriter::new(chunk_count);
         for document in &self.documents {
             writer.push(document)?;
         }
 
-        let ids = Strings::write(self.documents.iter().map(|d| d.id.as_bytes()))?;
-        let attributes = Strings::write(self.documents.iter().map(|d| &d.attributes))?;
-        let removed = Strings::write(self.removed.iter().map(String::as_bytes))?;
-        let patched = Strings::write(self.patches.iter().map(|p| p.0.as_bytes()))?;
-        let patches = Strings::write(self.patches.iter().map(|p| &p.1))?;
+        let ids = StringTable::write(self.documents.iter().map(|d| d.id.as_bytes()))?;
+        let attributes = StringTable::write(self.documents.iter().map(|d| &d.attributes))?;
+        let removed = StringTable::write(self.removed.iter().map(String::as_bytes))?;
+        let patched = StringTable::write(self.patches.iter().map(|p| p.0.as_bytes()))?;
+        let patches = StringTable::write(self.patches.iter().map(|p| &p.1))?;
         let (terms, postings) = writer.terms()?;
         let (text_blocks, texts) = writer.texts.finish()?;
         let sections = [
@@ -98,7 +98,7 @@ impl SegmentBuilder {
             texts,
         ];
 
-        Ok(format::write(
+        Ok(format::write_file(
             writer.next,
             self.documents.len() as u32,
             sections,
@@ -107,9 +107,9 @@ impl SegmentBuilder {
 }
 
 /// The sections while they are written.
-struct Writer {
-    analyzer: Analyzer,
-    postings: HashMap<Box<str>, Growing>,
+struct SectionWriter {
+    analyzer: ChunkAnalyzer,
+    postings: HashMap<Box<str>, PostingsBuilder>,
     document_chunks: Vec<u8>,
     languages: Vec<u8>,
     places: Vec<u8>,
@@ -122,11 +122,11 @@ struct Writer {
     next: u32,
 }
 
-impl Writer {
+impl SectionWriter {
     fn new(chunks: usize) -> Self {
-        let with_signs = chunks >= SIGNS_FROM;
+        let with_signs = chunks >= MIN_SIGNED_CHUNKS;
         Self {
-            analyzer: Analyzer::default(),
+            analyzer: ChunkAnalyzer::default(),
             postings: HashMap::new(),
             document_chunks: 0u32.to_le_bytes().to_vec(),
             languages: Vec::new(),
@@ -161,9 +161,9 @@ impl Writer {
             self.norms
                 .extend_from_slice(&chunk.vector.inverse_norm().to_le_bytes());
             if self.with_signs {
-                self.signs.extend_from_slice(&chunk.vector.signs());
+                self.signs.extend_from_slice(&chunk.vector.sign_bits());
             }
-            self.texts.push(&chunk.headings, &chunk.text)?;
+            self.texts.push_chunk(&chunk.headings, &chunk.text)?;
             self.next += 1;
         }
 
@@ -173,7 +173,7 @@ impl Writer {
     }
 
     fn terms(&mut self) -> Result<(Vec<u8>, Vec<u8>), Error> {
-        let mut terms: Vec<(Box<str>, Growing)> =
+        let mut terms: Vec<(Box<str>, PostingsBuilder)> =
             std::mem::take(&mut self.postings).into_iter().collect();
         terms.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         let mut postings = Vec::new();

@@ -15,13 +15,13 @@ use crate::error::Error;
 
 const MAGIC: &[u8; 8] = b"RCLSEG\0\0";
 const VERSION: u32 = 1;
-const FIXED: usize = 24;
-const ENTRY: usize = 24;
+const HEADER_BYTES: usize = 24;
+const SECTION_ENTRY_BYTES: usize = 24;
 
 /// The sections in the order of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(usize)]
-pub(super) enum Section {
+pub(super) enum SectionKind {
     DocumentIds,
     DocumentAttributes,
     DocumentChunks,
@@ -42,21 +42,21 @@ pub(super) enum Section {
 
 const SECTIONS: usize = 16;
 
-pub(super) struct Header {
+pub(super) struct SegmentHeader {
     pub(super) chunks: u32,
     pub(super) documents: u32,
     sections: Vec<Bytes>,
 }
 
-impl Header {
-    pub(super) fn section(&self, section: Section) -> Bytes {
+impl SegmentHeader {
+    pub(super) fn section(&self, section: SectionKind) -> Bytes {
         self.sections[section as usize].clone()
     }
 }
 
 /// Joins the sections, given in order, into a file.
-pub(super) fn write(chunks: u32, documents: u32, sections: [Vec<u8>; SECTIONS]) -> Vec<u8> {
-    let table_end = FIXED + SECTIONS * ENTRY + 4;
+pub(super) fn write_file(chunks: u32, documents: u32, sections: [Vec<u8>; SECTIONS]) -> Vec<u8> {
+    let table_end = HEADER_BYTES + SECTIONS * SECTION_ENTRY_BYTES + 4;
     let total: usize = table_end + sections.iter().map(|s| s.len() + 64).sum::<usize>();
     let mut file = Vec::with_capacity(total);
     file.extend_from_slice(MAGIC);
@@ -84,13 +84,13 @@ pub(super) fn write(chunks: u32, documents: u32, sections: [Vec<u8>; SECTIONS]) 
 }
 
 /// Verifies the header and the checksums, and splits `file` into its sections.
-pub(super) fn read(file: &Bytes) -> Result<Header, Error> {
+pub(super) fn read_header(file: &Bytes) -> Result<SegmentHeader, Error> {
     if file.get(..8) != Some(MAGIC) {
         return Err(Error::Corrupt("not a segment"));
     }
 
     let version = u32_at(file, 8)?;
-    let table_end = FIXED + SECTIONS * ENTRY;
+    let table_end = HEADER_BYTES + SECTIONS * SECTION_ENTRY_BYTES;
     if version > VERSION && version < 1_000 {
         return Err(Error::Version(version));
     }
@@ -102,7 +102,7 @@ pub(super) fn read(file: &Bytes) -> Result<Header, Error> {
 
     let mut sections = Vec::with_capacity(SECTIONS);
     for index in 0..SECTIONS {
-        let entry = FIXED + index * ENTRY;
+        let entry = HEADER_BYTES + index * SECTION_ENTRY_BYTES;
         let (start, length) = (u64_at(file, entry)?, u64_at(file, entry + 8)?);
         let end = start
             .checked_add(length)
@@ -111,7 +111,7 @@ pub(super) fn read(file: &Bytes) -> Result<Header, Error> {
             return Err(Error::Corrupt("cut off"));
         };
         let section = file.slice(start as usize..end as usize);
-        if index != Section::Texts as usize
+        if index != SectionKind::Texts as usize
             && crc32fast::hash(&section) != u32_at(file, entry + 16)?
         {
             return Err(Error::Corrupt("section checksum"));
@@ -119,7 +119,7 @@ pub(super) fn read(file: &Bytes) -> Result<Header, Error> {
         sections.push(section);
     }
 
-    Ok(Header {
+    Ok(SegmentHeader {
         chunks: u32_at(file, 12)?,
         documents: u32_at(file, 16)?,
         sections,
@@ -167,12 +167,12 @@ pub(super) fn take_varint(bytes: &mut &[u8]) -> u32 {
 
 /// A table of byte strings that is read in place: the offsets, then the bytes.
 #[derive(Debug, Clone)]
-pub(super) struct Strings {
+pub(super) struct StringTable {
     count: usize,
     data: Bytes,
 }
 
-impl Strings {
+impl StringTable {
     pub(super) fn write<T: AsRef<[u8]>>(
         items: impl ExactSizeIterator<Item = T> + Clone,
     ) -> Result<Vec<u8>, Error> {

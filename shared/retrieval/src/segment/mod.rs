@@ -9,7 +9,7 @@ mod texts;
 use bytes::Bytes;
 
 pub use builder::SegmentBuilder;
-pub(crate) use postings::Postings;
+pub(crate) use postings::PostingList;
 pub(crate) use texts::ChunkText;
 
 /// A document as a segment returns it.
@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::index::{ChunkInput, Document};
 use crate::kernel::SIGN_BYTES;
 use crate::vector::{DIMENSIONS, Vector};
-use format::{Section, Strings};
+use format::{SectionKind, StringTable};
 use texts::TextReader;
 
 /// An opened segment. It is cheap to share, and holds the bytes of the file and about 6 bytes per
@@ -28,8 +28,8 @@ use texts::TextReader;
 #[derive(Debug)]
 pub struct Segment {
     size: usize,
-    ids: Strings,
-    attributes: Strings,
+    ids: StringTable,
+    attributes: StringTable,
     /// The first chunk of each document, then the number of chunks.
     document_chunks: Vec<u32>,
     languages: Bytes,
@@ -40,9 +40,9 @@ pub struct Segment {
     signs: Bytes,
     terms: fst::Map<Bytes>,
     postings: Bytes,
-    removed: Strings,
-    patched: Strings,
-    patches: Strings,
+    removed: StringTable,
+    patched: StringTable,
+    patches: StringTable,
     texts: TextReader,
 }
 
@@ -52,34 +52,41 @@ impl Segment {
     /// # Errors
     /// [`Error::Corrupt`] for anything else, and [`Error::Version`] for a file of a newer version.
     pub fn open(file: Bytes) -> Result<Self, Error> {
-        let header = format::read(&file)?;
+        let header = format::read_header(&file)?;
         let (chunks, documents) = (header.chunks as usize, header.documents as usize);
         let section = |section| header.section(section);
-        let terms = fst::Map::new(section(Section::Terms)).map_err(|_| Error::Corrupt("terms"))?;
+        let terms =
+            fst::Map::new(section(SectionKind::Terms)).map_err(|_| Error::Corrupt("terms"))?;
         let segment = Self {
             size: file.len(),
-            ids: Strings::open(section(Section::DocumentIds))?,
-            attributes: Strings::open(section(Section::DocumentAttributes))?,
-            document_chunks: numbers(&section(Section::DocumentChunks), u32::from_le_bytes),
-            languages: section(Section::DocumentLanguages),
-            places: section(Section::ChunkPlaces),
-            lengths: numbers(&section(Section::ChunkLengths), u16::from_le_bytes),
-            vectors: section(Section::Vectors),
-            inverse_norms: numbers(&section(Section::InverseNorms), f32::from_le_bytes),
-            signs: section(Section::Signs),
+            ids: StringTable::open(section(SectionKind::DocumentIds))?,
+            attributes: StringTable::open(section(SectionKind::DocumentAttributes))?,
+            document_chunks: decode_numbers(
+                &section(SectionKind::DocumentChunks),
+                u32::from_le_bytes,
+            ),
+            languages: section(SectionKind::DocumentLanguages),
+            places: section(SectionKind::ChunkPlaces),
+            lengths: decode_numbers(&section(SectionKind::ChunkLengths), u16::from_le_bytes),
+            vectors: section(SectionKind::Vectors),
+            inverse_norms: decode_numbers(&section(SectionKind::InverseNorms), f32::from_le_bytes),
+            signs: section(SectionKind::Signs),
             terms,
-            postings: section(Section::Postings),
-            removed: Strings::open(section(Section::RemovedIds))?,
-            patched: Strings::open(section(Section::PatchedIds))?,
-            patches: Strings::open(section(Section::PatchedAttributes))?,
-            texts: TextReader::open(section(Section::TextBlocks), section(Section::Texts))?,
+            postings: section(SectionKind::Postings),
+            removed: StringTable::open(section(SectionKind::RemovedIds))?,
+            patched: StringTable::open(section(SectionKind::PatchedIds))?,
+            patches: StringTable::open(section(SectionKind::PatchedAttributes))?,
+            texts: TextReader::open(
+                section(SectionKind::TextBlocks),
+                section(SectionKind::Texts),
+            )?,
         };
 
-        segment.check(chunks, documents)?;
+        segment.check_sections(chunks, documents)?;
         Ok(segment)
     }
 
-    fn check(&self, chunks: usize, documents: usize) -> Result<(), Error> {
+    fn check_sections(&self, chunks: usize, documents: usize) -> Result<(), Error> {
         let starts = &self.document_chunks;
         let fits = self.ids.len() == documents
             && self.attributes.len() == documents
@@ -140,7 +147,7 @@ impl Segment {
         let mut chunks = Vec::with_capacity(range.len());
         while range.start as usize + chunks.len() < range.end as usize {
             let next = range.start + chunks.len() as u32;
-            let (first, texts) = self.texts.read(self.texts.block_of(next))?;
+            let (first, texts) = self.texts.read_block(self.texts.block_of(next))?;
             let skipped = (next - first.min(next)) as usize;
             let before = chunks.len();
             for (offset, text) in texts.into_iter().enumerate().skip(skipped) {
@@ -162,7 +169,7 @@ impl Segment {
     }
 
     fn chunk_input(&self, chunk: u32, text: ChunkText) -> ChunkInput {
-        let [position, start, end] = self.place(chunk);
+        let [position, start, end] = self.chunk_place(chunk);
         ChunkInput {
             text: text.text,
             headings: text.headings,
@@ -174,7 +181,7 @@ impl Segment {
     }
 
     pub(crate) fn text(&self, chunk: u32) -> Result<ChunkText, Error> {
-        let (first, texts) = self.texts.read(self.texts.block_of(chunk))?;
+        let (first, texts) = self.texts.read_block(self.texts.block_of(chunk))?;
         let offset = chunk
             .checked_sub(first)
             .ok_or(Error::Corrupt("text blocks"))?;
@@ -190,7 +197,7 @@ impl Segment {
 
     /// Returns the index of `id`, searched from `from` on. `Err` has the index at which it would be
     /// inserted.
-    pub(crate) fn find(&self, id: &str, from: usize) -> Result<usize, usize> {
+    pub(crate) fn find_document(&self, id: &str, from: usize) -> Result<usize, usize> {
         self.ids.find(id, from)
     }
 
@@ -223,7 +230,7 @@ impl Segment {
     }
 
     /// Returns the position, start and end of a chunk.
-    pub(crate) fn place(&self, chunk: u32) -> [u32; 3] {
+    pub(crate) fn chunk_place(&self, chunk: u32) -> [u32; 3] {
         [0, 1, 2]
             .map(|i| format::u32_at(&self.places, chunk as usize * 12 + i * 4).unwrap_or_default())
     }
@@ -251,13 +258,13 @@ impl Segment {
         &self.signs
     }
 
-    pub(crate) fn postings(&self, term: &str) -> Option<Postings<'_>> {
+    pub(crate) fn postings(&self, term: &str) -> Option<PostingList<'_>> {
         let offset = usize::try_from(self.terms.get(term)?).ok()?;
-        Some(Postings::open(self.postings.get(offset..)?))
+        Some(PostingList::open(self.postings.get(offset..)?))
     }
 }
 
-fn numbers<const N: usize, T>(bytes: &[u8], read: impl Fn([u8; N]) -> T) -> Vec<T> {
+fn decode_numbers<const N: usize, T>(bytes: &[u8], read: impl Fn([u8; N]) -> T) -> Vec<T> {
     bytes
         .as_chunks::<N>()
         .0

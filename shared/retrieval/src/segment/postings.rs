@@ -5,19 +5,19 @@ use bitpacking::{BitPacker, BitPacker4x};
 
 use super::format::{put_varint, take_varint};
 
-const BLOCK: usize = BitPacker4x::BLOCK_LEN;
+const BLOCK_LEN: usize = BitPacker4x::BLOCK_LEN;
 /// The last chunk as u32, the bits of a delta, and the bits of a frequency.
 const BLOCK_HEADER: usize = 6;
 
 /// A posting list while a segment is built: pairs of varints in the order of the chunks.
 #[derive(Debug, Default)]
-pub(super) struct Growing {
+pub(super) struct PostingsBuilder {
     bytes: Vec<u8>,
     last: u32,
     count: u32,
 }
 
-impl Growing {
+impl PostingsBuilder {
     /// Appends `chunk`, which must be greater than all chunks before it.
     pub(super) fn push(&mut self, chunk: u32, frequency: u32) {
         put_varint(chunk - self.last, &mut self.bytes);
@@ -31,31 +31,36 @@ impl Growing {
         put_varint(self.count, out);
         let mut rest = self.bytes.as_slice();
         let (mut chunk, mut left) = (0, self.count as usize);
-        let (mut chunks, mut frequencies) = ([0u32; BLOCK], [0u32; BLOCK]);
-        while left >= BLOCK {
+        let (mut chunks, mut frequencies) = ([0u32; BLOCK_LEN], [0u32; BLOCK_LEN]);
+        while left >= BLOCK_LEN {
             let before = chunk;
-            for index in 0..BLOCK {
+            for index in 0..BLOCK_LEN {
                 chunk += take_varint(&mut rest);
                 chunks[index] = chunk;
                 frequencies[index] = take_varint(&mut rest) - 1;
             }
             write_block(before, &chunks, &frequencies, out);
-            left -= BLOCK;
+            left -= BLOCK_LEN;
         }
 
         out.extend_from_slice(rest);
     }
 }
 
-fn write_block(before: u32, chunks: &[u32; BLOCK], frequencies: &[u32; BLOCK], out: &mut Vec<u8>) {
+fn write_block(
+    before: u32,
+    chunks: &[u32; BLOCK_LEN],
+    frequencies: &[u32; BLOCK_LEN],
+    out: &mut Vec<u8>,
+) {
     let packer = BitPacker4x::new();
     let (delta_bits, frequency_bits) = (
         packer.num_bits_sorted(before, chunks),
         packer.num_bits(frequencies),
     );
-    out.extend_from_slice(&chunks[BLOCK - 1].to_le_bytes());
+    out.extend_from_slice(&chunks[BLOCK_LEN - 1].to_le_bytes());
     out.extend_from_slice(&[delta_bits, frequency_bits]);
-    let mut packed = [0u8; BLOCK * 4];
+    let mut packed = [0u8; BLOCK_LEN * 4];
     let size = packer.compress_sorted(before, chunks, &mut packed, delta_bits);
     out.extend_from_slice(&packed[..size]);
     let size = packer.compress(frequencies, &mut packed, frequency_bits);
@@ -64,7 +69,7 @@ fn write_block(before: u32, chunks: &[u32; BLOCK], frequencies: &[u32; BLOCK], o
 
 /// A posting list: read in place, borrowed from the tail, or decoded.
 #[derive(Debug, Clone)]
-pub(crate) enum Postings<'a> {
+pub(crate) enum PostingList<'a> {
     /// The format of [`Growing::write`], without its count.
     Packed { count: u32, data: &'a [u8] },
     /// The chunk numbers and frequencies of the tail.
@@ -79,7 +84,7 @@ pub(crate) enum Postings<'a> {
     },
 }
 
-impl<'a> Postings<'a> {
+impl<'a> PostingList<'a> {
     pub(super) fn open(mut data: &'a [u8]) -> Self {
         let count = take_varint(&mut data);
         Self::Packed { count, data }
@@ -141,16 +146,16 @@ impl<'a> Postings<'a> {
         };
 
         let packer = BitPacker4x::new();
-        let (mut chunks, mut frequencies) = ([0u32; BLOCK], [0u32; BLOCK]);
+        let (mut chunks, mut frequencies) = ([0u32; BLOCK_LEN], [0u32; BLOCK_LEN]);
         let mut before = 0;
-        for _ in 0..count / BLOCK {
+        for _ in 0..count / BLOCK_LEN {
             let Some((header, rest)) = data.split_first_chunk::<BLOCK_HEADER>() else {
                 return;
             };
             let last = u32::from_le_bytes([header[0], header[1], header[2], header[3]]);
             let (delta_bits, frequency_bits) = (header[4].min(32), header[5].min(32));
-            let split = usize::from(delta_bits) * BLOCK / 8;
-            let end = split + usize::from(frequency_bits) * BLOCK / 8;
+            let split = usize::from(delta_bits) * BLOCK_LEN / 8;
+            let end = split + usize::from(frequency_bits) * BLOCK_LEN / 8;
             if rest.len() < end {
                 return;
             }
@@ -164,7 +169,7 @@ impl<'a> Postings<'a> {
             data = &rest[end..];
         }
 
-        let left = count % BLOCK;
+        let left = count % BLOCK_LEN;
         for index in 0..left {
             before = before.wrapping_add(take_varint(&mut data));
             chunks[index] = before;
@@ -208,8 +213,8 @@ mod tests {
 
     use super::*;
 
-    fn list(chunks: &[u32]) -> Growing {
-        let mut growing = Growing::default();
+    fn list(chunks: &[u32]) -> PostingsBuilder {
+        let mut growing = PostingsBuilder::default();
         for &chunk in chunks {
             growing.push(chunk, chunk % 7 + 1);
         }
@@ -222,7 +227,7 @@ mod tests {
             let expected: Vec<u32> = set.into_iter().collect();
             let mut packed = Vec::new();
             list(&expected).write(&mut packed);
-            let postings = Postings::open(&packed);
+            let postings = PostingList::open(&packed);
             let mut found = Vec::new();
             postings.for_each_block(|chunks, frequencies| {
                 for (&chunk, &frequency) in chunks.iter().zip(frequencies) {

@@ -9,10 +9,10 @@ use crate::error::Error;
 /// The number of uncompressed bytes after which a block is closed.
 const BLOCK_BYTES: usize = 12 * 1024;
 /// The size of the largest block that is read. One chunk may be longer than [`BLOCK_BYTES`].
-const LARGEST_BLOCK: usize = 256 << 20;
+const MAX_BLOCK_BYTES: usize = 256 << 20;
 /// The first chunk, the offset (two words), the stored bytes, the raw bytes, and the checksum.
-const ENTRY: usize = 24;
-const LEVEL: i32 = 3;
+const BLOCK_ENTRY_BYTES: usize = 24;
+const COMPRESSION_LEVEL: i32 = 3;
 
 /// The headings and text of a chunk.
 pub(crate) struct ChunkText {
@@ -30,7 +30,7 @@ pub(super) struct TextWriter {
 }
 
 impl TextWriter {
-    pub(super) fn push(&mut self, headings: &str, text: &str) -> Result<(), Error> {
+    pub(super) fn push_chunk(&mut self, headings: &str, text: &str) -> Result<(), Error> {
         for part in [headings, text] {
             put_varint(
                 u32::try_from(part.len()).map_err(|_| Error::TooLarge("chunk"))?,
@@ -41,19 +41,19 @@ impl TextWriter {
 
         self.next += 1;
         if self.raw.len() >= BLOCK_BYTES {
-            self.close()
+            self.close_block()
         } else {
             Ok(())
         }
     }
 
-    fn close(&mut self) -> Result<(), Error> {
-        if self.raw.len() > LARGEST_BLOCK {
+    fn close_block(&mut self) -> Result<(), Error> {
+        if self.raw.len() > MAX_BLOCK_BYTES {
             return Err(Error::TooLarge("chunk"));
         }
 
-        let stored =
-            zstd::bulk::compress(&self.raw, LEVEL).map_err(|_| Error::TooLarge("text block"))?;
+        let stored = zstd::bulk::compress(&self.raw, COMPRESSION_LEVEL)
+            .map_err(|_| Error::TooLarge("text block"))?;
         self.blocks.extend_from_slice(&self.first.to_le_bytes());
         self.blocks
             .extend_from_slice(&(self.data.len() as u64).to_le_bytes());
@@ -75,7 +75,7 @@ impl TextWriter {
     /// Returns the block table and the blocks.
     pub(super) fn finish(mut self) -> Result<(Vec<u8>, Vec<u8>), Error> {
         if !self.raw.is_empty() {
-            self.close()?;
+            self.close_block()?;
         }
         Ok((self.blocks, self.data))
     }
@@ -89,22 +89,22 @@ pub(super) struct TextReader {
 
 impl TextReader {
     pub(super) fn open(blocks: Bytes, data: Bytes) -> Result<Self, Error> {
-        if !blocks.len().is_multiple_of(ENTRY) {
+        if !blocks.len().is_multiple_of(BLOCK_ENTRY_BYTES) {
             return Err(Error::Corrupt("text blocks"));
         }
         Ok(Self { blocks, data })
     }
 
-    fn first_of(&self, block: usize) -> u32 {
-        u32_at(&self.blocks, block * ENTRY).unwrap_or(u32::MAX)
+    fn first_chunk_of(&self, block: usize) -> u32 {
+        u32_at(&self.blocks, block * BLOCK_ENTRY_BYTES).unwrap_or(u32::MAX)
     }
 
     /// Returns the block of `chunk`.
     pub(super) fn block_of(&self, chunk: u32) -> usize {
-        let (mut low, mut high) = (0, self.blocks.len() / ENTRY);
+        let (mut low, mut high) = (0, self.blocks.len() / BLOCK_ENTRY_BYTES);
         while low < high {
             let middle = low + (high - low) / 2;
-            if self.first_of(middle) <= chunk {
+            if self.first_chunk_of(middle) <= chunk {
                 low = middle + 1
             } else {
                 high = middle
@@ -114,8 +114,8 @@ impl TextReader {
     }
 
     /// Returns the number of the first chunk of `block`, and the chunks.
-    pub(super) fn read(&self, block: usize) -> Result<(u32, Vec<ChunkText>), Error> {
-        let at = block * ENTRY;
+    pub(super) fn read_block(&self, block: usize) -> Result<(u32, Vec<ChunkText>), Error> {
+        let at = block * BLOCK_ENTRY_BYTES;
         let number = |index: usize| u32_at(&self.blocks, at + index * 4);
         let start = u64::from(number(1)?) | u64::from(number(2)?) << 32;
         let (stored, raw, crc) = (number(3)? as usize, number(4)? as usize, number(5)?);
@@ -127,7 +127,7 @@ impl TextReader {
             .data
             .get(start..end)
             .ok_or(Error::Corrupt("text blocks"))?;
-        if crc32fast::hash(bytes) != crc || raw > LARGEST_BLOCK {
+        if crc32fast::hash(bytes) != crc || raw > MAX_BLOCK_BYTES {
             return Err(Error::Corrupt("text block checksum"));
         }
 
@@ -142,7 +142,7 @@ impl TextReader {
             });
         }
 
-        Ok((self.first_of(block), chunks))
+        Ok((self.first_chunk_of(block), chunks))
     }
 }
 

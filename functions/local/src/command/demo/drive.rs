@@ -16,24 +16,28 @@ use serde_json::{Value, json};
 use server::Limits;
 use tokio::net::TcpListener;
 
-use super::{Cleanup, SERVING, TAG, ask, call, id};
+use super::{Cleanup, SERVING, TAG, ask_question, call_route, document_id};
 use crate::cli::{Demo, ModelOptions};
-use crate::command::interrupted;
+use crate::command::wait_for_interrupt;
 use crate::listen::{listen, service};
 use crate::outside::Outside;
 use crate::system::System;
 use crate::workers::Workers;
 
 /// The interval at which the connection is polled.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// The number of polls between two synchronizations. The real drive would report changes, or be
 /// polled every four hours.
-const SYNC_EVERY: u32 = 6;
+const POLLS_PER_SYNC: u32 = 6;
 const QUESTION: &str = "How much does it cost to rent a bike for a week?";
 
 /// Runs the demo until it is interrupted.
 #[expect(clippy::print_stdout, reason = "a demo is there to be read")]
-pub(super) async fn run(options: &Demo, folder: &std::path::Path, cleanup: Cleanup) -> Result<()> {
+pub(super) async fn run_drive_demo(
+    options: &Demo,
+    folder: &std::path::Path,
+    cleanup: Cleanup,
+) -> Result<()> {
     let drive = FakeDrive::start_with(Config {
         now: Some(Arc::new(now)),
         ..Config::default()
@@ -48,7 +52,7 @@ pub(super) async fn run(options: &Demo, folder: &std::path::Path, cleanup: Clean
         .with_context(|| format!("listen on {address}; choose another with --port"))?;
     let public = format!("http://{}", listener.local_addr()?);
     let system = System::open(folder, options.power_cut.durability, Some(&public)).await?;
-    let outside = outside(&drive, &public)?;
+    let outside = demo_outside(&drive, &public)?;
     let workers = Workers::start(&system, &outside).await?;
     let routes = service(&system, &outside, SERVING)?;
     let server = tokio::spawn(listen(
@@ -58,9 +62,9 @@ pub(super) async fn run(options: &Demo, folder: &std::path::Path, cleanup: Clean
         std::future::pending(),
     ));
 
-    let interrupted = interrupted()?;
+    let interrupted = wait_for_interrupt()?;
     let body = json!({"containerTag": TAG});
-    let connection = call(&routes, "POST", "/v3/connections/cloud-drive", &body).await?;
+    let connection = call_route(&routes, "POST", "/v3/connections/cloud-drive", &body).await?;
     println!(
         "A made-up company's drive is on this machine, and a server that has never seen it.\n"
     );
@@ -72,9 +76,9 @@ pub(super) async fn run(options: &Demo, folder: &std::path::Path, cleanup: Clean
         "  {}\n",
         connection["authLink"].as_str().context("no link")?
     );
-    let id = id(&connection)?;
+    let id = document_id(&connection)?;
     tokio::select! {
-        followed = follow(&routes, &id, &drive, &made.folder) => followed?,
+        followed = follow_connection(&routes, &id, &drive, &made.folder) => followed?,
         () = interrupted => {}
     }
 
@@ -85,7 +89,7 @@ pub(super) async fn run(options: &Demo, folder: &std::path::Path, cleanup: Clean
     Ok(())
 }
 
-fn outside(drive: &FakeDrive, public: &str) -> Result<Outside> {
+fn demo_outside(drive: &FakeDrive, public: &str) -> Result<Outside> {
     let (client_id, client_secret) = drive.client();
     let settings = Settings::stand_in(drive.url(), client_id, client_secret);
     let readers = ModelOptions::default().readers()?;
@@ -103,11 +107,16 @@ fn now() -> i64 {
 
 /// Prints every change.
 #[expect(clippy::print_stdout, reason = "a demo is there to be read")]
-async fn follow(routes: &Router, id: &str, drive: &FakeDrive, folder: &str) -> Result<()> {
+async fn follow_connection(
+    routes: &Router,
+    id: &str,
+    drive: &FakeDrive,
+    folder: &str,
+) -> Result<()> {
     let (mut status, mut shown, mut asked) = (String::new(), BTreeMap::new(), false);
     for look in 0u32.. {
         let body = json!({"containerTags": [TAG]});
-        let connections = call(routes, "POST", "/v3/connections/list", &body).await?;
+        let connections = call_route(routes, "POST", "/v3/connections/list", &body).await?;
         let all = connections.as_array().into_iter().flatten();
         let Some(connection) = all.into_iter().find(|connection| connection["id"] == id) else {
             println!("The connection is ended.");
@@ -115,18 +124,19 @@ async fn follow(routes: &Router, id: &str, drive: &FakeDrive, folder: &str) -> R
         };
         if connection["status"] != status.as_str() {
             status = connection["status"].as_str().unwrap_or_default().to_owned();
-            println!("The connection is {}.", words(&status));
+            println!("The connection is {}.", describe_status(&status));
         }
-        let documents = documents(routes).await?;
-        tell(&shown, &documents);
-        let is_final = |document: &Line| ["done", "failed"].contains(&document.status.as_str());
+        let documents = list_documents(routes).await?;
+        print_changes(&shown, &documents);
+        let is_final =
+            |document: &DocumentLine| ["done", "failed"].contains(&document.status.as_str());
         let synced = connection["lastSyncRun"]["status"] == "completed";
         let settled = synced && !documents.is_empty() && documents.values().all(is_final);
         if settled && !asked {
             asked = true;
             println!();
             // The selected files need not contain the answer.
-            if let Err(error) = ask(routes, QUESTION).await {
+            if let Err(error) = ask_question(routes, QUESTION).await {
                 println!("  {error}\n");
             }
             let curl = |command: &Value| {
@@ -145,17 +155,17 @@ async fn follow(routes: &Router, id: &str, drive: &FakeDrive, folder: &str) -> R
             println!("What is in the bin goes after ten minutes. Ctrl-C ends the demo.\n");
         }
         shown = documents;
-        if status == "active" && look.is_multiple_of(SYNC_EVERY) {
+        if status == "active" && look.is_multiple_of(POLLS_PER_SYNC) {
             let path = format!("/v3/connections/{id}/import");
-            call(routes, "POST", &path, &json!({})).await?;
+            call_route(routes, "POST", &path, &json!({})).await?;
         }
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 
     Ok(())
 }
 
-fn words(status: &str) -> &str {
+fn describe_status(status: &str) -> &str {
     match status {
         "pending_oauth" => "waiting for permission",
         "awaiting_selection" => "permitted, and waiting for a selection",
@@ -166,15 +176,15 @@ fn words(status: &str) -> &str {
 
 /// A document as the demo shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Line {
+struct DocumentLine {
     path: String,
     kind: String,
     status: String,
 }
 
-async fn documents(routes: &Router) -> Result<BTreeMap<String, Line>> {
+async fn list_documents(routes: &Router) -> Result<BTreeMap<String, DocumentLine>> {
     let body = json!({"containerTags": [TAG], "source": "cloud-drive", "limit": 200});
-    let listed = call(routes, "POST", "/v3/documents/list", &body).await?;
+    let listed = call_route(routes, "POST", "/v3/documents/list", &body).await?;
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let all = listed["memories"].as_array().into_iter().flatten();
 
@@ -187,7 +197,7 @@ async fn documents(routes: &Router) -> Result<BTreeMap<String, Line>> {
             );
             (
                 text(&document["id"]),
-                Line {
+                DocumentLine {
                     path: text(path),
                     kind: text(kind),
                     status: text(status),
@@ -199,7 +209,7 @@ async fn documents(routes: &Router) -> Result<BTreeMap<String, Line>> {
 
 /// Prints the changed documents.
 #[expect(clippy::print_stdout, reason = "a demo is there to be read")]
-fn tell(before: &BTreeMap<String, Line>, now: &BTreeMap<String, Line>) {
+fn print_changes(before: &BTreeMap<String, DocumentLine>, now: &BTreeMap<String, DocumentLine>) {
     for (id, line) in now {
         let was = before.get(id);
         let is_news = ["done", "failed"].contains(&line.status.as_str()) && was != Some(line);

@@ -86,7 +86,7 @@ impl TicketFor {
     /// Returns the tenant that the holder of the ticket acts for: an authenticated request began
     /// what the holder does.
     pub(super) fn tenant(&self) -> Tenant {
-        Tenant::of_work(self.org.clone())
+        Tenant::for_work(self.org.clone())
     }
 }
 

@@ -1,9 +1,9 @@
 //! Names and numbers of days, months, seasons and units.
 
-use super::calendar::Unit;
+use super::calendar::TimeUnit;
 
 /// Returns the number of a month, counted from January (1), by its name or short form.
-pub(super) fn month_of(low: &str) -> Option<i8> {
+pub(super) fn parse_month(low: &str) -> Option<i8> {
     const NAMES: [&str; 12] = [
         "january",
         "february",
@@ -28,7 +28,7 @@ pub(super) fn month_of(low: &str) -> Option<i8> {
 }
 
 /// Returns the number of a weekday, counted from Monday (0), by its name, plural or short form.
-pub(super) fn weekday_of(low: &str) -> Option<i8> {
+pub(super) fn parse_weekday(low: &str) -> Option<i8> {
     const NAMES: [&str; 7] = [
         "monday",
         "tuesday",
@@ -54,7 +54,7 @@ pub(super) fn weekday_of(low: &str) -> Option<i8> {
 }
 
 /// Returns the number of a season, counted from spring (0).
-pub(super) fn season_of(low: &str) -> Option<i8> {
+pub(super) fn parse_season(low: &str) -> Option<i8> {
     match low {
         "spring" => Some(0),
         "summer" => Some(1),
@@ -65,7 +65,7 @@ pub(super) fn season_of(low: &str) -> Option<i8> {
 }
 
 /// Parses a day of the month: `15`, `15th`.
-pub(super) fn day_number(low: &str) -> Option<i8> {
+pub(super) fn parse_day(low: &str) -> Option<i8> {
     let digits = low.trim_end_matches(|letter: char| letter.is_ascii_lowercase());
     let ending = &low[digits.len()..];
     let day = digits.parse().ok().filter(|day| (1..=31).contains(day))?;
@@ -73,7 +73,7 @@ pub(super) fn day_number(low: &str) -> Option<i8> {
 }
 
 /// Parses a year of four digits.
-pub(super) fn year_number(low: &str) -> Option<i16> {
+pub(super) fn parse_year(low: &str) -> Option<i16> {
     (low.len() == 4)
         .then(|| low.parse().ok())
         .flatten()
@@ -81,7 +81,7 @@ pub(super) fn year_number(low: &str) -> Option<i16> {
 }
 
 /// Parses a small count in words or digits. `few` is not a count, since its number is not known.
-pub(super) fn count_of(low: &str) -> Option<i64> {
+pub(super) fn parse_count(low: &str) -> Option<i64> {
     const WORDS: [&str; 12] = [
         "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
         "twelve",
@@ -98,14 +98,14 @@ pub(super) fn count_of(low: &str) -> Option<i64> {
 }
 
 /// Returns the unit that a word names, in the singular or plural.
-pub(super) fn unit_of(low: &str) -> Option<Unit> {
+pub(super) fn parse_unit(low: &str) -> Option<TimeUnit> {
     Some(match low {
-        "day" | "days" => Unit::Day,
-        "week" | "weeks" | "wk" | "wks" => Unit::Week,
-        "weekend" | "weekends" => Unit::Weekend,
-        "month" | "months" => Unit::Month,
-        "quarter" | "quarters" => Unit::Quarter,
-        "year" | "years" | "yr" | "yrs" => Unit::Year,
+        "day" | "days" => TimeUnit::Day,
+        "week" | "weeks" | "wk" | "wks" => TimeUnit::Week,
+        "weekend" | "weekends" => TimeUnit::Weekend,
+        "month" | "months" => TimeUnit::Month,
+        "quarter" | "quarters" => TimeUnit::Quarter,
+        "year" | "years" | "yr" | "yrs" => TimeUnit::Year,
         _ => return None,
     })
 }

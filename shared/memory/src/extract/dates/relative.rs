@@ -2,25 +2,27 @@
 
 use jiff::civil::Date;
 
-use super::calendar::{Days, Unit, month, moved, season, shifted, whole};
-use super::names::{count_of, month_of, season_of, unit_of, weekday_of};
-use super::{Clause, Lean};
+use super::calendar::{
+    DayRange, TimeUnit, add_days, add_units, containing_unit, month_range, season_range,
+};
+use super::names::{parse_count, parse_month, parse_season, parse_unit, parse_weekday};
+use super::{Clause, DateDirection};
 
 /// Returns the relative date at word `at`, and the index after it.
-pub(super) fn relative(
+pub(super) fn parse_relative_date(
     clause: Clause<'_>,
     at: usize,
     today: Date,
-    lean: Lean,
-) -> Option<(usize, Days)> {
-    named(clause, at, today)
-        .or_else(|| turned(clause, at, today, lean))
-        .or_else(|| counted(clause, at, today))
-        .or_else(|| end_of(clause, at, today))
+    lean: DateDirection,
+) -> Option<(usize, DayRange)> {
+    parse_named_day(clause, at, today)
+        .or_else(|| parse_last_or_next(clause, at, today, lean))
+        .or_else(|| parse_counted(clause, at, today))
+        .or_else(|| parse_end_of_unit(clause, at, today))
 }
 
 /// Parses `yesterday`, `last night` and `the day after tomorrow`.
-fn named(clause: Clause<'_>, at: usize, today: Date) -> Option<(usize, Days)> {
+fn parse_named_day(clause: Clause<'_>, at: usize, today: Date) -> Option<(usize, DayRange)> {
     const NAMES: [(&str, i64); 16] = [
         ("the day before yesterday", -2),
         ("day before yesterday", -2),
@@ -41,66 +43,75 @@ fn named(clause: Clause<'_>, at: usize, today: Date) -> Option<(usize, Days)> {
     ];
     let (end, shift) = NAMES
         .iter()
-        .find_map(|(name, shift)| Some((clause.phrase(at, name)?, *shift)))?;
+        .find_map(|(name, shift)| Some((clause.match_phrase(at, name)?, *shift)))?;
 
-    Some((end, Days::day(shifted(today, shift)?)))
+    Some((end, DayRange::single_day(add_days(today, shift)?)))
 }
 
 /// Parses `last week`, `next Friday`, `this fall`, `the coming month` and `next May`.
-fn turned(clause: Clause<'_>, at: usize, today: Date, lean: Lean) -> Option<(usize, Days)> {
-    let the = usize::from(clause.low(at) == "the");
-    let turn = match clause.low(at + the) {
+fn parse_last_or_next(
+    clause: Clause<'_>,
+    at: usize,
+    today: Date,
+    lean: DateDirection,
+) -> Option<(usize, DayRange)> {
+    let the = usize::from(clause.lower_at(at) == "the");
+    let turn = match clause.lower_at(at + the) {
         "last" | "past" => -1,
         "next" | "coming" => 1,
         "this" => 0,
         _ => return None,
     };
 
-    let past_or_coming = matches!(clause.low(at + the), "past" | "coming");
+    let past_or_coming = matches!(clause.lower_at(at + the), "past" | "coming");
     let next = at + the + 1;
-    let what = clause.low(next);
+    let what = clause.lower_at(next);
     let end = next + 1;
-    if let Some(unit) = unit_of(what).filter(|_| !what.ends_with('s')) {
+    if let Some(unit) = parse_unit(what).filter(|_| !what.ends_with('s')) {
         // "The last week of May" and "the next day" do not count from today.
-        let elsewhere = the == 1 && !past_or_coming || clause.low(end) == "of" || unit == Unit::Day;
-        return (!elsewhere).then(|| Some((end, turned_unit(today, unit, turn)?)))?;
+        let elsewhere =
+            the == 1 && !past_or_coming || clause.lower_at(end) == "of" || unit == TimeUnit::Day;
+        return (!elsewhere).then(|| Some((end, shift_unit(today, unit, turn)?)))?;
     }
 
     if the == 1 {
         return None;
     }
 
-    if let Some(wanted) = weekday_of(what).filter(|_| !what.ends_with("days")) {
-        return Some((end, Days::day(turned_weekday(today, wanted, turn)?)));
+    if let Some(wanted) = parse_weekday(what).filter(|_| !what.ends_with("days")) {
+        return Some((
+            end,
+            DayRange::single_day(shift_weekday(today, wanted, turn)?),
+        ));
     }
 
-    if let Some(place) = season_of(what) {
-        return Some((end, turned_season(today, place, turn, lean)?));
+    if let Some(place) = parse_season(what) {
+        return Some((end, shift_season(today, place, turn, lean)?));
     }
 
-    let number = month_of(what).filter(|_| clause.words[next].capital())?;
+    let number = parse_month(what).filter(|_| clause.words[next].is_capitalized())?;
     let year = match turn {
         -1 if number >= today.month() => today.year() - 1,
         1 if number <= today.month() => today.year() + 1,
         _ => today.year(),
     };
 
-    Some((end, month(year, number)?))
+    Some((end, month_range(year, number)?))
 }
 
-fn turned_unit(today: Date, unit: Unit, turn: i64) -> Option<Days> {
+fn shift_unit(today: Date, unit: TimeUnit, turn: i64) -> Option<DayRange> {
     let mut turn = turn;
-    if unit == Unit::Weekend && turn < 0 && today.weekday().to_monday_zero_offset() == 6 {
+    if unit == TimeUnit::Weekend && turn < 0 && today.weekday().to_monday_zero_offset() == 6 {
         // On a Sunday, the last weekend is the one before the current weekend.
         turn = -1;
     }
-    let first = whole(today, unit)?.from;
-    whole(moved(first, unit, turn)?, unit)
+    let first = containing_unit(today, unit)?.from;
+    containing_unit(add_units(first, unit, turn)?, unit)
 }
 
 /// Returns the day of a relative weekday. The last one is the latest before today; the next one is
 /// that of next week.
-fn turned_weekday(today: Date, wanted: i8, turn: i64) -> Option<Date> {
+fn shift_weekday(today: Date, wanted: i8, turn: i64) -> Option<Date> {
     let offset = i64::from(wanted) - i64::from(today.weekday().to_monday_zero_offset());
     let shift = match turn {
         -1 if offset < 0 => offset,
@@ -109,14 +120,14 @@ fn turned_weekday(today: Date, wanted: i8, turn: i64) -> Option<Date> {
         0 => offset,
         _ => offset + 7,
     };
-    shifted(today, shift)
+    add_days(today, shift)
 }
 
-fn turned_season(today: Date, place: i8, turn: i64, lean: Lean) -> Option<Days> {
-    let this = season(today.year(), place)?;
+fn shift_season(today: Date, place: i8, turn: i64, lean: DateDirection) -> Option<DayRange> {
+    let this = season_range(today.year(), place)?;
     // Said in December, a plan for this summer means the coming summer.
-    if turn == 0 && lean == Lean::Future && this.to < today {
-        return season(today.year() + 1, place);
+    if turn == 0 && lean == DateDirection::Future && this.to < today {
+        return season_range(today.year() + 1, place);
     }
 
     let year = match turn {
@@ -127,36 +138,37 @@ fn turned_season(today: Date, place: i8, turn: i64, lean: Lean) -> Option<Days> 
         _ => today.year(),
     };
 
-    season(year, place)
+    season_range(year, place)
 }
 
 /// Parses `two weeks ago`, `a couple of months ago`, `in three days` and `10 days from now`. Does
 /// not parse `a week before last`.
-fn counted(clause: Clause<'_>, at: usize, today: Date) -> Option<(usize, Days)> {
-    let leading = usize::from(clause.low(at) == "in");
-    let article =
-        usize::from(clause.low(at + leading) == "a" && clause.low(at + leading + 1) == "couple");
-    let count = count_of(clause.low(at + leading + article))?;
-    let of = usize::from(article == 1 && clause.low(at + leading + article + 1) == "of");
+fn parse_counted(clause: Clause<'_>, at: usize, today: Date) -> Option<(usize, DayRange)> {
+    let leading = usize::from(clause.lower_at(at) == "in");
+    let article = usize::from(
+        clause.lower_at(at + leading) == "a" && clause.lower_at(at + leading + 1) == "couple",
+    );
+    let count = parse_count(clause.lower_at(at + leading + article))?;
+    let of = usize::from(article == 1 && clause.lower_at(at + leading + article + 1) == "of");
     let place = at + leading + article + of + 1;
-    let unit = unit_of(clause.low(place))?;
+    let unit = parse_unit(clause.lower_at(place))?;
     let after = place + 1;
-    let (end, count) = if clause.low(after) == "ago" {
+    let (end, count) = if clause.lower_at(after) == "ago" {
         (after + 1, -count)
-    } else if let Some(end) = clause.any(after, &["from now", "from today"]) {
+    } else if let Some(end) = clause.match_any(after, &["from now", "from today"]) {
         (end, count)
-    } else if leading == 1 && !matches!(clause.low(after), "of" | "'") {
+    } else if leading == 1 && !matches!(clause.lower_at(after), "of" | "'") {
         (after, count)
     } else {
         return None;
     };
 
-    let day = moved(today, unit, count)?;
+    let day = add_units(today, unit, count)?;
     // "Three months ago" does not name an exact day, so the result is the whole unit.
-    let days = if matches!(unit, Unit::Day) || count > 0 && unit == Unit::Week {
-        Days::day(day)
+    let days = if matches!(unit, TimeUnit::Day) || count > 0 && unit == TimeUnit::Week {
+        DayRange::single_day(day)
     } else {
-        whole(day, unit)?
+        containing_unit(day, unit)?
     };
 
     Some((end, days))
@@ -164,21 +176,24 @@ fn counted(clause: Clause<'_>, at: usize, today: Date) -> Option<(usize, Days)> 
 
 /// Parses `end of week`, `the end of the month`, `end of next week` and `month-end` as the last day
 /// of the unit.
-fn end_of(clause: Clause<'_>, at: usize, today: Date) -> Option<(usize, Days)> {
-    let unit = match clause.low(at) {
-        "month-end" => Some(Unit::Month),
-        "year-end" => Some(Unit::Year),
-        "eow" => Some(Unit::Week),
+fn parse_end_of_unit(clause: Clause<'_>, at: usize, today: Date) -> Option<(usize, DayRange)> {
+    let unit = match clause.lower_at(at) {
+        "month-end" => Some(TimeUnit::Month),
+        "year-end" => Some(TimeUnit::Year),
+        "eow" => Some(TimeUnit::Week),
         _ => None,
     };
 
     if let Some(unit) = unit {
-        return Some((at + 1, Days::day(whole(today, unit)?.to)));
+        return Some((
+            at + 1,
+            DayRange::single_day(containing_unit(today, unit)?.to),
+        ));
     }
 
-    let the = usize::from(clause.low(at) == "the");
-    let mut place = clause.phrase(at + the, "end of")?;
-    let turn = match clause.low(place) {
+    let the = usize::from(clause.lower_at(at) == "the");
+    let mut place = clause.match_phrase(at + the, "end of")?;
+    let turn = match clause.lower_at(place) {
         "next" => 1,
         "the" | "this" => 0,
         "last" => -1,
@@ -186,12 +201,15 @@ fn end_of(clause: Clause<'_>, at: usize, today: Date) -> Option<(usize, Days)> {
     };
 
     place += usize::from(turn != -2);
-    let unit = unit_of(clause.low(place)).filter(|unit| *unit != Unit::Day)?;
-    let first = moved(
-        whole(today, unit)?.from,
+    let unit = parse_unit(clause.lower_at(place)).filter(|unit| *unit != TimeUnit::Day)?;
+    let first = add_units(
+        containing_unit(today, unit)?.from,
         unit,
         turn.max(-1) + i64::from(turn == -2),
     )?;
 
-    Some((place + 1, Days::day(whole(first, unit)?.to)))
+    Some((
+        place + 1,
+        DayRange::single_day(containing_unit(first, unit)?.to),
+    ))
 }

@@ -1,15 +1,15 @@
 use super::*;
-use crate::extract::english::words::words;
+use crate::extract::english::words::split_words;
 
 /// Returns the labels of the dates in a text that was said on `day`.
-fn said(day: &str, text: &str, lean: Lean) -> String {
+fn said(day: &str, text: &str, lean: DateDirection) -> String {
     let lower = text.to_ascii_lowercase();
-    let words = words(text, &lower);
+    let words = split_words(text, &lower);
     let at = Timestamp::parse("day", day).unwrap();
-    let found = dates(Clause { words: &words }, at, lean);
+    let found = find_dates(Clause { words: &words }, at, lean);
     found
         .iter()
-        .map(|found| found.days.label())
+        .map(|found| found.days.format_label())
         .collect::<Vec<_>>()
         .join(", ")
 }
@@ -64,21 +64,25 @@ fn dates_are_resolved_against_their_day() {
         ("next May, last December", "2025-05, 2024-12"),
     ];
     for (text, expected) in cases {
-        assert_eq!(said("2025-04-15", text, Lean::Either), expected, "{text}");
+        assert_eq!(
+            said("2025-04-15", text, DateDirection::Either),
+            expected,
+            "{text}"
+        );
     }
 }
 
 #[test]
 fn dates_without_a_year_lie_where_the_sentence_points() {
     let cases = [
-        ("on Friday", Lean::Future, "2025-04-18"),
-        ("on Friday", Lean::Past, "2025-04-11"),
-        ("March 20", Lean::Past, "2025-03-20"),
-        ("March 20", Lean::Future, "2026-03-20"),
-        ("December 20", Lean::Past, "2024-12-20"),
-        ("December 20", Lean::Either, "2024-12-20"),
-        ("June 20", Lean::Either, "2025-06-20"),
-        ("in May", Lean::Future, "2025-05"),
+        ("on Friday", DateDirection::Future, "2025-04-18"),
+        ("on Friday", DateDirection::Past, "2025-04-11"),
+        ("March 20", DateDirection::Past, "2025-03-20"),
+        ("March 20", DateDirection::Future, "2026-03-20"),
+        ("December 20", DateDirection::Past, "2024-12-20"),
+        ("December 20", DateDirection::Either, "2024-12-20"),
+        ("June 20", DateDirection::Either, "2025-06-20"),
+        ("in May", DateDirection::Future, "2025-05"),
     ];
     for (text, lean, expected) in cases {
         assert_eq!(said("2025-04-15", text, lean), expected, "{text} {lean:?}");

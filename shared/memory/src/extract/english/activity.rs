@@ -2,24 +2,26 @@
 
 use domain::MemoryKind;
 
-use super::grammar::{Reading, Who};
-use super::identity::no_longer;
-use super::lexicon::{Form, base, determiner, preposition, pronoun, third, verb};
-use super::topic::{Known, joined, object, phrase_key, says, tail};
+use super::grammar::{ParsedClause, SubjectKind};
+use super::identity::says_no_longer;
+use super::lexicon::{
+    VerbForm, is_determiner, is_preposition, is_pronoun, parse_verb, to_third_person, verb_base,
+};
+use super::topic::{KnownTopic, find_object, is_meaningful, is_tail, join_words, phrase_key};
 use super::words::{Clause, Word};
 
 /// Verbs with one object at a time, with the preposition before the object. A later object replaces
 /// an earlier one.
-const ONE: &str = "drive teach learn read stay/in stay/at stay/with train/for study/with commute/to commute/by \
+const SINGLE_OBJECT_VERBS: &str = "drive teach learn read stay/in stay/at stay/with train/for study/with commute/to commute/by \
                    bank/with rent volunteer/as report/to";
 /// Verbs for which each object is a topic of its own.
-const MANY: &str = "play speak take own volunteer/at volunteer/for volunteer/with go/to eat drink attend practice \
+const MULTI_OBJECT_VERBS: &str = "play speak take own volunteer/at volunteer/for volunteer/with go/to eat drink attend practice \
                     practise collect coach mentor sing/in dance/in wear look/for work/with babysit \
                     sponsor knit bake paint breed host swim/in swim/at train/at run ride belong/to";
 /// Verbs that are habits without an object.
-const ALONE: &str = "smoke vape drink jog meditate swim cycle ski surf gamble garden volunteer run knit dance sing paint";
+const OBJECTLESS_HABITS: &str = "smoke vape drink jog meditate swim cycle ski surf gamble garden volunteer run knit dance sing paint";
 /// Verbs of [`ONE`] and [`MANY`] whose progressive form expresses a habit.
-const UNDER_WAY: &[&str] = &[
+const PROGRESSIVE_HABITS: &[&str] = &[
     "learn",
     "read",
     "stay",
@@ -37,18 +39,18 @@ const UNDER_WAY: &[&str] = &[
 const IDLE: &str = "care break breaks place part time note notes photo photos picture pictures look advantage \
                     pride turns issue risks bed sleep work school you role game games thing things stuff lot";
 /// Verbs of responsibility, with the attribute of the thing that somebody is responsible for.
-const HOLDERS: &str = "lead/lead head/head manage/manager chair/chair maintain/maintainer captain/captain direct/director";
+const RESPONSIBILITY_VERBS: &str = "lead/lead head/head manage/manager chair/chair maintain/maintainer captain/captain direct/director";
 
 /// Returns the topic of a habit, a possession or a responsibility.
-pub(crate) fn known(reading: Reading<'_>, subject: &str) -> Option<Known> {
+pub(crate) fn activity_topic(reading: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
     let verb = reading.verb;
     if !reading.someone() || verb.modal || verb.future || verb.passive {
         return None;
     }
 
     let rest = reading.rest();
-    let denied = verb.negated || no_longer(reading) || verb.used;
-    if let Some(known) = turned(reading, subject).or_else(|| given_up(reading, subject)) {
+    let denied = verb.negated || says_no_longer(reading) || verb.used;
+    if let Some(known) = change_topic(reading, subject).or_else(|| ended_topic(reading, subject)) {
         return Some(known);
     }
 
@@ -58,19 +60,22 @@ pub(crate) fn known(reading: Reading<'_>, subject: &str) -> Option<Known> {
 
     // "I read it" may be long ago.
     let over = verb.base == "read" && !verb.progressive;
-    if over || verb.progressive && (!UNDER_WAY.contains(&verb.base) || reading.who == Who::Elided) {
+    if over
+        || verb.progressive
+            && (!PROGRESSIVE_HABITS.contains(&verb.base) || reading.who == SubjectKind::Elided)
+    {
         return None;
     }
 
-    holder(verb.base, rest, subject)
-        .or_else(|| having(verb.base, rest, subject))
-        .or_else(|| habit(verb.base, rest, subject))
-        .map(|known| known.negated(denied))
+    responsibility_topic(verb.base, rest, subject)
+        .or_else(|| possession_topic(verb.base, rest, subject))
+        .or_else(|| habit_topic(verb.base, rest, subject))
+        .map(|known| known.with_negation(denied))
 }
 
 /// Returns the topic of a change: `stopped smoking`, `gave up playing the trumpet`,
 /// `started learning Welsh`, `cancelled my subscription to X`.
-fn turned(reading: Reading<'_>, subject: &str) -> Option<Known> {
+fn change_topic(reading: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
     let rest = reading.rest();
     if !(reading.verb.past || reading.verb.perfect) || reading.verb.negated {
         return None;
@@ -78,50 +83,53 @@ fn turned(reading: Reading<'_>, subject: &str) -> Option<Known> {
 
     let (at, ended) = match reading.verb.base {
         "stop" | "quit" | "finish" => (0, true),
-        "give" => (rest.phrase(0, "up")?, true),
+        "give" => (rest.match_phrase(0, "up")?, true),
         "start" | "begin" => (0, false),
         "drop" => {
-            let what = direct(rest, 0, "take");
+            let what = direct_object(rest, 0, "take");
             let lesson = what
                 .split(' ')
                 .next_back()
-                .is_some_and(|last| listed("course class classes lessons", last));
-            let known = Known::fact(subject.to_owned(), &format!("takes {what}"), what);
-            return known.filter(|_| lesson).map(|known| known.negated(true));
+                .is_some_and(|last| list_contains("course class classes lessons", last));
+            let known = KnownTopic::fact(subject.to_owned(), &format!("takes {what}"), what);
+            return known
+                .filter(|_| lesson)
+                .map(|known| known.with_negation(true));
         }
-        "" if reading.clause.low(reading.verb.main) == "unsubscribed" => {
-            let what = direct(rest, rest.phrase(0, "from")?, "subscribe");
-            return contract(subject, &what, "subscription").map(|known| known.negated(true));
+        "" if reading.clause.lower_at(reading.verb.main) == "unsubscribed" => {
+            let what = direct_object(rest, rest.match_phrase(0, "from")?, "subscribe");
+            return contract_topic(subject, &what, "subscription")
+                .map(|known| known.with_negation(true));
         }
         "cancel" | "end" | "terminate" | "sell" | "cancelled" => {
-            let own = matches!(rest.low(0), "my" | "our" | "his" | "her" | "their");
-            return having("own", rest, subject)
+            let own = matches!(rest.lower_at(0), "my" | "our" | "his" | "her" | "their");
+            return possession_topic("own", rest, subject)
                 .filter(|_| own)
                 .filter(|known| reading.verb.base == "sell" || is_contract(&known.topic.value))
-                .map(|known| Known {
+                .map(|known| KnownTopic {
                     is_static: false,
-                    ..known.negated(true)
+                    ..known.with_negation(true)
                 });
         }
         _ => return None,
     };
 
-    let (inner, form) = verb(rest.low(at))?;
+    let (inner, form) = parse_verb(rest.lower_at(at))?;
     let rest = rest.from(at + 1);
 
-    (form == Form::Ing)
-        .then(|| habit(inner, rest, subject))?
-        .map(|known| known.negated(ended))
+    (form == VerbForm::Ing)
+        .then(|| habit_topic(inner, rest, subject))?
+        .map(|known| known.with_negation(ended))
 }
 
 /// Returns the topic of `I no longer drive` and `I stopped teaching`, which end the activity
 /// whatever its object was.
-fn given_up(reading: Reading<'_>, subject: &str) -> Option<Known> {
+fn ended_topic(reading: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
     let rest = reading.rest();
     let stopped = reading.is(&["stop", "quit"]) && (reading.verb.past || reading.verb.perfect);
-    let (base, at) = match verb(rest.low(0)) {
-        Some((inner, Form::Ing)) if stopped => (inner, 1),
-        _ if no_longer(reading) && !reading.verb.past => (reading.verb.base, 0),
+    let (base, at) = match parse_verb(rest.lower_at(0)) {
+        Some((inner, VerbForm::Ing)) if stopped => (inner, 1),
+        _ if says_no_longer(reading) && !reading.verb.past => (reading.verb.base, 0),
         _ => return None,
     };
 
@@ -129,16 +137,22 @@ fn given_up(reading: Reading<'_>, subject: &str) -> Option<Known> {
     let over = rest
         .words
         .get(at)
-        .is_none_or(|word| word.mark || matches!(word.low, "any" | "anymore") || tail(rest, at));
+        .is_none_or(|word| word.mark || matches!(word.low, "any" | "anymore") || is_tail(rest, at));
 
     // This does not deny one answer. It is an answer of its own.
-    (one && over).then(|| Known::fact(subject.to_owned(), &third(base), "nothing".to_owned()))?
+    (one && over).then(|| {
+        KnownTopic::fact(
+            subject.to_owned(),
+            &to_third_person(base),
+            "nothing".to_owned(),
+        )
+    })?
 }
 
 /// Returns one topic for `subscription to X` and `X subscription`.
-fn contract(subject: &str, of: &str, kind: &str) -> Option<Known> {
+fn contract_topic(subject: &str, of: &str, kind: &str) -> Option<KnownTopic> {
     let what = format!("{of} {kind}");
-    Known::fact(subject.to_owned(), &format!("has {what}"), what)
+    KnownTopic::fact(subject.to_owned(), &format!("has {what}"), what)
 }
 
 /// Checks whether it is something that runs until it is cancelled.
@@ -150,20 +164,24 @@ fn is_contract(what: &str) -> bool {
 }
 
 /// Returns the topic of a verb in the tables with its object.
-fn habit(base: &str, rest: Clause<'_>, subject: &str) -> Option<Known> {
+fn habit_topic(base: &str, rest: Clause<'_>, subject: &str) -> Option<KnownTopic> {
     if base == "go"
-        && let Some((inner, Form::Ing)) = verb(rest.low(0))
+        && let Some((inner, VerbForm::Ing)) = parse_verb(rest.lower_at(0))
     {
-        return habit(inner, rest.from(1), subject);
+        return habit_topic(inner, rest.from(1), subject);
     }
 
-    if base == "subscribe" && rest.low(0) == "to" {
-        return contract(subject, &direct(rest, 1, base), "subscription");
+    if base == "subscribe" && rest.lower_at(0) == "to" {
+        return contract_topic(subject, &direct_object(rest, 1, base), "subscription");
     }
 
-    let one = objects(ONE, base, rest);
-    let many = one.is_none().then(|| objects(MANY, base, rest)).flatten();
-    let fact = |attribute: &str, value: String| Known::fact(subject.to_owned(), attribute, value);
+    let one = find_verb_object(SINGLE_OBJECT_VERBS, base, rest);
+    let many = one
+        .is_none()
+        .then(|| find_verb_object(MULTI_OBJECT_VERBS, base, rest))
+        .flatten();
+    let fact =
+        |attribute: &str, value: String| KnownTopic::fact(subject.to_owned(), attribute, value);
     let also = rest
         .find_any(&["also", "too", "as well", "besides"])
         .is_some();
@@ -171,55 +189,58 @@ fn habit(base: &str, rest: Clause<'_>, subject: &str) -> Option<Known> {
         return fact(&name, what);
     }
 
-    if let Some((name, what)) = many.or(objects(ONE, base, rest)) {
+    if let Some((name, what)) = many.or(find_verb_object(SINGLE_OBJECT_VERBS, base, rest)) {
         return fact(&format!("{name} {what}"), what);
     }
 
     let frequent = matches!(
-        rest.low(0),
+        rest.lower_at(0),
         "about" | "twice" | "every" | "daily" | "regularly" | "once" | "again"
     );
-    let ends =
-        |word: &Word<'_>| word.mark || tail(rest, 0) && word.low != "a" || preposition(word.low);
+    let ends = |word: &Word<'_>| {
+        word.mark || is_tail(rest, 0) && word.low != "a" || is_preposition(word.low)
+    };
     let alone = rest
         .words
         .first()
         .is_none_or(|word| ends(word) || matches!(word.low, "any" | "anymore" | "now"));
-    let habit = ALONE.split_whitespace().any(|known| known == base)
+    let habit = OBJECTLESS_HABITS
+        .split_whitespace()
+        .any(|known| known == base)
         && (alone || frequent || base == "smoke");
-    let name = third(base);
+    let name = to_third_person(base);
 
     habit.then(|| fact(&name, name.clone()))?
 }
 
 /// Returns the attribute and the object if the verb is in the table.
-fn objects(table: &str, base: &str, rest: Clause<'_>) -> Option<(String, String)> {
+fn find_verb_object(table: &str, base: &str, rest: Clause<'_>) -> Option<(String, String)> {
     let found = table.split_whitespace().find_map(|entry| {
         let (name, before) = entry.split_once('/').unwrap_or((entry, ""));
         let at = if before.is_empty() {
             0
         } else {
-            rest.phrase(0, before)?
+            rest.match_phrase(0, before)?
         };
         (name == base).then_some((before, at))
     });
 
     let (before, at) = found?;
     let nothing = rest.words.get(at).is_none_or(|word| word.mark)
-        || matches!(rest.low(at), "every" | "each" | "all" | "most" | "any")
-        || tail(rest, at)
-        || before.is_empty() && preposition(rest.low(at))
-        || pronoun(rest.low(at)) && !determiner(rest.low(at));
-    let what = direct(rest, at, base);
+        || matches!(rest.lower_at(at), "every" | "each" | "all" | "most" | "any")
+        || is_tail(rest, at)
+        || before.is_empty() && is_preposition(rest.lower_at(at))
+        || is_pronoun(rest.lower_at(at)) && !is_determiner(rest.lower_at(at));
+    let what = direct_object(rest, at, base);
     let head = what.rsplit(' ').next().unwrap_or_default();
     let idle = [what.split(' ').next().unwrap_or_default(), head]
         .iter()
-        .any(|word| listed(IDLE, word));
-    if nothing || idle || !says(&what) {
+        .any(|word| list_contains(IDLE, word));
+    if nothing || idle || !is_meaningful(&what) {
         return None;
     }
 
-    let name = third(base);
+    let name = to_third_person(base);
     Some((
         if before.is_empty() {
             name
@@ -230,17 +251,17 @@ fn objects(table: &str, base: &str, rest: Clause<'_>) -> Option<(String, String)
     ))
 }
 
-fn listed(list: &str, word: &str) -> bool {
+fn list_contains(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|known| known == word)
 }
 
 /// Returns the object up to a preposition. The person with whom one speaks a language belongs to
 /// it.
-fn direct(rest: Clause<'_>, at: usize, base: &str) -> String {
-    let whole = object(rest, at);
+fn direct_object(rest: Clause<'_>, at: usize, base: &str) -> String {
+    let whole = find_object(rest, at);
     let keeps = |low: &str| low == "of" || base == "speak" && low == "with" || base == "subscribe";
-    let cut =
-        (1..whole.len()).find(|&place| preposition(whole.low(place)) && !keeps(whole.low(place)));
+    let cut = (1..whole.len())
+        .find(|&place| is_preposition(whole.lower_at(place)) && !keeps(whole.lower_at(place)));
     let own = |low: &str| {
         matches!(
             low,
@@ -249,27 +270,27 @@ fn direct(rest: Clause<'_>, at: usize, base: &str) -> String {
     };
 
     let words: Vec<_> = whole
-        .to(cut.unwrap_or(whole.len()))
+        .until_index(cut.unwrap_or(whole.len()))
         .words
         .iter()
         .filter(|word| !own(word.low))
         .copied()
         .collect();
 
-    joined(Clause { words: &words })
+    join_words(Clause { words: &words })
 }
 
 /// Returns the topic of `own a boat` and `have a subscription to X`.
-fn having(verb: &str, rest: Clause<'_>, subject: &str) -> Option<Known> {
+fn possession_topic(verb: &str, rest: Clause<'_>, subject: &str) -> Option<KnownTopic> {
     let article = matches!(
-        rest.low(0),
+        rest.lower_at(0),
         "a" | "an" | "the" | "any" | "my" | "our" | "his" | "her" | "their"
     );
     if !matches!(verb, "have" | "own" | "possess") || !article {
         return None;
     }
 
-    let whole = object(rest, 0);
+    let whole = find_object(rest, 0);
     let size = |low: &str| {
         matches!(
             low,
@@ -277,24 +298,24 @@ fn having(verb: &str, rest: Clause<'_>, subject: &str) -> Option<Known> {
         )
     };
 
-    let first = (0..whole.len()).find(|&at| !size(whole.low(at)))?;
+    let first = (0..whole.len()).find(|&at| !size(whole.lower_at(at)))?;
     let keeps = |at: usize| {
-        matches!(whole.low(at), "of" | "to")
-            || whole.low(at) == "at" && whole.low(at - 1) == "membership"
+        matches!(whole.lower_at(at), "of" | "to")
+            || whole.lower_at(at) == "at" && whole.lower_at(at - 1) == "membership"
     };
-    let cut = (first + 1..whole.len()).find(|&at| preposition(whole.low(at)) && !keeps(at));
-    let own = |low: &str| determiner(low);
+    let cut = (first + 1..whole.len()).find(|&at| is_preposition(whole.lower_at(at)) && !keeps(at));
+    let own = |low: &str| is_determiner(low);
     let words: Vec<_> = whole
-        .to(cut.unwrap_or(whole.len()))
+        .until_index(cut.unwrap_or(whole.len()))
         .from(first)
         .words
         .iter()
         .filter(|word| !own(word.low))
         .copied()
         .collect();
-    let what = joined(Clause { words: &words });
-    let verbal = !base(whole.low(first)).is_empty() && whole.len() - first > 3;
-    let kept = words.len() <= 5 && says(&what) && !verbal && !idle_thing(&what);
+    let what = join_words(Clause { words: &words });
+    let verbal = !verb_base(whole.lower_at(first)).is_empty() && whole.len() - first > 3;
+    let kept = words.len() <= 5 && is_meaningful(&what) && !verbal && !is_momentary(&what);
     for kind in ["subscription", "membership"] {
         let of = [" to ", " at ", " of ", " for "]
             .iter()
@@ -304,33 +325,33 @@ fn having(verb: &str, rest: Clause<'_>, subject: &str) -> Option<Known> {
                     .filter(|of| !of.is_empty())
             });
         if let Some(of) = of {
-            return contract(subject, of, kind);
+            return contract_topic(subject, of, kind);
         }
     }
 
-    kept.then(|| Known::fact(subject.to_owned(), &format!("has {what}"), what))?
+    kept.then(|| KnownTopic::fact(subject.to_owned(), &format!("has {what}"), what))?
 }
 
 /// Checks whether it is something that one has only for a moment or in one's mind.
-fn idle_thing(what: &str) -> bool {
+fn is_momentary(what: &str) -> bool {
     const IDLE: &str = "question idea feeling look chance problem issue point time plan way word talk chat call meeting \
                         appointment interview exam trip visit session blast moment bit lot few couple thought hunch \
                         favor favour headache cold fever doubt concern suggestion dream goal choice reason \
                         party dinner lunch date day week good great big deadline power ability story path \
                         paths picture gift back";
-    what.split(' ').any(|word| listed(IDLE, word))
+    what.split(' ').any(|word| list_contains(IDLE, word))
 }
 
 /// Returns the topic of `Nadia leads the mobile team`. One person at a time is responsible for a
 /// thing.
-fn holder(base: &str, rest: Clause<'_>, subject: &str) -> Option<Known> {
-    let role = HOLDERS
+fn responsibility_topic(base: &str, rest: Clause<'_>, subject: &str) -> Option<KnownTopic> {
+    let role = RESPONSIBILITY_VERBS
         .split(' ')
         .find_map(|entry| entry.split_once('/').filter(|(verb, _)| *verb == base))?
         .1;
-    let definite = matches!(rest.low(0), "the" | "our" | "my")
-        || rest.words.first().is_some_and(|word| word.capital());
-    let what = phrase_key(object(rest, 0));
-    let known = Known::new(what, role, subject.to_owned(), MemoryKind::Fact, true)?;
-    (definite && says(&known.topic.subject)).then_some(known)
+    let definite = matches!(rest.lower_at(0), "the" | "our" | "my")
+        || rest.words.first().is_some_and(|word| word.is_capitalized());
+    let what = phrase_key(find_object(rest, 0));
+    let known = KnownTopic::new(what, role, subject.to_owned(), MemoryKind::Fact, true)?;
+    (definite && is_meaningful(&known.topic.subject)).then_some(known)
 }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::hash::Table;
+use super::hash::WordTable;
 
 /// Forms of be, have and do.
 pub(super) const AUXILIARY: u16 = 1 << 0;
@@ -103,8 +103,8 @@ const CLASSES: [(u16, &str); 11] = [
     ),
 ];
 
-static WORDS: LazyLock<Table<u16>> = LazyLock::new(|| {
-    let mut words = Table::default();
+static WORDS: LazyLock<WordTable<u16>> = LazyLock::new(|| {
+    let mut words = WordTable::default();
     for (class, list) in CLASSES {
         for word in list.split(' ') {
             *words.entry(word).or_default() |= class;
@@ -114,6 +114,6 @@ static WORDS: LazyLock<Table<u16>> = LazyLock::new(|| {
 });
 
 /// Checks whether a word belongs to one of `classes`.
-pub(crate) fn is(low: &str, classes: u16) -> bool {
+pub(crate) fn is_in_class(low: &str, classes: u16) -> bool {
     WORDS.get(low).is_some_and(|class| class & classes != 0)
 }

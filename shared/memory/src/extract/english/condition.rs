@@ -1,10 +1,10 @@
 //! Conditions and abilities of a person, as people mention them in passing: `I'm retired`,
 //! `I can't eat gluten`, `I wake up at six`.
 
-use super::grammar::Reading;
-use super::identity::{name_at, no_longer};
-use super::lexicon::{determiner, preposition, pronoun, third};
-use super::topic::{Known, object, phrase_key, says, value};
+use super::grammar::ParsedClause;
+use super::identity::{parse_name, says_no_longer};
+use super::lexicon::{is_determiner, is_preposition, is_pronoun, to_third_person};
+use super::topic::{KnownTopic, find_object, is_meaningful, parse_value, phrase_key};
 use super::words::Clause;
 
 /// Words for a person's state, with the attribute that they answer. A word without an attribute is
@@ -35,10 +35,10 @@ const ABILITIES: &[&str] = &[
 const HABITS: &str = "write grow watch suffer/from work/from cook sew sell support/- follow/- avoid compose brew invest/in \
                       donate/to compete/in translate/- restore raise photograph do keep";
 /// Verbs for activities that last a while. Each object is a topic of its own.
-const WORKS: &str = "write build save/for work/on wait/for recover/from raise restore renovate apply/for \
+const ONGOING_VERBS: &str = "write build save/for work/on wait/for recover/from raise restore renovate apply/for \
                      prepare/for care/for";
 /// Objects of activities that take only an hour.
-const TASKS: &[&str] = &[
+const SHORT_TASKS: &[&str] = &[
     "email", "letter", "message", "text", "code", "function", "script", "report", "reply", "query",
 ];
 /// Things that people drink.
@@ -75,14 +75,15 @@ const SPORTS: &[&str] = &[
 ];
 
 /// Returns the topic of a state or habit of a person.
-pub(crate) fn known(reading: Reading<'_>, subject: &str) -> Option<Known> {
+pub(crate) fn condition_topic(reading: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
     let verb = reading.verb;
     if !reading.someone() || verb.future {
         return None;
     }
 
-    let fact = |attribute: &str, value: String| Known::fact(subject.to_owned(), attribute, value);
-    if let Some(known) = ended(reading, &fact) {
+    let fact =
+        |attribute: &str, value: String| KnownTopic::fact(subject.to_owned(), attribute, value);
+    if let Some(known) = ended_topic(reading, &fact) {
         return Some(known);
     }
 
@@ -93,39 +94,40 @@ pub(crate) fn known(reading: Reading<'_>, subject: &str) -> Option<Known> {
         return None;
     }
 
-    let negated = verb.negated || no_longer(reading) || verb.used;
+    let negated = verb.negated || says_no_longer(reading) || verb.used;
     let rest = reading.rest();
     let known = match verb.base {
-        _ if verb.modal => ability(reading, &fact),
-        _ if verb.passive => state(reading.clause.from(verb.main), &fact),
-        "be" => state(rest, &fact),
-        "date" | "see" if verb.progressive => fact("partner", name_at(rest, 0)?),
-        "watch" if verb.progressive => {
-            fact("is watching", value(rest, 0)).filter(|known| says(&known.topic.value))
-        }
-        base if verb.progressive => under_way(base, rest, &fact),
-        base => routine(base, rest, &fact).or_else(|| habit(base, rest, &fact)),
+        _ if verb.modal => ability_topic(reading, &fact),
+        _ if verb.passive => state_topic(reading.clause.from(verb.main), &fact),
+        "be" => state_topic(rest, &fact),
+        "date" | "see" if verb.progressive => fact("partner", parse_name(rest, 0)?),
+        "watch" if verb.progressive => fact("is watching", parse_value(rest, 0))
+            .filter(|known| is_meaningful(&known.topic.value)),
+        base if verb.progressive => ongoing_topic(base, rest, &fact),
+        base => routine_topic(base, rest, &fact).or_else(|| habit_topic(base, rest, &fact)),
     };
 
-    known.map(|known| known.negated(negated))
+    known.map(|known| known.with_negation(negated))
 }
 
 /// A function that makes a fact of an attribute and a value.
-type Make<'f> = &'f dyn Fn(&str, String) -> Option<Known>;
+type MakeFact<'f> = &'f dyn Fn(&str, String) -> Option<KnownTopic>;
 
 /// Returns the topic of `retired`, `on parental leave` and `Portuguese`.
-fn state(rest: Clause<'_>, fact: Make<'_>) -> Option<Known> {
+fn state_topic(rest: Clause<'_>, fact: MakeFact<'_>) -> Option<KnownTopic> {
     let found = STATES.split_whitespace().find_map(|entry| {
         let (word, attribute) = entry.split_once('/').unwrap_or((entry, entry));
-        let end = rest.phrase(0, &word.replace('_', " "))?;
+        let end = rest.match_phrase(0, &word.replace('_', " "))?;
         Some((attribute.replace('_', " "), word.replace('_', " "), end))
     });
 
     let alone = |end: usize| {
         rest.words.get(end).is_none_or(|next| {
-            next.mark || super::topic::tail(rest, end) || !next.capital() && preposition(next.low)
+            next.mark
+                || super::topic::is_tail(rest, end)
+                || !next.is_capitalized() && is_preposition(next.low)
         }) || matches!(
-            rest.low(end),
+            rest.lower_at(end),
             "and" | "now" | "again" | "since" | "any" | "anymore" | "but"
         )
     };
@@ -134,21 +136,22 @@ fn state(rest: Clause<'_>, fact: Make<'_>) -> Option<Known> {
         return alone(end).then(|| fact(&attribute, value))?;
     }
 
-    if matches!(rest.low(0), "on" | "following") && rest.to(6).has(&["diet"]) {
-        let what = phrase_key(rest.to(rest.until(0, &["diet"])).from(1));
+    if matches!(rest.lower_at(0), "on" | "following") && rest.until_index(6).contains_any(&["diet"])
+    {
+        let what = phrase_key(rest.until_index(rest.index_of_any(0, &["diet"])).from(1));
         return fact("diet", what);
     }
 
     if let Some(at) = rest
-        .any(0, &["a member of", "member of", "part of"])
-        .filter(|at| is_group(&thing(rest.from(*at))))
+        .match_any(0, &["a member of", "member of", "part of"])
+        .filter(|at| is_group(&object_phrase(rest.from(*at))))
     {
-        let group = thing(rest.from(at));
+        let group = object_phrase(rest.from(at));
         return fact(&format!("member of {group}"), group);
     }
 
-    let listed = |list: &str| list.split_whitespace().any(|word| word == rest.low(0));
-    match rest.words.first().filter(|word| word.capital()) {
+    let listed = |list: &str| list.split_whitespace().any(|word| word == rest.lower_at(0));
+    match rest.words.first().filter(|word| word.is_capitalized()) {
         Some(word) if listed(NATIONS) && alone(1) => fact("nationality", word.low.to_owned()),
         Some(word) if listed(FAITHS) && alone(1) => fact("religion", word.low.to_owned()),
         _ => None,
@@ -157,7 +160,7 @@ fn state(rest: Clause<'_>, fact: Make<'_>) -> Option<Known> {
 
 /// Checks whether the word names a people or a faith, which is capitalized but is not the name of a
 /// person.
-pub(super) fn of_people(low: &str) -> bool {
+pub(super) fn is_people_or_faith(low: &str) -> bool {
     [NATIONS, FAITHS]
         .iter()
         .any(|list| list.split_whitespace().any(|word| word == low))
@@ -185,46 +188,51 @@ fn is_group(what: &str) -> bool {
 }
 
 /// Returns the topic of `can't eat gluten` and `can swim`.
-fn ability(reading: Reading<'_>, fact: Make<'_>) -> Option<Known> {
+fn ability_topic(reading: ParsedClause<'_>, fact: MakeFact<'_>) -> Option<KnownTopic> {
     let (verb, rest) = (reading.verb, reading.rest());
-    let able = matches!(reading.clause.low(verb.first), "can" | "cannot")
+    let able = matches!(reading.clause.lower_at(verb.first), "can" | "cannot")
         && ABILITIES.contains(&verb.base);
     if !able {
         return None;
     }
 
-    let name = third(verb.base);
-    let what = thing(rest);
-    let alone = rest.words.first().is_none_or(|word| word.mark) || super::topic::tail(rest, 0);
+    let name = to_third_person(verb.base);
+    let what = object_phrase(rest);
+    let alone = rest.words.first().is_none_or(|word| word.mark) || super::topic::is_tail(rest, 0);
     let made = if alone {
         fact(&name, name.clone())
     } else {
         fact(&format!("{name} {what}"), what.clone())
     };
 
-    made.map(|known| known.negated(verb.negated || reading.clause.low(verb.first) == "cannot"))
-        .filter(|_| alone || says(&what) && what.split(' ').count() <= 3)
+    made.map(|known| {
+        known.with_negation(verb.negated || reading.clause.lower_at(verb.first) == "cannot")
+    })
+    .filter(|_| alone || is_meaningful(&what) && what.split(' ').count() <= 3)
 }
 
 /// Returns the topic of `gave up meat` and `broke up with Tom`.
-fn ended(reading: Reading<'_>, fact: Make<'_>) -> Option<Known> {
+fn ended_topic(reading: ParsedClause<'_>, fact: MakeFact<'_>) -> Option<KnownTopic> {
     let (verb, rest) = (reading.verb, reading.rest());
     if !(verb.past || verb.perfect) || verb.negated || verb.modal {
         return None;
     }
 
     let made = match verb.base {
-        "break" | "split" => fact("partner", name_at(rest, rest.phrase(0, "up with")?)?),
+        "break" | "split" => fact(
+            "partner",
+            parse_name(rest, rest.match_phrase(0, "up with")?)?,
+        ),
         "retire" => return fact("employment", "retired".to_owned()),
-        "join" | "leave" | "quit" if is_group(&thing(rest)) => {
-            let group = thing(rest);
+        "join" | "leave" | "quit" if is_group(&object_phrase(rest)) => {
+            let group = object_phrase(rest);
             return fact(&format!("member of {group}"), group)
-                .map(|known| known.negated(verb.base != "join"));
+                .map(|known| known.with_negation(verb.base != "join"));
         }
         "give" | "quit" | "stop" | "cut" => {
-            let what = thing(
+            let what = object_phrase(
                 rest.from(
-                    rest.any(0, &["up", "out", "eating", "drinking"])
+                    rest.match_any(0, &["up", "out", "eating", "drinking"])
                         .unwrap_or(0),
                 ),
             );
@@ -239,94 +247,101 @@ fn ended(reading: Reading<'_>, fact: Make<'_>) -> Option<Known> {
         _ => None,
     };
 
-    made.map(|known| known.negated(true))
+    made.map(|known| known.with_negation(true))
 }
 
 /// Returns the topic of `wake up at six`, `pay 850 euros for rent` and `earn 60,000 a year`, which
 /// have one answer at a time.
-fn routine(base: &str, rest: Clause<'_>, fact: Make<'_>) -> Option<Known> {
+fn routine_topic(base: &str, rest: Clause<'_>, fact: MakeFact<'_>) -> Option<KnownTopic> {
     let number = |at: usize| {
         rest.words
             .get(at)
-            .is_some_and(|word| word.number() || super::topic::money(word.low))
+            .is_some_and(|word| word.is_number() || super::topic::is_currency_mark(word.low))
     };
     match base {
         "wake" | "get" => fact(
             "wake-up time",
-            value(rest, rest.any(0, &["up at", "up around"])?),
+            parse_value(rest, rest.match_any(0, &["up at", "up around"])?),
         ),
-        "go" if rest.any(0, &["to bed at", "to sleep at"]).is_some() => {
-            fact("bedtime", value(rest, 3))
+        "go" if rest.match_any(0, &["to bed at", "to sleep at"]).is_some() => {
+            fact("bedtime", parse_value(rest, 3))
         }
         "pay" if number(0) => {
             let (at, end) = rest.find_any(&["for", "in"])?;
-            fact(&thing(rest.from(end)), phrase_key(object(rest.to(at), 0)))
+            fact(
+                &object_phrase(rest.from(end)),
+                phrase_key(find_object(rest.until_index(at), 0)),
+            )
         }
-        "live" => fact("lives with", value(rest, rest.phrase(0, "with")?)),
-        "go" if rest.low(0).ends_with("ing") => {
-            let what = phrase_key(rest.to(1));
+        "live" => fact(
+            "lives with",
+            parse_value(rest, rest.match_phrase(0, "with")?),
+        ),
+        "go" if rest.lower_at(0).ends_with("ing") => {
+            let what = phrase_key(rest.until_index(1));
             fact(&format!("goes {what}"), what)
         }
-        "earn" if number(0) => fact("salary", value(rest, 0)),
-        "sleep" if number(0) || rest.to(3).has(&["hours"]) => fact(
+        "earn" if number(0) => fact("salary", parse_value(rest, 0)),
+        "sleep" if number(0) || rest.until_index(3).contains_any(&["hours"]) => fact(
             "hours of sleep",
-            phrase_key(rest.to(rest.until(0, &["hours"]))),
+            phrase_key(rest.until_index(rest.index_of_any(0, &["hours"]))),
         ),
         _ => None,
     }
 }
 
 /// Returns the topic of a verb in [`HABITS`] with its object.
-fn habit(base: &str, rest: Clause<'_>, fact: Make<'_>) -> Option<Known> {
-    let (what, named) = of_table(HABITS, base, rest)?;
+fn habit_topic(base: &str, rest: Clause<'_>, fact: MakeFact<'_>) -> Option<KnownTopic> {
+    let (what, named) = find_in_table(HABITS, base, rest)?;
     let fits = match base {
         "do" => SPORTS.contains(&what.as_str()),
-        "keep" => what.split(' ').count() == 1 && what.ends_with('s') && rest.low(0) == what,
+        "keep" => what.split(' ').count() == 1 && what.ends_with('s') && rest.lower_at(0) == what,
         _ => true,
     };
-    let vague = what.starts_with("lot of") || TASKS.contains(&what.as_str());
-    (fits && says(&what) && !vague).then(|| fact(&format!("{named} {what}"), what))?
+    let vague = what.starts_with("lot of") || SHORT_TASKS.contains(&what.as_str());
+    (fits && is_meaningful(&what) && !vague).then(|| fact(&format!("{named} {what}"), what))?
 }
 
 /// Returns the topic of `writing a novel` and `saving for a house`.
-fn under_way(base: &str, rest: Clause<'_>, fact: Make<'_>) -> Option<Known> {
-    let (what, named) = of_table(WORKS, base, rest)?;
-    (says(&what) && !TASKS.contains(&what.as_str()))
+fn ongoing_topic(base: &str, rest: Clause<'_>, fact: MakeFact<'_>) -> Option<KnownTopic> {
+    let (what, named) = find_in_table(ONGOING_VERBS, base, rest)?;
+    (is_meaningful(&what) && !SHORT_TASKS.contains(&what.as_str()))
         .then(|| fact(&format!("{named} {what}"), what))?
 }
 
 /// Returns the object and the verb if the verb is in the table. For an entry with `/-`, a
 /// capitalized name must follow.
-fn of_table(table: &str, base: &str, rest: Clause<'_>) -> Option<(String, String)> {
+fn find_in_table(table: &str, base: &str, rest: Clause<'_>) -> Option<(String, String)> {
     table.split_whitespace().find_map(|entry| {
         let (verb, before) = entry.split_once('/').unwrap_or((entry, ""));
         let name = before == "-";
         let at = if before.is_empty() || name {
             0
         } else {
-            rest.phrase(0, before)?
+            rest.match_phrase(0, before)?
         };
         let first = rest.words.get(at)?;
         let pointing =
-            first.mark || pronoun(first.low) || first.low == "you" || preposition(first.low);
-        let fits = verb == base && !pointing && (!name || first.capital());
+            first.mark || is_pronoun(first.low) || first.low == "you" || is_preposition(first.low);
+        let fits = verb == base && !pointing && (!name || first.is_capitalized());
         let named = if before.is_empty() || name {
-            third(base)
+            to_third_person(base)
         } else {
-            format!("{} {before}", third(base))
+            format!("{} {before}", to_third_person(base))
         };
-        fits.then(|| (thing(rest.from(at)), named))
+        fits.then(|| (object_phrase(rest.from(at)), named))
     })
 }
 
 /// Returns the object without articles, up to a preposition.
-fn thing(rest: Clause<'_>) -> String {
+fn object_phrase(rest: Clause<'_>) -> String {
     let first = (0..rest.len())
-        .find(|&at| !determiner(rest.low(at)))
+        .find(|&at| !is_determiner(rest.lower_at(at)))
         .unwrap_or(0);
-    let whole = object(rest.from(first), 0);
+    let whole = find_object(rest.from(first), 0);
     let cut = (1..whole.len()).find(|&at| {
-        preposition(whole.low(at)) && whole.low(at) != "of" || super::topic::tail(whole, at)
+        is_preposition(whole.lower_at(at)) && whole.lower_at(at) != "of"
+            || super::topic::is_tail(whole, at)
     });
-    phrase_key(whole.to(cut.unwrap_or(whole.len())))
+    phrase_key(whole.until_index(cut.unwrap_or(whole.len())))
 }

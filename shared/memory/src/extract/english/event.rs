@@ -2,12 +2,12 @@
 
 use domain::MemoryKind;
 
-use super::grammar::{Reading, Who};
-use super::lexicon::{content, pronoun};
-use super::{Draft, Env};
+use super::grammar::{ParsedClause, SubjectKind};
+use super::lexicon::{is_content_word, is_pronoun};
+use super::{ClauseContext, StatementDraft};
 
 /// Verbs whose past form expresses a mood or talk rather than an event.
-const IDLE: &[&str] = &[
+const MOOD_VERBS: &[&str] = &[
     "think",
     "feel",
     "know",
@@ -47,18 +47,26 @@ const IDLE: &[&str] = &[
 ];
 
 /// Drafts a statement of something that somebody did or that happened.
-pub(crate) fn draft(reading: Reading<'_>, env: &Env<'_>, dated: bool) -> Option<Draft> {
+pub(crate) fn draft_event(
+    reading: ParsedClause<'_>,
+    env: &ClauseContext<'_>,
+    dated: bool,
+) -> Option<StatementDraft> {
     let rest = reading.rest();
     let happened = reading.verb.past || reading.verb.perfect;
-    let ing = reading.verb.progressive && !reading.verb.past && reading.who != Who::Elided;
-    if reading.verb.modal || reading.verb.future || reading.who == Who::Listener {
+    let ing = reading.verb.progressive && !reading.verb.past && reading.who != SubjectKind::Elided;
+    if reading.verb.modal || reading.verb.future || reading.who == SubjectKind::Listener {
         return None;
     }
 
-    let much = rest.words.iter().filter(|word| content(word.low)).count();
-    let vague = pronoun(rest.low(0)) || rest.low(0) == "you";
-    let event = |confidence: f32| Some(Draft::new(MemoryKind::Event, confidence));
-    if ing && reading.person() && much >= 2 && !vague && !reading.is(IDLE) {
+    let much = rest
+        .words
+        .iter()
+        .filter(|word| is_content_word(word.low))
+        .count();
+    let vague = is_pronoun(rest.lower_at(0)) || rest.lower_at(0) == "you";
+    let event = |confidence: f32| Some(StatementDraft::new(MemoryKind::Event, confidence));
+    if ing && reading.person() && much >= 2 && !vague && !reading.is(MOOD_VERBS) {
         return if env.chat || dated || reading.verb.perfect {
             event(0.55)
         } else {
@@ -70,19 +78,21 @@ pub(crate) fn draft(reading: Reading<'_>, env: &Env<'_>, dated: bool) -> Option<
         return None;
     }
 
-    let idle = reading.is(IDLE) && !dated;
+    let idle = reading.is(MOOD_VERBS) && !dated;
     let named = rest
         .words
         .iter()
-        .any(|word| word.capital() && word.low != "i");
+        .any(|word| word.is_capitalized() && word.low != "i");
 
     match reading.who {
-        Who::Pronoun => (dated && much >= 2 && !idle).then(|| Draft::new(MemoryKind::Event, 0.55)),
-        Who::Definite | Who::Plain => {
-            (dated && much >= 1).then(|| Draft::new(MemoryKind::Event, 0.65))
+        SubjectKind::Pronoun => {
+            (dated && much >= 2 && !idle).then(|| StatementDraft::new(MemoryKind::Event, 0.55))
         }
-        Who::Elided if !env.chat => {
-            (dated && named && !idle).then(|| Draft::new(MemoryKind::Event, 0.55))
+        SubjectKind::Definite | SubjectKind::Plain => {
+            (dated && much >= 1).then(|| StatementDraft::new(MemoryKind::Event, 0.65))
+        }
+        SubjectKind::Elided if !env.chat => {
+            (dated && named && !idle).then(|| StatementDraft::new(MemoryKind::Event, 0.55))
         }
         _ if idle || much < 2 && !dated || vague && much < 3 => None,
         _ => event(if dated { 0.75 } else { 0.6 }),

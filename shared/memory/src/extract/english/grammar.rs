@@ -1,12 +1,14 @@
 //! The subject and the verb of a clause.
 
-use super::lexicon::{Form, adverb, auxiliary, determiner, modal, preposition, verb};
-use super::verb_group::{Group, group};
+use super::lexicon::{
+    VerbForm, is_adverb, is_auxiliary, is_determiner, is_modal, is_preposition, parse_verb,
+};
+use super::verb_group::{VerbGroup, parse_verb_group};
 use super::words::Clause;
 
 /// The kind of subject that a clause has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Who {
+pub(crate) enum SubjectKind {
     /// The speaker: `I`.
     Speaker,
     /// The speaker and others: `we`, `my wife and I`.
@@ -29,18 +31,18 @@ pub(crate) enum Who {
 
 /// A clause with its subject and verb identified.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Reading<'w> {
+pub(crate) struct ParsedClause<'w> {
     /// All words of the clause.
     pub(crate) clause: Clause<'w>,
     /// The kind of subject.
-    pub(crate) who: Who,
+    pub(crate) who: SubjectKind,
     /// The index after the subject.
     pub(crate) subject_end: usize,
     /// The verb.
-    pub(crate) verb: Group,
+    pub(crate) verb: VerbGroup,
 }
 
-impl<'w> Reading<'w> {
+impl<'w> ParsedClause<'w> {
     /// Returns the words after the verb and after the negation of `be`.
     pub(crate) fn rest(self) -> Clause<'w> {
         let at = self.verb.main + 1;
@@ -50,12 +52,12 @@ impl<'w> Reading<'w> {
             &[]
         };
         self.clause
-            .from(self.clause.any(at, negations).unwrap_or(at))
+            .from(self.clause.match_any(at, negations).unwrap_or(at))
     }
 
     /// Returns the words of the subject.
     pub(crate) fn subject(self) -> Clause<'w> {
-        self.clause.to(self.subject_end)
+        self.clause.until_index(self.subject_end)
     }
 
     /// Checks whether the main verb is one of `bases`.
@@ -65,25 +67,33 @@ impl<'w> Reading<'w> {
 
     /// Checks whether the subject is a person, possibly one to whom a pronoun refers.
     pub(crate) fn someone(self) -> bool {
-        self.person() || matches!(self.who, Who::Pronoun | Who::Listener)
+        self.person() || matches!(self.who, SubjectKind::Pronoun | SubjectKind::Listener)
     }
 
     /// Checks whether the subject is a person who can be identified.
     pub(crate) fn person(self) -> bool {
         matches!(
             self.who,
-            Who::Speaker | Who::Group | Who::Named | Who::Owned | Who::Elided
+            SubjectKind::Speaker
+                | SubjectKind::Group
+                | SubjectKind::Named
+                | SubjectKind::Owned
+                | SubjectKind::Elided
         )
     }
 }
 
 /// Finds the subject and the verb of a clause. Returns `None` if it is not a statement.
-pub(crate) fn read(clause: Clause<'_>) -> Option<Reading<'_>> {
-    let (who, first) = subject(clause)?;
-    let verb = group(clause, first, who)?;
-    let subject_end = if who == Who::Elided { 0 } else { verb.first };
-    let subject_end = trimmed(clause, subject_end);
-    Some(Reading {
+pub(crate) fn parse_clause(clause: Clause<'_>) -> Option<ParsedClause<'_>> {
+    let (who, first) = find_subject(clause)?;
+    let verb = parse_verb_group(clause, first, who)?;
+    let subject_end = if who == SubjectKind::Elided {
+        0
+    } else {
+        verb.first
+    };
+    let subject_end = trim_adverbs(clause, subject_end);
+    Some(ParsedClause {
         clause,
         who,
         subject_end,
@@ -92,96 +102,106 @@ pub(crate) fn read(clause: Clause<'_>) -> Option<Reading<'_>> {
 }
 
 /// Returns the end of a subject without the adverbs before its verb.
-fn trimmed(clause: Clause<'_>, mut end: usize) -> usize {
-    while let Some(before) = adverb_before(clause, end).filter(|before| *before > 0) {
+fn trim_adverbs(clause: Clause<'_>, mut end: usize) -> usize {
+    while let Some(before) = find_adverb_before(clause, end).filter(|before| *before > 0) {
         end = before;
     }
     end
 }
 
 /// Returns the index at which an adverb begins that ends at `end`, if there is one.
-pub(super) fn adverb_before(clause: Clause<'_>, end: usize) -> Option<usize> {
+pub(super) fn find_adverb_before(clause: Clause<'_>, end: usize) -> Option<usize> {
     let before = end
         .checked_sub(1)
-        .filter(|before| adverb(clause.low(*before)));
+        .filter(|before| is_adverb(clause.lower_at(*before)));
     before.or_else(|| {
         end.checked_sub(2)
-            .filter(|before| clause.phrase(*before, "no longer").is_some())
+            .filter(|before| clause.match_phrase(*before, "no longer").is_some())
     })
 }
 
 /// Returns the kind of subject, and the index at which its verb begins.
-fn subject(clause: Clause<'_>) -> Option<(Who, usize)> {
-    let first = clause.low(0);
+fn find_subject(clause: Clause<'_>) -> Option<(SubjectKind, usize)> {
+    let first = clause.lower_at(0);
     let simple = |who| Some((who, skip_adverbs(clause, 1)));
     match first {
-        "i" | "im" => return simple(Who::Speaker),
-        "we" => return simple(Who::Group),
-        "you" => return simple(Who::Listener),
-        "he" | "she" | "it" | "they" | "there" | "here" => return simple(Who::Pronoun),
+        "i" | "im" => return simple(SubjectKind::Speaker),
+        "we" => return simple(SubjectKind::Group),
+        "you" => return simple(SubjectKind::Listener),
+        "he" | "she" | "it" | "they" | "there" | "here" => return simple(SubjectKind::Pronoun),
         "this" | "that" | "these" | "those" | "his" | "her" | "their" | "its" | "your" | "one"
         | "some" => {
-            let at = finite(clause, 1)?;
+            let at = find_finite_verb(clause, 1)?;
             let own = matches!(first, "this" | "these") && at > 1;
-            return Some((if own { Who::Definite } else { Who::Pronoun }, at));
+            return Some((
+                if own {
+                    SubjectKind::Definite
+                } else {
+                    SubjectKind::Pronoun
+                },
+                at,
+            ));
         }
         _ => {}
     }
 
-    if elided(clause) {
-        return Some((Who::Elided, 0));
+    if has_elided_subject(clause) {
+        return Some((SubjectKind::Elided, 0));
     }
 
-    let at = finite(clause, 1)?;
-    if clause.low(at - 1) == "i" {
-        return (at > 2 && clause.low(at - 2) == "and").then_some((Who::Group, at));
+    let at = find_finite_verb(clause, 1)?;
+    if clause.lower_at(at - 1) == "i" {
+        return (at > 2 && clause.lower_at(at - 2) == "and").then_some((SubjectKind::Group, at));
     }
 
     let who = match first {
-        "my" | "our" => Who::Owned,
-        "the" => Who::Definite,
-        _ if clause.low(1) == "'s" || named(clause, at) => Who::Named,
-        _ => Who::Plain,
+        "my" | "our" => SubjectKind::Owned,
+        "the" => SubjectKind::Definite,
+        _ if clause.lower_at(1) == "'s" || is_name(clause, at) => SubjectKind::Named,
+        _ => SubjectKind::Plain,
     };
 
     Some((who, at))
 }
 
 /// Checks whether the subject that ends at `end` is a name: all of its words are capitalized.
-fn named(clause: Clause<'_>, end: usize) -> bool {
-    let capital = |at: usize| clause.words[at].capital();
-    let name = capital(0) && !determiner(clause.low(0)) && !preposition(clause.low(0));
+fn is_name(clause: Clause<'_>, end: usize) -> bool {
+    let capital = |at: usize| clause.words[at].is_capitalized();
+    let name =
+        capital(0) && !is_determiner(clause.lower_at(0)) && !is_preposition(clause.lower_at(0));
     // The first word of a sentence is capitalized in any case. A singular word before a verb is
     // taken for a name.
-    let plural = clause.low(0).ends_with('s')
+    let plural = clause.lower_at(0).ends_with('s')
         && end > 1
         && clause.words[end.min(clause.len()) - 1].raw.ends_with('s');
-    let owned = (1..end).any(|at| clause.low(at) == "'s");
+    let owned = (1..end).any(|at| clause.lower_at(at) == "'s");
     name && (owned
-        || (1..end).all(|at| capital(at) || clause.low(at) == "and" || adverb(clause.low(at)))
-            && (end > 1 || !plural))
+        || (1..end).all(|at| {
+            capital(at) || clause.lower_at(at) == "and" || is_adverb(clause.lower_at(at))
+        }) && (end > 1 || !plural))
 }
 
 /// Checks whether the clause begins with its verb and leaves out the speaker: `Decided to …`,
 /// `Will …`, `Switching to …`.
-fn elided(clause: Clause<'_>) -> bool {
+fn has_elided_subject(clause: Clause<'_>) -> bool {
     let at = skip_adverbs(clause, 0);
-    let first = clause.low(at);
+    let first = clause.lower_at(at);
     if matches!(first, "will" | "gonna") {
         return true;
     }
 
-    let next_is_noun = auxiliary(clause.low(at + 1));
+    let next_is_noun = is_auxiliary(clause.lower_at(at + 1));
 
-    match verb(first) {
-        Some((base, Form::Past)) => !base.is_empty() && base != "be" && !next_is_noun,
-        Some((_, Form::Ing)) => {
-            !next_is_noun && sure(clause, at + 1).is_none_or(|verb| breaks_before(clause, at, verb))
-        }
-        Some(("want" | "need" | "prefer" | "love" | "like" | "plan", Form::Base)) => {
+    match parse_verb(first) {
+        Some((base, VerbForm::Past)) => !base.is_empty() && base != "be" && !next_is_noun,
+        Some((_, VerbForm::Ing)) => {
             !next_is_noun
-                && clause.low(at + 1) != "and"
-                && sure(clause, at + 1).is_none_or(|verb| breaks_before(clause, at, verb))
+                && find_certain_verb(clause, at + 1).is_none_or(|verb| has_break(clause, at, verb))
+        }
+        Some(("want" | "need" | "prefer" | "love" | "like" | "plan", VerbForm::Base)) => {
+            !next_is_noun
+                && clause.lower_at(at + 1) != "and"
+                && find_certain_verb(clause, at + 1).is_none_or(|verb| has_break(clause, at, verb))
         }
         _ => false,
     }
@@ -189,11 +209,11 @@ fn elided(clause: Clause<'_>) -> bool {
 
 /// Checks whether a mark or a conjunction stands between two indexes. The verb after it then does
 /// not belong to the words before it.
-fn breaks_before(clause: Clause<'_>, from: usize, to: usize) -> bool {
+fn has_break(clause: Clause<'_>, from: usize, to: usize) -> bool {
     (from..to).any(|at| {
         clause.words[at].mark
             || matches!(
-                clause.low(at),
+                clause.lower_at(at),
                 "and"
                     | "but"
                     | "because"
@@ -212,9 +232,9 @@ fn breaks_before(clause: Clause<'_>, from: usize, to: usize) -> bool {
 
 pub(super) fn skip_adverbs(clause: Clause<'_>, mut at: usize) -> usize {
     loop {
-        at = match clause.phrase(at, "no longer") {
+        at = match clause.match_phrase(at, "no longer") {
             Some(end) => end,
-            None if adverb(clause.low(at)) => at + 1,
+            None if is_adverb(clause.lower_at(at)) => at + 1,
             None => return at,
         };
     }
@@ -222,17 +242,17 @@ pub(super) fn skip_adverbs(clause: Clause<'_>, mut at: usize) -> usize {
 
 /// Returns the index of the finite verb in a clause whose subject begins before `from`. If there is
 /// no other candidate, an ending `'s` is read as `is`.
-fn finite(clause: Clause<'_>, from: usize) -> Option<usize> {
-    sure(clause, from)
-        .or_else(|| (from..clause.len().min(from + 5)).find(|&at| clause.low(at) == "'s"))
+fn find_finite_verb(clause: Clause<'_>, from: usize) -> Option<usize> {
+    find_certain_verb(clause, from)
+        .or_else(|| (from..clause.len().min(from + 5)).find(|&at| clause.lower_at(at) == "'s"))
 }
 
 /// Returns the index of the finite verb if it is certain.
-fn sure(clause: Clause<'_>, from: usize) -> Option<usize> {
+fn find_certain_verb(clause: Clause<'_>, from: usize) -> Option<usize> {
     let mut relative = false;
     for at in from..clause.len().min(from + 16) {
-        let low = clause.low(at);
-        let before = clause.low(at - 1);
+        let low = clause.lower_at(at);
+        let before = clause.lower_at(at - 1);
         if clause.words[at].mark {
             if matches!(low, "," | "—" | ":" | ";" | "." | "!" | "?") {
                 break;
@@ -252,13 +272,13 @@ fn sure(clause: Clause<'_>, from: usize) -> Option<usize> {
                 "he" | "she" | "it" | "that" | "there" | "who" | "what" | "here" | "this"
             )
         } else {
-            auxiliary(low) && before != "to" || lexical(clause, at)
+            is_auxiliary(low) && before != "to" || is_lexical_verb(clause, at)
         };
         if is_verb {
             if !relative {
                 return Some(at);
             }
-            relative = auxiliary(low);
+            relative = is_auxiliary(low);
         }
     }
 
@@ -266,28 +286,28 @@ fn sure(clause: Clause<'_>, from: usize) -> Option<usize> {
 }
 
 /// Checks whether the word at `at` is a finite verb, not a noun or a participle.
-fn lexical(clause: Clause<'_>, at: usize) -> bool {
-    let before = clause.low(at - 1);
-    let after = clause.low(at + 1);
-    let Some((_, form)) = verb(clause.low(at)) else {
+fn is_lexical_verb(clause: Clause<'_>, at: usize) -> bool {
+    let before = clause.lower_at(at - 1);
+    let after = clause.lower_at(at + 1);
+    let Some((_, form)) = parse_verb(clause.lower_at(at)) else {
         return false;
     };
 
-    let noun = determiner(before)
-        || preposition(before)
+    let noun = is_determiner(before)
+        || is_preposition(before)
         || before == "'s"
-        || auxiliary(after) && !modal(clause.low(at));
-    if noun || clause.words[at].capital() || clause.low(at) == "like" {
+        || is_auxiliary(after) && !is_modal(clause.lower_at(at));
+    if noun || clause.words[at].is_capitalized() || clause.lower_at(at) == "like" {
         return false;
     }
 
     match form {
-        Form::Past => !matches!(before, "and" | ","),
-        Form::Present => !matches!(verb(after), Some((_, Form::Present))),
-        Form::Base => {
+        VerbForm::Past => !matches!(before, "and" | ","),
+        VerbForm::Present => !matches!(parse_verb(after), Some((_, VerbForm::Present))),
+        VerbForm::Base => {
             before.ends_with('s') && !before.ends_with("ss") && before != "'s"
                 || matches!(before, "people" | "i")
         }
-        Form::Ing => false,
+        VerbForm::Ing => false,
     }
 }

@@ -4,18 +4,18 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// A hash table by word. Its words are fixed, so nobody can choose some that collide.
-pub(crate) type Table<V> = HashMap<&'static str, V, BuildHasherDefault<Fnv>>;
+pub(crate) type WordTable<V> = HashMap<&'static str, V, BuildHasherDefault<FnvHasher>>;
 
 /// The Fowler–Noll–Vo hash, which is fast for short words.
-pub(crate) struct Fnv(u64);
+pub(crate) struct FnvHasher(u64);
 
-impl Default for Fnv {
+impl Default for FnvHasher {
     fn default() -> Self {
         Self(0xcbf2_9ce4_8422_2325)
     }
 }
 
-impl Hasher for Fnv {
+impl Hasher for FnvHasher {
     fn write(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);

@@ -2,27 +2,28 @@
 
 use domain::MemoryKind;
 
-use super::lexicon::{Form, base, content, verb};
-use super::lists::{List, Phrases};
-use super::topic::{Known, value};
+use super::lexicon::{VerbForm, is_content_word, parse_verb, verb_base};
+use super::lists::{PhraseList, WordList};
+use super::topic::{KnownTopic, parse_value};
 use super::words::Clause;
-use super::{Draft, Env};
+use super::{ClauseContext, StatementDraft};
 
 /// Phrases that ask for something.
-static ASKING: Phrases = Phrases::new(
+static REQUESTS: PhraseList = PhraseList::new(
     "please;can you please;could you please;i want you to;i need you to;i 'd like you to;you should;you must;\
      remember to;make sure to;be sure to",
 );
 /// Phrases that ask to keep something in mind.
-static KEEPING: Phrases =
-    Phrases::new("remember that;keep in mind that;note that;don't forget that;do n't forget that");
+static REMEMBERING: PhraseList = PhraseList::new(
+    "remember that;keep in mind that;note that;don't forget that;do n't forget that",
+);
 /// Words before an instruction that is to hold from now on.
-static STANDING: Phrases = Phrases::new(
+static STANDING_OPENINGS: PhraseList = PhraseList::new(
     "always;never;from now on;in future;in the future;going forward;whenever;every time;by default",
 );
-static EVER: Phrases = Phrases::new("do n't ever;never ever;do not ever");
+static NEVER_EVER: PhraseList = PhraseList::new("do n't ever;never ever;do not ever");
 /// Words within or after such an instruction.
-const LATER: &[&str] = &[
+const STANDING_PHRASES: &[&str] = &[
     "from now on",
     "going forward",
     "in the future",
@@ -35,73 +36,86 @@ const LATER: &[&str] = &[
 ];
 /// Verbs for things that an assistant does repeatedly, so that asking once means asking for every
 /// time.
-static REPEATED: List =
-    List::new("do stop avoid use keep answer respond reply write speak address format include");
+static REPEATED_VERBS: WordList =
+    WordList::new("do stop avoid use keep answer respond reply write speak address format include");
 
 /// Drafts a standing instruction. Returns the index of its first word as well.
-pub(crate) fn draft(clause: Clause<'_>, env: &Env<'_>) -> Option<(usize, Draft)> {
-    let at = ASKING.end(clause, 0).unwrap_or(0);
-    let draft = Draft::new(MemoryKind::Instruction, 0.9).lasting(true);
-    if let Some(named) = call_me(clause, at, env) {
+pub(crate) fn draft_instruction(
+    clause: Clause<'_>,
+    env: &ClauseContext<'_>,
+) -> Option<(usize, StatementDraft)> {
+    let at = REQUESTS.end(clause, 0).unwrap_or(0);
+    let draft = StatementDraft::new(MemoryKind::Instruction, 0.9).lasting(true);
+    if let Some(named) = name_to_use_topic(clause, at, env) {
         return Some((at, draft.known(named)));
     }
 
-    if let Some(end) = KEEPING.end(clause, at) {
+    if let Some(end) = REMEMBERING.end(clause, at) {
         return (clause.len() > end + 2 && !env.chat).then_some((at, draft));
     }
 
     let rest = clause.from(at);
-    let draft = match manner(rest, env) {
+    let draft = match manner_topic(rest, env) {
         Some(known) => draft.known(known),
         None => draft,
     };
 
-    (!env.chat && stands(rest, at > 0)).then_some((at, draft))
+    (!env.chat && is_standing(rest, at > 0)).then_some((at, draft))
 }
 
 /// Checks whether an instruction is to hold from now on.
-fn stands(rest: Clause<'_>, asked: bool) -> bool {
-    let lead = STANDING.end(rest, 0).or_else(|| EVER.end(rest, 0));
+fn is_standing(rest: Clause<'_>, asked: bool) -> bool {
+    let lead = STANDING_OPENINGS
+        .end(rest, 0)
+        .or_else(|| NEVER_EVER.end(rest, 0));
     let first = lead.unwrap_or(0);
-    let first =
-        first + usize::from(rest.low(first) == ",") + usize::from(rest.low(first + 1) == "please");
-    let always = imperative(rest, first) && (lead.is_some() || rest.find_any(LATER).is_some());
-    let repeated = asked && REPEATED.has(rest.low(0)) && imperative(rest, 0);
-    (always || repeated) && rest.words.iter().filter(|word| content(word.low)).count() >= 2
+    let first = first
+        + usize::from(rest.lower_at(first) == ",")
+        + usize::from(rest.lower_at(first + 1) == "please");
+    let always =
+        is_imperative(rest, first) && (lead.is_some() || rest.find_any(STANDING_PHRASES).is_some());
+    let repeated = asked && REPEATED_VERBS.has(rest.lower_at(0)) && is_imperative(rest, 0);
+    (always || repeated)
+        && rest
+            .words
+            .iter()
+            .filter(|word| is_content_word(word.low))
+            .count()
+            >= 2
 }
 
 /// Returns the topic of how answers are to be: `give me short answers`, `keep answers short`,
 /// `answer in German`.
-fn manner(rest: Clause<'_>, env: &Env<'_>) -> Option<Known> {
+fn manner_topic(rest: Clause<'_>, env: &ClauseContext<'_>) -> Option<KnownTopic> {
     const GIVING: &[&str] = &[
         "give", "send", "write", "use", "provide", "keep", "make", "answer", "reply", "respond",
     ];
     let at = rest
         .words
         .iter()
-        .position(|word| GIVING.contains(&base(word.low)))?;
-    let denied = rest.to(at).has(&["never", "n't", "not"]);
+        .position(|word| GIVING.contains(&verb_base(word.low)))?;
+    let denied = rest.until_index(at).contains_any(&["never", "n't", "not"]);
     let what = rest.from(at + 1);
-    let what = what.from(usize::from(matches!(what.low(0), "me" | "us")));
-    let (attribute, value) = match (rest.low(at), what.low(0)) {
+    let what = what.from(usize::from(matches!(what.lower_at(0), "me" | "us")));
+    let (attribute, value) = match (rest.lower_at(at), what.lower_at(0)) {
         ("answer" | "reply" | "respond" | "write", "in")
-            if what.words.get(1).is_some_and(|word| word.capital()) =>
+            if what.words.get(1).is_some_and(|word| word.is_capitalized()) =>
         {
-            ("answer language".to_owned(), value(what, 1))
+            ("answer language".to_owned(), parse_value(what, 1))
         }
         ("keep" | "make", _) => {
             let what = what.from(usize::from(matches!(
-                what.low(0),
+                what.lower_at(0),
                 "your" | "the" | "my" | "all"
             )));
             let noun = what.words.first().filter(|word| word.low.ends_with('s'))?;
-            (format!("prefers {}", noun.low), value(what, 1))
+            (format!("prefers {}", noun.low), parse_value(what, 1))
         }
         ("answer" | "reply" | "respond", _) => return None,
-        _ => super::preference::which(what)?,
+        _ => super::preference::split_kind(what)?,
     };
 
-    let known = Known::new(
+    let known = KnownTopic::new(
         env.key.to_lowercase(),
         &attribute,
         value,
@@ -109,21 +123,21 @@ fn manner(rest: Clause<'_>, env: &Env<'_>) -> Option<Known> {
         true,
     )?;
 
-    Some(known.negated(denied))
+    Some(known.with_negation(denied))
 }
 
 /// Checks whether an imperative stands at `at`: a verb in its base form, possibly negated.
-fn imperative(clause: Clause<'_>, at: usize) -> bool {
+fn is_imperative(clause: Clause<'_>, at: usize) -> bool {
     let at = clause
-        .any(at, &["do n't", "do not", "never", "always"])
+        .match_any(at, &["do n't", "do not", "never", "always"])
         .unwrap_or(at);
-    let low = clause.low(at);
+    let low = clause.lower_at(at);
     let noun = matches!(
-        clause.low(at + 1),
+        clause.lower_at(at + 1),
         "is" | "are" | "was" | "were" | "has" | "had" | "'s" | "of"
     );
 
-    (matches!(verb(low), Some((_, Form::Base)))
+    (matches!(parse_verb(low), Some((_, VerbForm::Base)))
         || matches!(
             low,
             "be" | "format"
@@ -139,8 +153,8 @@ fn imperative(clause: Clause<'_>, at: usize) -> bool {
 }
 
 /// Returns the topic of `Call me Al`.
-fn call_me(clause: Clause<'_>, at: usize, env: &Env<'_>) -> Option<Known> {
-    let end = clause.any(
+fn name_to_use_topic(clause: Clause<'_>, at: usize, env: &ClauseContext<'_>) -> Option<KnownTopic> {
+    let end = clause.match_any(
         at,
         &[
             "call me",
@@ -153,12 +167,12 @@ fn call_me(clause: Clause<'_>, at: usize, env: &Env<'_>) -> Option<Known> {
     clause
         .words
         .get(end)
-        .filter(|word| word.capital() && word.low != "i")?;
+        .filter(|word| word.is_capitalized() && word.low != "i")?;
 
-    Known::new(
+    KnownTopic::new(
         env.key.to_lowercase(),
         "name to use",
-        value(clause, end),
+        parse_value(clause, end),
         MemoryKind::Instruction,
         true,
     )

@@ -1,11 +1,13 @@
 //! Classification of words.
 
-use super::classes::{ADVERB, AUXILIARY, DETERMINER, MODAL, PREPOSITION, PRONOUN, SMALL, is};
-use super::verbs::listed;
+use super::classes::{
+    ADVERB, AUXILIARY, DETERMINER, MODAL, PREPOSITION, PRONOUN, SMALL, is_in_class,
+};
+use super::verbs::find_verb;
 
 /// The form of a verb.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum VerbForm {
     /// `work`.
     Base,
     /// `works`.
@@ -24,73 +26,73 @@ const NOT_PAST: &[&str] = &[
 
 /// Returns the base and the form of `low` if it is a form of a known verb. For an unknown word in
 /// -ed, the base is empty.
-pub(crate) fn verb(low: &str) -> Option<(&'static str, Form)> {
-    if let Some(found) = listed(low) {
+pub(crate) fn parse_verb(low: &str) -> Option<(&'static str, VerbForm)> {
+    if let Some(found) = find_verb(low) {
         return Some(found);
     }
 
     if let Some(again) = low.strip_prefix("re-") {
-        return verb(again);
+        return parse_verb(again);
     }
 
     let regular = if let Some(stem) = low.strip_suffix("ing") {
-        based(stem).map(|base| (base, Form::Ing))
+        base_of_stem(stem).map(|base| (base, VerbForm::Ing))
     } else if let Some(stem) = low.strip_suffix("ed") {
-        based(stem).map(|base| (base, Form::Past))
+        base_of_stem(stem).map(|base| (base, VerbForm::Past))
     } else {
-        third_person(low).map(|base| (base, Form::Present))
+        base_of_third_person(low).map(|base| (base, VerbForm::Present))
     };
 
     let past = || low.len() > 4 && low.ends_with("ed") && !NOT_PAST.contains(&low);
-    regular.or_else(|| past().then_some(("", Form::Past)))
+    regular.or_else(|| past().then_some(("", VerbForm::Past)))
 }
 
 /// Returns the base of `low` if it is a form of a known verb, or an empty string.
-pub(crate) fn base(low: &str) -> &'static str {
-    verb(low).map_or("", |(base, _)| base)
+pub(crate) fn verb_base(low: &str) -> &'static str {
+    parse_verb(low).map_or("", |(base, _)| base)
 }
 
-fn known(low: &str) -> Option<&'static str> {
-    listed(low)
-        .filter(|(_, form)| *form == Form::Base)
+fn base_form(low: &str) -> Option<&'static str> {
+    find_verb(low)
+        .filter(|(_, form)| *form == VerbForm::Base)
         .map(|(base, _)| base)
 }
 
 /// Returns the verb whose form without -ing or -ed is `stem`: unchanged, with an added e, with y
 /// for i, or with a doubled consonant reduced.
-fn based(stem: &str) -> Option<&'static str> {
+fn base_of_stem(stem: &str) -> Option<&'static str> {
     let mut other = String::with_capacity(stem.len() + 1);
     other.push_str(stem);
     other.push('e');
-    if let Some(base) = known(&other).or_else(|| known(stem)) {
+    if let Some(base) = base_form(&other).or_else(|| base_form(stem)) {
         return Some(base);
     }
 
     if let Some(short) = stem.strip_suffix('i') {
-        return known(&format!("{short}y"));
+        return base_form(&format!("{short}y"));
     }
 
     let mut ends = stem.bytes().rev();
     match (ends.next(), ends.next()) {
         (Some(last), Some(before)) if last == before && last.is_ascii_alphabetic() => {
-            known(&stem[..stem.len() - 1])
+            base_form(&stem[..stem.len() - 1])
         }
         _ => None,
     }
 }
 
-fn third_person(low: &str) -> Option<&'static str> {
+fn base_of_third_person(low: &str) -> Option<&'static str> {
     let stem = low.strip_suffix('s')?;
-    known(stem)
-        .or_else(|| stem.strip_suffix('e').and_then(known))
+    base_form(stem)
+        .or_else(|| stem.strip_suffix('e').and_then(base_form))
         .or_else(|| {
             stem.strip_suffix("ie")
-                .and_then(|short| known(&format!("{short}y")))
+                .and_then(|short| base_form(&format!("{short}y")))
         })
 }
 
 /// Returns the third person of a base form: `works`, `tries`, `watches`.
-pub(crate) fn third(base: &str) -> String {
+pub(crate) fn to_third_person(base: &str) -> String {
     match base {
         "be" => "is".into(),
         "have" => "has".into(),
@@ -107,38 +109,38 @@ pub(crate) fn third(base: &str) -> String {
 }
 
 /// Checks whether the word is a form of be, have or do, or a modal verb.
-pub(crate) fn auxiliary(low: &str) -> bool {
-    is(low, AUXILIARY | MODAL)
+pub(crate) fn is_auxiliary(low: &str) -> bool {
+    is_in_class(low, AUXILIARY | MODAL)
 }
 
 /// Checks whether the word is a modal verb.
-pub(crate) fn modal(low: &str) -> bool {
-    is(low, MODAL)
+pub(crate) fn is_modal(low: &str) -> bool {
+    is_in_class(low, MODAL)
 }
 
 /// Checks whether the word is an adverb that may stand between a subject and its verb.
-pub(crate) fn adverb(low: &str) -> bool {
-    is(low, ADVERB)
+pub(crate) fn is_adverb(low: &str) -> bool {
+    is_in_class(low, ADVERB)
 }
 
 /// Checks whether the word opens a noun phrase.
-pub(crate) fn determiner(low: &str) -> bool {
-    is(low, DETERMINER)
+pub(crate) fn is_determiner(low: &str) -> bool {
+    is_in_class(low, DETERMINER)
 }
 
 /// Checks whether the word is a preposition that continues a noun phrase or follows a verb.
-pub(crate) fn preposition(low: &str) -> bool {
-    is(low, PREPOSITION)
+pub(crate) fn is_preposition(low: &str) -> bool {
+    is_in_class(low, PREPOSITION)
 }
 
 /// Checks whether the word is a pronoun that needs another sentence to be understood.
-pub(crate) fn pronoun(low: &str) -> bool {
-    is(low, PRONOUN)
+pub(crate) fn is_pronoun(low: &str) -> bool {
+    is_in_class(low, PRONOUN)
 }
 
 /// Checks whether the word carries meaning of its own.
-pub(crate) fn content(low: &str) -> bool {
-    low.chars().next().is_some_and(char::is_alphanumeric) && !is(low, SMALL)
+pub(crate) fn is_content_word(low: &str) -> bool {
+    low.chars().next().is_some_and(char::is_alphanumeric) && !is_in_class(low, SMALL)
 }
 
 #[cfg(test)]
@@ -148,23 +150,23 @@ mod tests {
     #[test]
     fn verbs_are_known_by_their_forms() {
         let cases = [
-            ("lives", Some(("live", Form::Present))),
-            ("moved", Some(("move", Form::Past))),
-            ("planning", Some(("plan", Form::Ing))),
-            ("tried", Some(("try", Form::Past))),
-            ("watches", Some(("watch", Form::Present))),
-            ("studies", Some(("study", Form::Present))),
-            ("went", Some(("go", Form::Past))),
-            ("need", Some(("need", Form::Base))),
-            ("frobbed", Some(("", Form::Past))),
+            ("lives", Some(("live", VerbForm::Present))),
+            ("moved", Some(("move", VerbForm::Past))),
+            ("planning", Some(("plan", VerbForm::Ing))),
+            ("tried", Some(("try", VerbForm::Past))),
+            ("watches", Some(("watch", VerbForm::Present))),
+            ("studies", Some(("study", VerbForm::Present))),
+            ("went", Some(("go", VerbForm::Past))),
+            ("need", Some(("need", VerbForm::Base))),
+            ("frobbed", Some(("", VerbForm::Past))),
             ("table", None),
             ("red", None),
         ];
         for (word, expected) in cases {
-            assert_eq!(verb(word), expected, "{word}");
+            assert_eq!(parse_verb(word), expected, "{word}");
         }
 
-        let thirds = ["have", "try", "play", "watch", "live"].map(third);
+        let thirds = ["have", "try", "play", "watch", "live"].map(to_third_person);
         assert_eq!(thirds, ["has", "tries", "plays", "watches", "lives"]);
     }
 }

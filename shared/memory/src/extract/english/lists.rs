@@ -2,16 +2,16 @@
 
 use std::sync::OnceLock;
 
-use super::hash::Table;
+use super::hash::WordTable;
 use super::words::Clause;
 
 /// A list of words, separated by spaces.
-pub(crate) struct List {
+pub(crate) struct WordList {
     words: &'static str,
-    table: OnceLock<Table<()>>,
+    table: OnceLock<WordTable<()>>,
 }
 
-impl List {
+impl WordList {
     pub(crate) const fn new(words: &'static str) -> Self {
         Self {
             words,
@@ -27,13 +27,13 @@ impl List {
 }
 
 /// A list of phrases, separated by semicolons.
-pub(crate) struct Phrases {
+pub(crate) struct PhraseList {
     phrases: &'static str,
     /// The phrases by their first word.
-    table: OnceLock<Table<Vec<&'static str>>>,
+    table: OnceLock<WordTable<Vec<&'static str>>>,
 }
 
-impl Phrases {
+impl PhraseList {
     pub(crate) const fn new(phrases: &'static str) -> Self {
         Self {
             phrases,
@@ -43,7 +43,7 @@ impl Phrases {
 
     fn beginning_with(&self, low: &str) -> &[&'static str] {
         let table = self.table.get_or_init(|| {
-            let mut table: Table<Vec<_>> = Table::default();
+            let mut table: WordTable<Vec<_>> = WordTable::default();
             for phrase in self.phrases.split(';') {
                 table
                     .entry(phrase.split(' ').next().unwrap_or(phrase))
@@ -61,8 +61,8 @@ impl Phrases {
         clause: Clause<'_>,
         at: usize,
     ) -> impl Iterator<Item = (&'static str, usize)> {
-        let phrases = self.beginning_with(clause.low(at)).iter();
-        phrases.filter_map(move |phrase| Some((*phrase, clause.phrase(at, phrase)?)))
+        let phrases = self.beginning_with(clause.lower_at(at)).iter();
+        phrases.filter_map(move |phrase| Some((*phrase, clause.match_phrase(at, phrase)?)))
     }
 
     /// Returns the index after the longest phrase at `at`.

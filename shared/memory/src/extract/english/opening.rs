@@ -1,7 +1,9 @@
 //! Words before a statement that carry no information, and sentences that are not statements.
 
-use super::lexicon::{adverb, auxiliary, content, determiner, preposition, pronoun, verb};
-use super::lists::{List, Phrases};
+use super::lexicon::{
+    is_adverb, is_auxiliary, is_content_word, is_determiner, is_preposition, is_pronoun, parse_verb,
+};
+use super::lists::{PhraseList, WordList};
 use super::words::{Clause, Word};
 
 /// The information about a statement in the words before it.
@@ -20,7 +22,7 @@ pub(crate) struct Opening {
 }
 
 /// Interjections and discourse markers.
-static FILLERS: Phrases = Phrases::new(
+static FILLERS: PhraseList = PhraseList::new(
     "by the way;btw;to be honest;to be fair;in fact;as you know;as i said;as i mentioned;\
      for the record;for what it 's worth;fun fact;just so you know;of course;no worries;you know what;\
      you know;i mean;guess what;let me tell you;i must say;i have to say;i gotta say;oh my god;omg;\
@@ -81,35 +83,35 @@ const REASONING: &[&str] = &[
 ];
 
 /// First words of questions and suppositions.
-static HYPOTHETICAL: List = List::new(
+static HYPOTHETICAL: WordList = WordList::new(
     "if would could should imagine suppose unless what how why who where maybe perhaps whether can do \
      does did is are let lets",
 );
 
 /// Returns the opening of a sentence, or `None` if what follows is not a statement.
-pub(crate) fn opening(clause: Clause<'_>) -> Option<Opening> {
+pub(crate) fn parse_opening(clause: Clause<'_>) -> Option<Opening> {
     let mut opening = Opening::default();
     loop {
         let before = opening.at;
-        opening.at = marks(clause, opening.at)?;
-        label(clause, &mut opening)?;
-        opening.at = exclamation(clause, opening.at);
-        filler(clause, &mut opening);
+        opening.at = skip_marks(clause, opening.at)?;
+        read_label(clause, &mut opening)?;
+        opening.at = skip_exclamation(clause, opening.at);
+        skip_filler(clause, &mut opening);
         if opening.at == before {
             break;
         }
     }
 
     let rest = clause.from(opening.at);
-    let hypothetical = HYPOTHETICAL.has(rest.low(0))
-        && !(rest.low(0) == "do" && (rest.low(1) == "n't" || rest.low(1) == "not"));
+    let hypothetical = HYPOTHETICAL.has(rest.lower_at(0))
+        && !(rest.lower_at(0) == "do" && (rest.lower_at(1) == "n't" || rest.lower_at(1) == "not"));
     let said = rest.words.iter().filter(|word| !word.mark).count();
 
     (!hypothetical && said >= 2).then_some(opening)
 }
 
 /// Remarks that may close a sentence.
-static REMARKS: Phrases = Phrases::new(
+static REMARKS: PhraseList = PhraseList::new(
     "by the way;btw;wish me luck;fingers crossed;for what it 's worth;just so you know;you know;\
      to be honest;honestly;haha;lol;thanks;thank you;please;sadly;luckily;unfortunately;silly me;fyi;\
      correct;right;if that helps;if you must know;i guess;i think;believe it or not;can you believe it;\
@@ -119,7 +121,7 @@ static REMARKS: Phrases = Phrases::new(
 
 /// Returns the index after the last word of the statement, before remarks at the end:
 /// `…, by the way`, `…, wish me luck!`.
-pub(crate) fn closing(clause: Clause<'_>) -> usize {
+pub(crate) fn find_closing(clause: Clause<'_>) -> usize {
     let mut end = clause
         .words
         .iter()
@@ -129,7 +131,7 @@ pub(crate) fn closing(clause: Clause<'_>) -> usize {
     while let Some(comma) = (1..end)
         .rev()
         .take(8)
-        .find(|&at| matches!(clause.low(at), "," | "—" | "("))
+        .find(|&at| matches!(clause.lower_at(at), "," | "—" | "("))
     {
         if !REMARKS.standing(clause, comma + 1).any(|(_, to)| to == end) {
             break;
@@ -142,7 +144,7 @@ pub(crate) fn closing(clause: Clause<'_>) -> usize {
 }
 
 /// Skips marks. Returns `None` at a quotation, which holds the words of somebody else.
-fn marks(clause: Clause<'_>, mut at: usize) -> Option<usize> {
+fn skip_marks(clause: Clause<'_>, mut at: usize) -> Option<usize> {
     while let Some(word) = clause
         .words
         .get(at)
@@ -158,27 +160,37 @@ fn marks(clause: Clause<'_>, mut at: usize) -> Option<usize> {
 
 /// Reads a label such as `Quick fact for the file:` or `My take on X:` into `opening`. Returns
 /// `None` if the label announces a reason.
-fn label(clause: Clause<'_>, opening: &mut Opening) -> Option<()> {
-    let end = opening.at + clause.from(opening.at).to(12).until(0, &[":"]);
-    if clause.low(end) != ":" {
+fn read_label(clause: Clause<'_>, opening: &mut Opening) -> Option<()> {
+    let end = opening.at
+        + clause
+            .from(opening.at)
+            .until_index(12)
+            .index_of_any(0, &[":"]);
+    if clause.lower_at(end) != ":" {
         return Some(());
     }
 
-    let before = clause.to(end).from(opening.at);
-    if before.has(REASONING) {
+    let before = clause.until_index(end).from(opening.at);
+    if before.contains_any(REASONING) {
         return None;
     }
 
-    if before.has(super::preference::VIEWS) && before.low(0) == "my" {
+    if before.contains_any(super::preference::OPINION_NOUNS) && before.lower_at(0) == "my" {
         opening.opinion = true;
-    } else if before.has(DECIDING) {
+    } else if before.contains_any(DECIDING) {
         opening.decision = true;
-        if before.words.iter().filter(|word| content(word.low)).count() < 3 {
+        if before
+            .words
+            .iter()
+            .filter(|word| is_content_word(word.low))
+            .count()
+            < 3
+        {
             opening.at = end + 1;
         }
-    } else if before.has(MARKERS) {
+    } else if before.contains_any(MARKERS) {
         opening.marked = true;
-        opening.correction |= before.has(&["correction"]);
+        opening.correction |= before.contains_any(&["correction"]);
         opening.at = end + 1;
     }
 
@@ -187,16 +199,16 @@ fn label(clause: Clause<'_>, opening: &mut Opening) -> Option<()> {
 
 /// Skips an exclamation such as `Wow, Gina!` or `Hey Mel,`: a few interjections or names before a
 /// mark.
-fn exclamation(clause: Clause<'_>, at: usize) -> usize {
+fn skip_exclamation(clause: Clause<'_>, at: usize) -> usize {
     let rest = clause.from(at);
-    let end = rest.to(6).until(0, &["!", ","]);
-    if end == 0 || end >= rest.len() || !matches!(rest.low(end), "!" | ",") {
+    let end = rest.until_index(6).index_of_any(0, &["!", ","]);
+    if end == 0 || end >= rest.len() || !matches!(rest.lower_at(end), "!" | ",") {
         return at;
     }
 
     let empty = |word: &Word<'_>| {
         FILLERS.has(word.low)
-            || !content(word.low)
+            || !is_content_word(word.low)
             || matches!(
                 word.low,
                 "good" | "glad" | "hear" | "way" | "go" | "too" | "buddy" | "man" | "dude" | "girl"
@@ -205,74 +217,74 @@ fn exclamation(clause: Clause<'_>, at: usize) -> usize {
 
     let words = &rest.words[..end];
     let name = words.len() == 1
-        && words[0].capital()
-        && verb(words[0].low).is_none()
-        && rest.low(end) == ","
-        && matches!(rest.low(end + 1), "i" | "we" | "my" | "you");
+        && words[0].is_capitalized()
+        && parse_verb(words[0].low).is_none()
+        && rest.lower_at(end) == ","
+        && matches!(rest.lower_at(end + 1), "i" | "we" | "my" | "you");
     let greeting = FILLERS.has(words[0].low)
         && words
             .iter()
             .skip(1)
-            .all(|word| empty(word) || word.capital());
+            .all(|word| empty(word) || word.is_capitalized());
 
     if greeting || name { at + end + 1 } else { at }
 }
 
-fn filler(clause: Clause<'_>, opening: &mut Opening) {
+fn skip_filler(clause: Clause<'_>, opening: &mut Opening) {
     let Some(end) = FILLERS.end(clause, opening.at) else {
         return;
     };
-    let comma = clause.low(end) == ",";
+    let comma = clause.lower_at(end) == ",";
     let subject = matches!(
-        clause.low(end),
+        clause.lower_at(end),
         "i" | "we" | "my" | "our" | "the" | "he" | "she" | "it" | "they" | "you" | "that" | "this"
     );
-    let label = clause.low(end) == ":" || clause.low(end) == "—";
+    let label = clause.lower_at(end) == ":" || clause.lower_at(end) == "—";
     let alone = matches!(
-        clause.low(opening.at),
+        clause.lower_at(opening.at),
         "and" | "but" | "so" | "plus" | "also"
-    ) || matches!(clause.low(end), "!" | "so" | "and" | "but");
-    let determined = clause.low(opening.at) == "no" && !comma;
+    ) || matches!(clause.lower_at(end), "!" | "so" | "and" | "but");
+    let determined = clause.lower_at(opening.at) == "no" && !comma;
 
     if (comma || subject || label || alone) && !determined {
         opening.correction |= matches!(
-            clause.low(opening.at),
+            clause.lower_at(opening.at),
             "actually" | "sorry" | "wait" | "correction" | "oops" | "no"
         );
-        opening.marked |= label && MARKERS.contains(&clause.low(end - 1));
+        opening.marked |= label && MARKERS.contains(&clause.lower_at(end - 1));
         opening.at = end + usize::from(comma || label);
     }
 }
 
 /// Returns the index at which the main clause begins, after a phrase of time or place:
 /// `In 2019, I …`, `Last week I …`.
-pub(crate) fn main_clause(clause: Clause<'_>, dated: Option<usize>) -> usize {
+pub(crate) fn find_main_clause(clause: Clause<'_>, dated: Option<usize>) -> usize {
     if let Some(end) = dated {
-        return end + usize::from(clause.low(end) == ",");
+        return end + usize::from(clause.lower_at(end) == ",");
     }
 
-    let first = clause.low(0);
-    let adverbial = preposition(first)
+    let first = clause.lower_at(0);
+    let adverbial = is_preposition(first)
         || matches!(
             first,
             "when" | "while" | "because" | "although" | "though" | "once" | "ever"
         );
-    if adverb(first) && matches!(clause.low(1), "," | "i" | "we") {
-        return 1 + usize::from(clause.low(1) == ",");
+    if is_adverb(first) && matches!(clause.lower_at(1), "," | "i" | "we") {
+        return 1 + usize::from(clause.lower_at(1) == ",");
     }
 
-    if let Some(at) = bare_lead(clause) {
+    if let Some(at) = find_bare_lead(clause) {
         return at;
     }
 
-    let comma = clause.to(16).until(1, &[","]);
-    if !adverbial || comma + 2 >= clause.len() || clause.low(comma) != "," {
+    let comma = clause.until_index(16).index_of_any(1, &[","]);
+    if !adverbial || comma + 2 >= clause.len() || clause.lower_at(comma) != "," {
         return 0;
     }
 
     let next = clause.words[comma + 1];
-    let starts = next.capital()
-        || determiner(next.low)
+    let starts = next.is_capitalized()
+        || is_determiner(next.low)
         || matches!(next.low, "i" | "we" | "he" | "she" | "they" | "it");
 
     if starts { comma + 1 } else { 0 }
@@ -280,29 +292,31 @@ pub(crate) fn main_clause(clause: Clause<'_>, dated: Option<usize>) -> usize {
 
 /// Returns the index of `I` or `we` after a phrase of time or reason without a comma:
 /// `Since March I …`, `Every day we …`.
-fn bare_lead(clause: Clause<'_>) -> Option<usize> {
-    let first = clause.low(0);
-    let leads = preposition(first)
+fn find_bare_lead(clause: Clause<'_>) -> Option<usize> {
+    let first = clause.lower_at(0);
+    let leads = is_preposition(first)
         || matches!(
             first,
             "these" | "every" | "each" | "right" | "nowadays" | "lately" | "due" | "thanks"
         );
-    let at = clause.to(10).until(1, &["i", "we"]);
-    let before = clause.to(at);
+    let at = clause.until_index(10).index_of_any(1, &["i", "we"]);
+    let before = clause.until_index(at);
     let finite = |word: &Word<'_>| {
-        word.mark || pronoun(word.low) && !determiner(word.low) || auxiliary(word.low)
+        word.mark || is_pronoun(word.low) && !is_determiner(word.low) || is_auxiliary(word.low)
     };
     let inner = before.words.iter().any(finite)
-        || before.has(&["who", "which", "where", "what", "how", "if", "you"]);
+        || before.contains_any(&["who", "which", "where", "what", "how", "if", "you"]);
     let joined = matches!(
         before.words.last()?.low,
         "and" | "than" | "as" | "before" | "after" | "until" | "since"
     );
     // "In the city I live in the rent is high": a second verb belongs to the phrase.
-    let after = clause.from(at + 2).to(clause
-        .from(at + 2)
-        .until(0, &[",", "and", "but", "because", "that", "so"]));
-    let other = after.has(&["is", "are", "was", "were"]);
+    let after = clause.from(at + 2).until_index(
+        clause
+            .from(at + 2)
+            .index_of_any(0, &[",", "and", "but", "because", "that", "so"]),
+    );
+    let other = after.contains_any(&["is", "are", "was", "were"]);
 
     (leads && at < clause.len().min(10) && !inner && !joined && !other).then_some(at)
 }

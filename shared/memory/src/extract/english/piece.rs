@@ -2,35 +2,39 @@
 
 use domain::{MemoryKind, Period, Timestamp};
 
-use super::grammar::{Reading, Who};
+use super::grammar::{ParsedClause, SubjectKind};
 use super::words::Clause;
-use super::{Draft, Env};
-use crate::extract::dates::{Found, Lean, dates};
+use super::{ClauseContext, StatementDraft};
+use crate::extract::dates::{DateDirection, FoundDate, find_dates};
 
 /// A draft of a statement with the words that make it.
-pub(super) struct Piece<'w> {
+pub(super) struct StatementPiece<'w> {
     pub(super) clause: Clause<'w>,
-    pub(super) reading: Option<Reading<'w>>,
-    pub(super) draft: Draft,
-    pub(super) dates: Vec<Found>,
+    pub(super) reading: Option<ParsedClause<'w>>,
+    pub(super) draft: StatementDraft,
+    pub(super) dates: Vec<FoundDate>,
     /// True if something stands before the subject.
     pub(super) shifted: bool,
 }
 
 /// Returns the time after which a plan or a coming event no longer matters.
-pub(super) fn expiry(event: Period, draft: &Draft, said_at: Timestamp) -> Option<Timestamp> {
+pub(super) fn expiry_time(
+    event: Period,
+    draft: &StatementDraft,
+    said_at: Timestamp,
+) -> Option<Timestamp> {
     let passes = matches!(draft.kind, MemoryKind::Plan | MemoryKind::Event);
     (passes && !draft.is_static && event.to > said_at).then_some(event.to)
 }
 
 /// Returns the word between the speaker and a verb that stood without a subject.
-pub(super) fn helping(reading: Reading<'_>) -> &'static str {
+pub(super) fn helping_verb(reading: ParsedClause<'_>) -> &'static str {
     if reading.verb.progressive { "is" } else { "" }
 }
 
 /// Returns the end of a date with which the clause begins.
-pub(super) fn leading_date(clause: Clause<'_>, env: &Env<'_>) -> Option<usize> {
-    let found = dates(clause.to(6), env.said_at, Lean::Either);
+pub(super) fn leading_date_end(clause: Clause<'_>, env: &ClauseContext<'_>) -> Option<usize> {
+    let found = find_dates(clause.until_index(6), env.said_at, DateDirection::Either);
     found
         .first()
         .filter(|found| found.first == 0 && !found.lasting)
@@ -38,12 +42,13 @@ pub(super) fn leading_date(clause: Clause<'_>, env: &Env<'_>) -> Option<usize> {
 }
 
 /// Returns the direction in which the dates of a clause lie.
-pub(super) fn lean(reading: Reading<'_>) -> Lean {
+pub(super) fn date_direction(reading: ParsedClause<'_>) -> DateDirection {
     if reading.verb.past && !reading.verb.perfect {
-        Lean::Past
-    } else if reading.verb.future || reading.verb.progressive || reading.who == Who::Elided {
-        Lean::Future
+        DateDirection::Past
+    } else if reading.verb.future || reading.verb.progressive || reading.who == SubjectKind::Elided
+    {
+        DateDirection::Future
     } else {
-        Lean::Either
+        DateDirection::Either
     }
 }

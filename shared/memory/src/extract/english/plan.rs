@@ -2,44 +2,46 @@
 
 use domain::MemoryKind;
 
-use super::grammar::{Reading, Who};
-use super::lexicon::{base, content, determiner, preposition, pronoun};
-use super::lists::{List, Phrases};
-use super::topic::{Known, object, phrase_key, says};
+use super::grammar::{ParsedClause, SubjectKind};
+use super::lexicon::{is_content_word, is_determiner, is_preposition, is_pronoun, verb_base};
+use super::lists::{PhraseList, WordList};
+use super::topic::{KnownTopic, find_object, is_meaningful, phrase_key};
 use super::words::Clause;
-use super::{Draft, Env};
+use super::{ClauseContext, StatementDraft};
 
 const INTENDING: &[&str] = &[
     "plan", "intend", "aim", "promise", "commit", "pledge", "schedule", "book", "hope",
 ];
 
 /// Verbs for things that are hoped, tried or only said to be polite. They commit nobody.
-static IDLE: List = List::new(
+static NON_COMMITTAL_VERBS: WordList = WordList::new(
     "be try see let get think know say tell forget stay miss love admit keep support explain remember",
 );
 /// Predicates of somebody who will do something.
-static BOUND: Phrases =
-    Phrases::new("committed to;determined to;due to;set to;scheduled to;excited to;ready to");
+static COMMITMENT_PHRASES: PhraseList =
+    PhraseList::new("committed to;determined to;due to;set to;scheduled to;excited to;ready to");
 
 /// Returns the topic of a plan: what is to be done.
-pub(crate) fn known(reading: Reading<'_>, subject: &str) -> Option<Known> {
-    if !reading.person() && reading.who != Who::Pronoun {
+pub(crate) fn plan_topic(reading: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
+    if !reading.person() && reading.who != SubjectKind::Pronoun {
         return None;
     }
 
     let rest = reading.rest();
-    let denied = reading.verb.negated || super::identity::no_longer(reading);
+    let denied = reading.verb.negated || super::identity::says_no_longer(reading);
     let (action, negated) = if reading.verb.future {
         (reading.clause.from(reading.verb.main), denied)
     } else {
         match reading.verb.base {
             "plan" | "intend" | "hope" | "aim" => {
-                let at = rest.any(0, &["to", "on"])?;
+                let at = rest.match_any(0, &["to", "on"])?;
                 (rest.from(at), denied)
             }
-            "decide" => return trip(reading, subject).or_else(|| outcome(reading, subject)),
+            "decide" => {
+                return trip_topic(reading, subject).or_else(|| outcome_topic(reading, subject));
+            }
             "cancel"
-                if object(rest, 0)
+                if find_object(rest, 0)
                     .words
                     .iter()
                     .any(|word| super::occasion::is_event(word.low)) =>
@@ -52,26 +54,26 @@ pub(crate) fn known(reading: Reading<'_>, subject: &str) -> Option<Known> {
     };
 
     let key = if reading.verb.base == "cancel" && !reading.verb.future {
-        phrase_key(object(rest, 0))
+        phrase_key(find_object(rest, 0))
     } else {
-        key(action)?
+        plan_key(action)?
     };
 
-    let known = Known::new(
+    let known = KnownTopic::new(
         subject.to_owned(),
         &format!("plans {key}"),
         key,
         MemoryKind::Plan,
         false,
     )?;
-    Some(known.negated(negated))
+    Some(known.with_negation(negated))
 }
 
 /// Returns the topic of `decided to go to Norway this summer`: one destination at a time.
-fn trip(reading: Reading<'_>, subject: &str) -> Option<Known> {
+fn trip_topic(reading: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
     let rest = reading.rest();
-    let denied = rest.phrase(0, "not").is_some();
-    let at = rest.from(usize::from(denied)).any(
+    let denied = rest.match_phrase(0, "not").is_some();
+    let at = rest.from(usize::from(denied)).match_any(
         0,
         &[
             "to go to",
@@ -86,11 +88,11 @@ fn trip(reading: Reading<'_>, subject: &str) -> Option<Known> {
     )?;
 
     let rest = rest.from(at + usize::from(denied));
-    let place = object(rest, 0);
-    let capital = place.words.iter().all(|word| word.capital()) && place.len() > 0;
-    let after = rest.from(usize::from(determiner(rest.low(0))) + place.len());
-    let (word, when) = match after.low(0) {
-        "this" | "next" | "in" | "for" => (after.low(1), after.to(2)),
+    let place = find_object(rest, 0);
+    let capital = place.words.iter().all(|word| word.is_capitalized()) && place.len() > 0;
+    let after = rest.from(usize::from(is_determiner(rest.lower_at(0))) + place.len());
+    let (word, when) = match after.lower_at(0) {
+        "this" | "next" | "in" | "for" => (after.lower_at(1), after.until_index(2)),
         _ => return None,
     };
     let long = super::super::dates::is_season_or_month(word)
@@ -98,7 +100,7 @@ fn trip(reading: Reading<'_>, subject: &str) -> Option<Known> {
             word,
             "year" | "weekend" | "holiday" | "christmas" | "easter"
         );
-    let known = Known::new(
+    let known = KnownTopic::new(
         subject.to_owned(),
         &format!("destination {}", phrase_key(when)),
         phrase_key(place),
@@ -106,25 +108,26 @@ fn trip(reading: Reading<'_>, subject: &str) -> Option<Known> {
         false,
     )?;
 
-    (capital && long).then(|| known.negated(denied))
+    (capital && long).then(|| known.with_negation(denied))
 }
 
 /// Returns the topic of `decided to paint the kitchen green`: how the thing is to be.
-fn outcome(reading: Reading<'_>, subject: &str) -> Option<Known> {
+fn outcome_topic(reading: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
     let rest = reading.rest();
-    let verb = base(rest.low(1));
-    let what = object(rest, 3);
-    let opened =
-        rest.low(0) == "to" && matches!(rest.low(2), "the" | "our" | "my") && !verb.is_empty();
-    let plain = !what.words.iter().any(|word| preposition(word.low));
+    let verb = verb_base(rest.lower_at(1));
+    let what = find_object(rest, 3);
+    let opened = rest.lower_at(0) == "to"
+        && matches!(rest.lower_at(2), "the" | "our" | "my")
+        && !verb.is_empty();
+    let plain = !what.words.iter().any(|word| is_preposition(word.low));
     if !opened || !plain || !matches!(what.len(), 2 | 3) {
         return None;
     }
 
-    let attribute = format!("{verb} {}", what.low(0));
+    let attribute = format!("{verb} {}", what.lower_at(0));
     let value = phrase_key(what.from(1));
 
-    Known::new(
+    KnownTopic::new(
         subject.to_owned(),
         &attribute,
         value,
@@ -134,38 +137,46 @@ fn outcome(reading: Reading<'_>, subject: &str) -> Option<Known> {
 }
 
 /// Returns a verb in its base form with its object.
-fn key(action: Clause<'_>) -> Option<String> {
-    let verb = base(action.low(0));
+fn plan_key(action: Clause<'_>) -> Option<String> {
+    let verb = verb_base(action.lower_at(0));
     let preposition = usize::from(matches!(
-        action.low(1),
+        action.lower_at(1),
         "to" | "in" | "with" | "for" | "on" | "at"
     ));
-    let what = phrase_key(object(action, 1 + preposition).to(5));
-    (!verb.is_empty() && verb != "be" && says(&what)).then(|| format!("{verb} {what}"))
+    let what = phrase_key(find_object(action, 1 + preposition).until_index(5));
+    (!verb.is_empty() && verb != "be" && is_meaningful(&what)).then(|| format!("{verb} {what}"))
 }
 
 /// Drafts a statement of what will be done.
-pub(crate) fn draft(reading: Reading<'_>, env: &Env<'_>, dated: bool) -> Option<Draft> {
+pub(crate) fn draft_plan(
+    reading: ParsedClause<'_>,
+    env: &ClauseContext<'_>,
+    dated: bool,
+) -> Option<StatementDraft> {
     let rest = reading.rest();
-    let much = rest.words.iter().filter(|word| content(word.low)).count();
-    let plan = |confidence| Some(Draft::new(MemoryKind::Plan, confidence));
-    if rest.find("by then").is_some() {
+    let much = rest
+        .words
+        .iter()
+        .filter(|word| is_content_word(word.low))
+        .count();
+    let plan = |confidence| Some(StatementDraft::new(MemoryKind::Plan, confidence));
+    if rest.find_phrase("by then").is_some() {
         return None;
     }
 
     if !reading.person() {
-        let things = reading.verb.future && dated && reading.who != Who::Listener;
+        let things = reading.verb.future && dated && reading.who != SubjectKind::Listener;
         return if things { plan(0.6) } else { None };
     }
 
-    if much == 0 || pronoun(rest.low(0)) && much < 2 {
+    if much == 0 || is_pronoun(rest.lower_at(0)) && much < 2 {
         return None;
     }
 
     let negated = reading.verb.negated;
     if reading.verb.future {
-        let idle = IDLE.has(reading.verb.base);
-        let firm = dated || much >= 2 || rest.words.iter().any(|word| word.capital());
+        let idle = NON_COMMITTAL_VERBS.has(reading.verb.base);
+        let firm = dated || much >= 2 || rest.words.iter().any(|word| word.is_capitalized());
         return if idle && !dated || !firm {
             None
         } else {
@@ -186,11 +197,11 @@ pub(crate) fn draft(reading: Reading<'_>, env: &Env<'_>, dated: bool) -> Option<
         });
     }
 
-    if reading.verb.base == "be" && much >= 3 && BOUND.end(rest, 0).is_some() {
+    if reading.verb.base == "be" && much >= 3 && COMMITMENT_PHRASES.end(rest, 0).is_some() {
         return plan(0.6);
     }
 
-    if reading.verb.progressive && !reading.verb.past && reading.who == Who::Elided {
+    if reading.verb.progressive && !reading.verb.past && reading.who == SubjectKind::Elided {
         return if much >= 2 && !env.chat {
             plan(0.65)
         } else {
@@ -199,8 +210,10 @@ pub(crate) fn draft(reading: Reading<'_>, env: &Env<'_>, dated: bool) -> Option<
     }
 
     let coming = dated && reading.verb.progressive && !reading.verb.past;
-    let due =
-        !reading.verb.past && reading.is(&["need", "have"]) && rest.low(0) == "to" && much >= 3;
+    let due = !reading.verb.past
+        && reading.is(&["need", "have"])
+        && rest.lower_at(0) == "to"
+        && much >= 3;
     if coming || due && dated {
         return plan(0.7);
     }
@@ -209,24 +222,24 @@ pub(crate) fn draft(reading: Reading<'_>, env: &Env<'_>, dated: bool) -> Option<
         return plan(0.7);
     }
 
-    said_yes(reading).then(|| Draft::new(MemoryKind::Plan, 0.75))
+    is_acceptance(reading).then(|| StatementDraft::new(MemoryKind::Plan, 0.75))
 }
 
 /// Checks for a promise: `Confirmed I'll be there`, `said yes — committed to one round`.
-fn said_yes(reading: Reading<'_>) -> bool {
+fn is_acceptance(reading: ParsedClause<'_>) -> bool {
     let rest = reading.rest();
     match reading.verb.base {
         "confirm" => rest
             .find_any(&["i 'll", "i will", "we 'll", "we will"])
             .is_some_and(|(at, _)| at < 2),
         "say" => {
-            rest.low(0) == "yes"
+            rest.lower_at(0) == "yes"
                 && rest
                     .words
                     .iter()
-                    .any(|word| INTENDING.contains(&base(word.low)))
+                    .any(|word| INTENDING.contains(&verb_base(word.low)))
         }
-        "agree" => rest.low(0) == "to",
+        "agree" => rest.lower_at(0) == "to",
         _ => false,
     }
 }

@@ -2,28 +2,31 @@
 
 use domain::{MemoryKind, Statement};
 
-use super::classify::{classify, of_assistant, self_contained};
-use super::grammar::{Who, read};
-use super::opening::{Opening, closing, main_clause, opening};
-use super::piece::{Piece, expiry, helping, leading_date, lean};
-use super::render::{Voice, render};
-use super::words::{Clause, words};
-use super::{Anchor, Draft, Env, Scene, State, instruction, lead, lexicon, occasion, split, topic};
-use crate::extract::dates::{Lean, dates};
+use super::classify::{classify_clause, filter_assistant_draft, is_self_contained};
+use super::grammar::{SubjectKind, parse_clause};
+use super::opening::{Opening, find_closing, find_main_clause, parse_opening};
+use super::piece::{StatementPiece, date_direction, expiry_time, helping_verb, leading_date_end};
+use super::render::{PronounSubstitution, render_statement};
+use super::words::{Clause, split_words};
+use super::{
+    Antecedent, ClauseContext, Conversation, PrecedingStatement, StatementDraft, instruction, lead,
+    lexicon, occasion, split, topic,
+};
+use crate::extract::dates::{DateDirection, find_dates};
 use crate::extract::sentences::Sentence;
 use crate::extract::{Passage, Role};
 
 /// The longest sentence that is read, in bytes. Longer ones are usually lists or tables.
-const MAX_SENTENCE: usize = 600;
+const MAX_SENTENCE_BYTES: usize = 600;
 /// The limit on the length of a statement with the sentences that continue it, in bytes.
-const MAX_CONTINUED: usize = 420;
+const MAX_CONTINUED_BYTES: usize = 420;
 
 /// A reader that collects the statements of a passage, sentence by sentence.
-pub(crate) struct Reader<'a> {
+pub(crate) struct SentenceReader<'a> {
     passage: &'a Passage<'a>,
-    scene: Scene<'a>,
-    anchor: Option<Anchor>,
-    state: State,
+    scene: Conversation<'a>,
+    anchor: Option<Antecedent>,
+    state: PrecedingStatement,
     /// True if facts were announced.
     listing: bool,
     first: bool,
@@ -32,13 +35,13 @@ pub(crate) struct Reader<'a> {
     out: Vec<Statement>,
 }
 
-impl<'a> Reader<'a> {
-    pub(crate) fn new(passage: &'a Passage<'a>, scene: Scene<'a>) -> Self {
+impl<'a> SentenceReader<'a> {
+    pub(crate) fn new(passage: &'a Passage<'a>, scene: Conversation<'a>) -> Self {
         Self {
             passage,
             scene,
             anchor: None,
-            state: State::None,
+            state: PrecedingStatement::None,
             listing: false,
             first: true,
             quoting: false,
@@ -53,21 +56,21 @@ impl<'a> Reader<'a> {
 
     /// Reads the next sentence.
     pub(crate) fn sentence(&mut self, sentence: &Sentence<'_>) {
-        if sentence.text.len() > MAX_SENTENCE || sentence.text.trim_end().ends_with('?') {
-            self.state = State::None;
+        if sentence.text.len() > MAX_SENTENCE_BYTES || sentence.text.trim_end().ends_with('?') {
+            self.state = PrecedingStatement::None;
             return;
         }
 
         let lower = sentence.text.to_ascii_lowercase();
-        let words = words(sentence.text, &lower);
+        let words = split_words(sentence.text, &lower);
         let clause = Clause { words: &words };
-        let clause = clause.to(closing(clause));
-        self.quoting |= self.passage.role == Role::User && lead::hands_over(clause);
+        let clause = clause.until_index(find_closing(clause));
+        self.quoting |= self.passage.role == Role::User && lead::hands_over_text(clause);
         if self.quoting {
             return;
         }
 
-        let opened = opening(clause);
+        let opened = parse_opening(clause);
         let whole = opened.map_or(Vec::new(), |opening| {
             self.pieces(clause.from(opening.at), opening)
         });
@@ -96,9 +99,9 @@ impl<'a> Reader<'a> {
         self.remember(sentence, clause.from(opening.at), &pieces);
         self.first = false;
         self.state = match pieces.last().filter(|_| told) {
-            Some(piece) if piece.draft.opinion => State::Opinion(2),
-            Some(piece) if piece.draft.kind == MemoryKind::Decision => State::Decision,
-            Some(_) => State::None,
+            Some(piece) if piece.draft.opinion => PrecedingStatement::Opinion(2),
+            Some(piece) if piece.draft.kind == MemoryKind::Decision => PrecedingStatement::Decision,
+            Some(_) => PrecedingStatement::None,
             // A sentence without a statement may stand between them.
             None => self.state.waned(),
         };
@@ -106,8 +109,8 @@ impl<'a> Reader<'a> {
         self.listing |= opening.marked;
     }
 
-    fn env<'e>(&'e self, opening: Opening) -> Env<'e> {
-        Env {
+    fn env<'e>(&'e self, opening: Opening) -> ClauseContext<'e> {
+        ClauseContext {
             key: self.scene.key,
             listener: self.scene.listener,
             said_at: self.passage.said_at,
@@ -116,7 +119,7 @@ impl<'a> Reader<'a> {
             marked: opening.marked,
             // In a conversation, a later sentence is more often news than an elaboration.
             first: self.first || self.passage.role == Role::User,
-            after_opinion: matches!(self.state, State::Opinion(_)),
+            after_opinion: matches!(self.state, PrecedingStatement::Opinion(_)),
             listing: self.listing,
             talk: self.passage.role == Role::User,
             anchor: self.anchor.as_ref(),
@@ -125,7 +128,7 @@ impl<'a> Reader<'a> {
 
     /// Returns the parts of a sentence that state something: separately if one of them has a topic
     /// of its own, otherwise as one.
-    fn pieces<'w>(&self, clause: Clause<'w>, opening: Opening) -> Vec<Piece<'w>> {
+    fn pieces<'w>(&self, clause: Clause<'w>, opening: Opening) -> Vec<StatementPiece<'w>> {
         let env = self.env(opening);
         if opening.decision || opening.opinion {
             let kind = if opening.decision {
@@ -133,12 +136,12 @@ impl<'a> Reader<'a> {
             } else {
                 MemoryKind::Preference
             };
-            let draft = Draft {
+            let draft = StatementDraft {
                 opinion: opening.opinion,
-                ..Draft::new(kind, 0.8)
+                ..StatementDraft::new(kind, 0.8)
             };
-            let dates = dates(clause, env.said_at, Lean::Future);
-            return vec![Piece {
+            let dates = find_dates(clause, env.said_at, DateDirection::Future);
+            return vec![StatementPiece {
                 clause,
                 reading: None,
                 draft,
@@ -147,7 +150,7 @@ impl<'a> Reader<'a> {
             }];
         }
 
-        let parts = split::parts(clause);
+        let parts = split::split_clause(clause);
         let pieces: Vec<_> = parts
             .iter()
             .filter_map(|part| self.piece(*part, &env, opening))
@@ -167,22 +170,23 @@ impl<'a> Reader<'a> {
         &self,
         clause: Clause<'w>,
         opened: Option<Opening>,
-        whole: &[Piece<'w>],
-    ) -> Option<Vec<Piece<'w>>> {
-        let told = |pieces: &[Piece<'_>]| pieces.iter().any(|piece| piece.draft.known.is_some());
+        whole: &[StatementPiece<'w>],
+    ) -> Option<Vec<StatementPiece<'w>>> {
+        let told =
+            |pieces: &[StatementPiece<'_>]| pieces.iter().any(|piece| piece.draft.known.is_some());
         let before = |end: usize| {
             let begun = opened.filter(|opening| opening.at < end);
             begun.map_or(Vec::new(), |begun| {
-                self.pieces(clause.to(end).from(begun.at), begun)
+                self.pieces(clause.until_index(end).from(begun.at), begun)
             })
         };
 
         let begun = opened.map_or(0, |opening| opening.at);
-        for start in lead::starts(clause).filter(|start| start.at > begun) {
+        for start in lead::find_starts(clause).filter(|start| start.at > begun) {
             if !start.announced && (told(whole) || opened.is_none()) {
                 continue;
             }
-            let Some(next) = opening(clause.from(start.at)) else {
+            let Some(next) = parse_opening(clause.from(start.at)) else {
                 continue;
             };
             let later = self.pieces(clause.from(start.at + next.at), next);
@@ -197,11 +201,16 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns a part of a sentence if it states something.
-    fn piece<'w>(&self, clause: Clause<'w>, env: &Env<'_>, opening: Opening) -> Option<Piece<'w>> {
+    fn piece<'w>(
+        &self,
+        clause: Clause<'w>,
+        env: &ClauseContext<'_>,
+        opening: Opening,
+    ) -> Option<StatementPiece<'w>> {
         if self.passage.role != Role::Assistant
-            && let Some((at, draft)) = instruction::draft(clause, env)
+            && let Some((at, draft)) = instruction::draft_instruction(clause, env)
         {
-            return Some(Piece {
+            return Some(StatementPiece {
                 clause: clause.from(at),
                 reading: None,
                 draft,
@@ -210,25 +219,26 @@ impl<'a> Reader<'a> {
             });
         }
 
-        let main = main_clause(clause, leading_date(clause, env));
-        let reading = read(clause.from(main))?;
-        let lean = lean(reading);
-        let mut found = dates(clause, env.said_at, lean);
+        let main = find_main_clause(clause, leading_date_end(clause, env));
+        let reading = parse_clause(clause.from(main))?;
+        let lean = date_direction(reading);
+        let mut found = find_dates(clause, env.said_at, lean);
         let dated = found.iter().any(|found| !found.lasting);
-        let mut draft = classify(reading, env, dated, topic::topic(reading, env))?;
-        if !self_contained(clause, reading, &draft, dated, self.passage.role) {
+        let mut draft = classify_clause(reading, env, dated, topic::find_topic(reading, env))?;
+        if !is_self_contained(clause, reading, &draft, dated, self.passage.role) {
             return None;
         }
 
         let ahead = matches!(draft.kind, MemoryKind::Plan | MemoryKind::Decision)
-            || occasion::lean(reading).is_some();
-        if ahead && lean != Lean::Future {
+            || occasion::date_direction(reading).is_some();
+        if ahead && lean != DateDirection::Future {
             // "Decided on Friday to go this summer": only the dates after `to` are still to come.
-            let aim = (main + reading.verb.main..clause.len()).find(|&at| clause.low(at) == "to");
+            let aim =
+                (main + reading.verb.main..clause.len()).find(|&at| clause.lower_at(at) == "to");
             let from = aim
                 .filter(|_| draft.kind == MemoryKind::Decision)
                 .unwrap_or(0);
-            let coming = dates(clause, env.said_at, Lean::Future);
+            let coming = find_dates(clause, env.said_at, DateDirection::Future);
             found.retain(|found| found.first < from);
             found.extend(coming.into_iter().filter(|found| found.first >= from));
         }
@@ -238,12 +248,12 @@ impl<'a> Reader<'a> {
         }
 
         let draft = if self.passage.role == Role::Assistant {
-            of_assistant(reading, draft, dated)?
+            filter_assistant_draft(reading, draft, dated)?
         } else {
             draft
         };
 
-        Some(Piece {
+        Some(StatementPiece {
             clause,
             reading: Some(reading),
             draft,
@@ -253,33 +263,36 @@ impl<'a> Reader<'a> {
     }
 
     /// Adds the statement of a piece. Returns false if the piece cannot be understood alone.
-    fn emit(&mut self, sentence: &Sentence<'_>, piece: &Piece<'_>) -> bool {
+    fn emit(&mut self, sentence: &Sentence<'_>, piece: &StatementPiece<'_>) -> bool {
         let who = piece.reading.map(|reading| reading.who);
-        let pronoun = who == Some(Who::Pronoun);
-        let other = who.is_some_and(|who| !matches!(who, Who::Speaker | Who::Named));
-        let goes_on = matches!(self.state, State::Opinion(_)) && piece.draft.opinion && other;
-        let first = piece.clause.low(0);
-        let fits = |anchor: &Anchor| pronoun && !goes_on && !piece.shifted && anchor.fits(first);
+        let pronoun = who == Some(SubjectKind::Pronoun);
+        let other =
+            who.is_some_and(|who| !matches!(who, SubjectKind::Speaker | SubjectKind::Named));
+        let goes_on =
+            matches!(self.state, PrecedingStatement::Opinion(_)) && piece.draft.opinion && other;
+        let first = piece.clause.lower_at(0);
+        let fits =
+            |anchor: &Antecedent| pronoun && !goes_on && !piece.shifted && anchor.fits(first);
         let anchor = self.anchor.clone().filter(fits);
         if pronoun && anchor.is_none() && !goes_on {
             return false;
         }
 
         let meant = anchor.as_ref().map(|anchor| anchor.text.as_str());
-        let voice = Voice {
+        let voice = PronounSubstitution {
             speaker: self.scene.speaker,
-            antecedent: if who == Some(Who::Listener) {
+            antecedent: if who == Some(SubjectKind::Listener) {
                 self.scene.listener
             } else {
                 meant
             },
             lead: piece
                 .reading
-                .filter(|_| who == Some(Who::Elided) && !piece.shifted)
-                .map(helping),
+                .filter(|_| who == Some(SubjectKind::Elided) && !piece.shifted)
+                .map(helping_verb),
         };
 
-        let text = render(sentence.text, piece.clause, &piece.dates, voice);
+        let text = render_statement(sentence.text, piece.clause, &piece.dates, voice);
         if goes_on && self.continue_last(&text, sentence.end) {
             return true;
         }
@@ -301,17 +314,20 @@ impl<'a> Reader<'a> {
         let much = clause
             .words
             .iter()
-            .filter(|word| lexicon::content(word.low))
+            .filter(|word| lexicon::is_content_word(word.low))
             .count();
 
-        if self.state == State::Decision && !self.scene.chat && much >= 3 && read(clause).is_none()
+        if self.state == PrecedingStatement::Decision
+            && !self.scene.chat
+            && much >= 3
+            && parse_clause(clause).is_none()
         {
-            let voice = Voice {
+            let voice = PronounSubstitution {
                 speaker: self.scene.speaker,
                 antecedent: None,
                 lead: None,
             };
-            let text = render(sentence.text, clause, &[], voice);
+            let text = render_statement(sentence.text, clause, &[], voice);
             self.continue_last(&text, sentence.end);
         }
     }
@@ -320,7 +336,7 @@ impl<'a> Reader<'a> {
         let Some(last) = self
             .out
             .last_mut()
-            .filter(|last| last.text.len() + text.len() < MAX_CONTINUED)
+            .filter(|last| last.text.len() + text.len() < MAX_CONTINUED_BYTES)
         else {
             return false;
         };
@@ -330,14 +346,14 @@ impl<'a> Reader<'a> {
         true
     }
 
-    fn statement(&self, text: String, piece: &Piece<'_>) -> Statement {
+    fn statement(&self, text: String, piece: &StatementPiece<'_>) -> Statement {
         let draft = &piece.draft;
         let said_at = self.passage.said_at;
         let event = piece
             .dates
             .iter()
             .find(|found| !found.lasting)
-            .and_then(|found| found.days.period());
+            .and_then(|found| found.days.to_period());
         let event = event.filter(|_| {
             draft.kind != MemoryKind::Instruction && draft.kind != MemoryKind::Preference
         });
@@ -347,7 +363,7 @@ impl<'a> Reader<'a> {
             .is_some_and(|reading| reading.verb.past && draft.kind == MemoryKind::Event);
         let forget_after = event
             .filter(|_| !over)
-            .and_then(|event| expiry(event, draft, said_at));
+            .and_then(|event| expiry_time(event, draft, said_at));
 
         Statement {
             text,
@@ -369,28 +385,36 @@ impl<'a> Reader<'a> {
     }
 
     /// Keeps the subject of the sentence for pronouns in the next one.
-    fn remember(&mut self, sentence: &Sentence<'_>, clause: Clause<'_>, pieces: &[Piece<'_>]) {
+    fn remember(
+        &mut self,
+        sentence: &Sentence<'_>,
+        clause: Clause<'_>,
+        pieces: &[StatementPiece<'_>],
+    ) {
         let Some(reading) = pieces
             .first()
             .and_then(|piece| piece.reading)
-            .or_else(|| read(clause))
+            .or_else(|| parse_clause(clause))
         else {
             self.anchor = None;
             return;
         };
 
         match reading.who {
-            Who::Named | Who::Definite | Who::Owned | Who::Plain => {
+            SubjectKind::Named
+            | SubjectKind::Definite
+            | SubjectKind::Owned
+            | SubjectKind::Plain => {
                 let env = self.env(Opening::default());
-                let voice = Voice {
+                let voice = PronounSubstitution {
                     speaker: self.scene.speaker,
                     antecedent: None,
                     lead: None,
                 };
-                let text = render(sentence.text, reading.subject(), &[], voice);
+                let text = render_statement(sentence.text, reading.subject(), &[], voice);
                 let text = text.trim_end_matches('.').to_owned();
                 let key = topic::subject_key(reading, &env);
-                self.anchor = key.map(|key| Anchor {
+                self.anchor = key.map(|key| Antecedent {
                     text,
                     key,
                     who: reading.who,
@@ -398,7 +422,7 @@ impl<'a> Reader<'a> {
                 });
             }
             // A pronoun keeps its referent, once.
-            Who::Pronoun => {}
+            SubjectKind::Pronoun => {}
             _ => self.anchor = None,
         }
     }

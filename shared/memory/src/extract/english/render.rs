@@ -1,14 +1,14 @@
 //! The text of a statement: the words of the source, with the speaker's name for the first person
 //! and dates in digits.
 
-use super::super::dates::Found;
-use super::grammar::adverb_before;
-use super::lexicon::{Form, adverb, third, verb};
+use super::super::dates::FoundDate;
+use super::grammar::find_adverb_before;
+use super::lexicon::{VerbForm, is_adverb, parse_verb, to_third_person};
 use super::words::{Clause, Word};
 
 /// The words that replace the pronouns of a clause.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Voice<'a> {
+pub(crate) struct PronounSubstitution<'a> {
     /// The name of the speaker.
     pub(crate) speaker: &'a str,
     /// The referent of the pronoun at the beginning, if it is known.
@@ -19,13 +19,13 @@ pub(crate) struct Voice<'a> {
 }
 
 /// Writes the words of `clause`, a part of `source`, as a sentence.
-pub(crate) fn render(
+pub(crate) fn render_statement(
     source: &str,
     clause: Clause<'_>,
-    dates: &[Found],
-    voice: Voice<'_>,
+    dates: &[FoundDate],
+    voice: PronounSubstitution<'_>,
 ) -> String {
-    let mut writer = Writer {
+    let mut writer = StatementWriter {
         out: String::with_capacity(source.len() + 24),
         voice,
         named: false,
@@ -43,27 +43,29 @@ pub(crate) fn render(
         writer.word(clause, at);
         if let Some(found) = dates
             .iter()
-            .find(|found| found.end == at + 1 && unsaid(clause, found))
+            .find(|found| found.end == at + 1 && omits_date(clause, found))
         {
-            writer.out.push_str(&format!(" ({})", found.days.label()));
+            writer
+                .out
+                .push_str(&format!(" ({})", found.days.format_label()));
         }
         last = Some(word);
     }
 
-    finished(writer.out)
+    finish_sentence(writer.out)
 }
 
 /// Checks whether the words of a date leave out what the digits say.
-fn unsaid(clause: Clause<'_>, found: &Found) -> bool {
+fn omits_date(clause: Clause<'_>, found: &FoundDate) -> bool {
     let words = &clause.words[found.first..found.end];
-    clause.low(found.end) != "'s"
+    clause.lower_at(found.end) != "'s"
         && !words
             .iter()
-            .any(|word| word.number() && word.low.len() >= 4)
+            .any(|word| word.is_number() && word.low.len() >= 4)
 }
 
 /// Capitalizes the text and ends it with a full stop.
-fn finished(text: String) -> String {
+fn finish_sentence(text: String) -> String {
     let closed = |c: char| c == ')' && !text.contains('(');
     let text = text
         .trim()
@@ -77,16 +79,16 @@ fn finished(text: String) -> String {
     format!("{first}{}.", chars.as_str())
 }
 
-struct Writer<'a> {
+struct StatementWriter<'a> {
     out: String,
-    voice: Voice<'a>,
+    voice: PronounSubstitution<'a>,
     /// True once the speaker's name was written.
     named: bool,
     /// True if the last verb of the speaker was put into the third person.
     present: bool,
 }
 
-impl Writer<'_> {
+impl StatementWriter<'_> {
     fn lead(&mut self, help: &str) {
         self.out.push_str(self.voice.speaker);
         self.out.push(' ');
@@ -156,7 +158,7 @@ impl Writer<'_> {
             ("'ve", true) => Some(" has"),
             ("'ve", false) => Some(" have"),
             ("'ll", _) => Some(" will"),
-            ("'d", _) if past_after(clause, at) => Some(" had"),
+            ("'d", _) if is_before_past_form(clause, at) => Some(" had"),
             ("'d", _) => Some(" would"),
             ("'s", _) if at == 1 && self.voice.antecedent.is_some() => Some(" is"),
             ("am", _) => Some("is"),
@@ -165,8 +167,8 @@ impl Writer<'_> {
 
         if let Some(text) = expanded {
             self.out.push_str(text);
-        } else if singular && let Some((base, Form::Base)) = verb(word.low) {
-            self.out.push_str(&third(base));
+        } else if singular && let Some((base, VerbForm::Base)) = parse_verb(word.low) {
+            self.out.push_str(&to_third_person(base));
             self.present = true;
         } else if at == 0 && self.voice.lead.is_some() {
             self.out.push_str(word.low);
@@ -178,7 +180,7 @@ impl Writer<'_> {
     /// Checks whether the word at `at` is the verb that must agree with the speaker.
     fn after_speaker(&self, clause: Clause<'_>, at: usize) -> bool {
         let mut before = at;
-        while let Some(at) = adverb_before(clause, before) {
+        while let Some(at) = find_adverb_before(clause, before) {
             before = at;
         }
 
@@ -186,12 +188,12 @@ impl Writer<'_> {
             return self.voice.lead == Some("") && before == at;
         }
 
-        match clause.low(before - 1) {
+        match clause.lower_at(before - 1) {
             "you" => before == 1 && self.voice.antecedent.is_some(),
             "i" => {
                 before < 2
                     || !matches!(
-                        clause.low(before - 2),
+                        clause.lower_at(before - 2),
                         "and" | "did" | "do" | "should" | "can" | "would"
                     )
             }
@@ -199,8 +201,8 @@ impl Writer<'_> {
             "and" | "but" => {
                 let goes_on = clause.words.get(at + 1).is_some_and(|next| !next.mark);
                 let infinitive = clause
-                    .to(before)
-                    .has(&["to", "will", "can", "would", "could", "'ll"]);
+                    .until_index(before)
+                    .contains_any(&["to", "will", "can", "would", "could", "'ll"]);
                 self.present && goes_on && !infinitive
             }
             _ => false,
@@ -209,8 +211,8 @@ impl Writer<'_> {
 }
 
 /// Checks whether a past form follows, after adverbs.
-fn past_after(clause: Clause<'_>, at: usize) -> bool {
-    let next = (at + 1..clause.len()).find(|&next| !adverb(clause.low(next)));
-    let low = next.map_or("", |next| clause.low(next));
-    matches!(verb(low), Some((_, Form::Past))) || matches!(low, "better" | "been")
+fn is_before_past_form(clause: Clause<'_>, at: usize) -> bool {
+    let next = (at + 1..clause.len()).find(|&next| !is_adverb(clause.lower_at(next)));
+    let low = next.map_or("", |next| clause.lower_at(next));
+    matches!(parse_verb(low), Some((_, VerbForm::Past))) || matches!(low, "better" | "been")
 }

@@ -2,52 +2,64 @@
 
 use domain::MemoryKind;
 
-use super::grammar::{Reading, Who};
-use super::lexicon::content;
-use super::lists::Phrases;
-use super::topic::{Known, joined, object, phrase_key, value};
+use super::grammar::{ParsedClause, SubjectKind};
+use super::lexicon::is_content_word;
+use super::lists::PhraseList;
+use super::topic::{KnownTopic, find_object, join_words, parse_value, phrase_key};
 use super::words::Clause;
 
 /// Returns the topic of `The server has 16 GB of RAM`, `costs $5` and `is at 19 °C`.
-pub(super) fn measured(reading: Reading<'_>, subject: &str) -> Option<Known> {
+pub(super) fn measure_topic(reading: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
     let rest = reading.rest();
-    let thing = matches!(reading.who, Who::Definite | Who::Named | Who::Owned)
-        || reading.who == Who::Speaker && (reading.verb.base == "weigh" || tall(reading.rest()));
+    let thing = matches!(
+        reading.who,
+        SubjectKind::Definite | SubjectKind::Named | SubjectKind::Owned
+    ) || reading.who == SubjectKind::Speaker
+        && (reading.verb.base == "weigh" || is_height(reading.rest()));
     if !thing || reading.verb.past || reading.verb.future || reading.verb.modal {
         return None;
     }
 
-    let fact = |attribute: &str, value: String| Known::fact(subject.to_owned(), attribute, value);
-    let money = matches!(rest.low(0), "$" | "€" | "£");
-    let number = rest.words.first()?.number() || money;
+    let fact =
+        |attribute: &str, value: String| KnownTopic::fact(subject.to_owned(), attribute, value);
+    let money = matches!(rest.lower_at(0), "$" | "€" | "£");
+    let number = rest.words.first()?.is_number() || money;
 
     match reading.verb.base {
         "have" if number => {
-            let of = rest.find("of").filter(|(at, _)| *at <= 3);
+            let of = rest.find_phrase("of").filter(|(at, _)| *at <= 3);
             match of {
-                Some((at, end)) => fact(&value(rest, end), joined(rest.to(at))),
+                Some((at, end)) => fact(&parse_value(rest, end), join_words(rest.until_index(at))),
                 None => fact(
-                    &format!("number of {}", phrase_key(object(rest, 1).to(2))),
-                    rest.low(0).to_owned(),
+                    &format!(
+                        "number of {}",
+                        phrase_key(find_object(rest, 1).until_index(2))
+                    ),
+                    rest.lower_at(0).to_owned(),
                 ),
             }
         }
-        "cost" => fact("price", value(rest, 0)),
-        "weigh" => fact("weight", value(rest, 0)),
-        "be" if tall(rest) => fact("height", joined(rest.to(rest.until(0, &["tall"])))),
-        "be" if money => fact("price", value(rest, 0)),
-        "be" if rest.low(0) == "at" && rest.words.get(1).is_some_and(|word| word.number()) => {
-            fact("value", value(rest, 1))
+        "cost" => fact("price", parse_value(rest, 0)),
+        "weigh" => fact("weight", parse_value(rest, 0)),
+        "be" if is_height(rest) => fact(
+            "height",
+            join_words(rest.until_index(rest.index_of_any(0, &["tall"]))),
+        ),
+        "be" if money => fact("price", parse_value(rest, 0)),
+        "be" if rest.lower_at(0) == "at"
+            && rest.words.get(1).is_some_and(|word| word.is_number()) =>
+        {
+            fact("value", parse_value(rest, 1))
         }
-        "run" | "be" if rest.find("version").is_some() => {
-            let (_, at) = rest.find("version")?;
-            fact("version", value(rest, at))
+        "run" | "be" if rest.find_phrase("version").is_some() => {
+            let (_, at) = rest.find_phrase("version")?;
+            fact("version", parse_value(rest, at))
         }
         _ => None,
     }
 }
 
-static STATES: Phrases = Phrases::new(
+static STATES: PhraseList = PhraseList::new(
     "up;down;online;offline;done;finished;complete;completed;ready;blocked;open;closed;broken;fixed;\
      pending;on hold;cancelled;canceled;delayed;live;active;inactive;available;unavailable;on track;\
      behind schedule;in progress;approved;rejected;stable;unstable;deprecated;discontinued;in production;\
@@ -55,8 +67,11 @@ static STATES: Phrases = Phrases::new(
 );
 
 /// Returns the topic of `The build is broken` and `the project is on hold`.
-pub(super) fn state(reading: Reading<'_>, subject: &str) -> Option<Known> {
-    let thing = matches!(reading.who, Who::Definite | Who::Named | Who::Owned);
+pub(super) fn status_topic(reading: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
+    let thing = matches!(
+        reading.who,
+        SubjectKind::Definite | SubjectKind::Named | SubjectKind::Owned
+    );
     if !thing || reading.verb.modal || reading.verb.future {
         return None;
     }
@@ -70,18 +85,18 @@ pub(super) fn state(reading: Reading<'_>, subject: &str) -> Option<Known> {
     };
 
     let rest = reading.clause.from(from);
-    let rest = rest.from(rest.phrase(0, "no longer").unwrap_or(0));
+    let rest = rest.from(rest.match_phrase(0, "no longer").unwrap_or(0));
     let at = usize::from(matches!(
-        rest.low(0),
+        rest.lower_at(0),
         "now" | "still" | "currently" | "finally" | "n't" | "not"
     ));
     let ends = |end: usize| {
         rest.words
             .get(end)
-            .is_none_or(|next| next.mark || !content(next.low))
+            .is_none_or(|next| next.mark || !is_content_word(next.low))
     };
     let (state, _) = STATES.standing(rest, at).find(|(_, end)| ends(*end))?;
-    let known = Known::new(
+    let known = KnownTopic::new(
         subject.to_owned(),
         "status",
         state.to_owned(),
@@ -89,10 +104,11 @@ pub(super) fn state(reading: Reading<'_>, subject: &str) -> Option<Known> {
         false,
     )?;
 
-    Some(known.negated(reading.verb.negated))
+    Some(known.with_negation(reading.verb.negated))
 }
 
 /// Checks for `1.80 m tall`.
-fn tall(rest: Clause<'_>) -> bool {
-    rest.to(5).has(&["tall"]) && rest.words.first().is_some_and(|word| word.number())
+fn is_height(rest: Clause<'_>) -> bool {
+    rest.until_index(5).contains_any(&["tall"])
+        && rest.words.first().is_some_and(|word| word.is_number())
 }

@@ -26,22 +26,22 @@
 
 use domain::{MemoryKind, Topic};
 
-use super::Env;
-use super::classes::{OBJECT_END, is};
-use super::grammar::{Reading, Who};
-use super::lexicon::{adverb, determiner, pronoun};
-use super::lists::{List, Phrases};
+use super::ClauseContext;
+use super::classes::{OBJECT_END, is_in_class};
+use super::grammar::{ParsedClause, SubjectKind};
+use super::lexicon::{is_adverb, is_determiner, is_pronoun};
+use super::lists::{PhraseList, WordList};
 use super::words::Clause;
 
 /// A topic with the kind of statement that has it.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Known {
+pub(crate) struct KnownTopic {
     pub(crate) topic: Topic,
     pub(crate) kind: MemoryKind,
     pub(crate) is_static: bool,
 }
 
-impl Known {
+impl KnownTopic {
     /// Creates the topic of a lasting fact.
     pub(crate) fn fact(subject: String, attribute: &str, value: String) -> Option<Self> {
         Self::new(subject, attribute, value, MemoryKind::Fact, true)
@@ -74,49 +74,57 @@ impl Known {
     }
 
     /// Sets whether the answer is negated.
-    pub(crate) fn negated(mut self, negated: bool) -> Self {
+    pub(crate) fn with_negation(mut self, negated: bool) -> Self {
         self.topic.negated = negated;
         self
     }
 }
 
 /// Returns the topic of a clause.
-pub(crate) fn topic(reading: Reading<'_>, env: &Env<'_>) -> Option<Known> {
+pub(crate) fn find_topic(reading: ParsedClause<'_>, env: &ClauseContext<'_>) -> Option<KnownTopic> {
     let subject = subject_key(reading, env)?;
-    let mut known = found(reading, &subject, env)?;
+    let mut known = find_topic_of_subject(reading, &subject, env)?;
     if known.topic.attribute == "name" {
-        known.topic.subject = super::property::trim_own(&known.topic.subject, env);
+        known.topic.subject = super::property::strip_speaker(&known.topic.subject, env);
     }
     Some(known)
 }
 
-fn found(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
-    let event = reading.who == Who::Owned && super::occasion::happens(reading);
-    super::identity::known(reading, subject)
+fn find_topic_of_subject(
+    reading: ParsedClause<'_>,
+    subject: &str,
+    env: &ClauseContext<'_>,
+) -> Option<KnownTopic> {
+    let event = reading.who == SubjectKind::Owned && super::occasion::is_about_event(reading);
+    super::identity::identity_topic(reading, subject)
         .filter(|_| !event)
-        .or_else(|| super::naming::known(reading, subject, env))
-        .or_else(|| super::preference::known(reading, subject))
-        .or_else(|| super::activity::known(reading, subject))
-        .or_else(|| super::plan::known(reading, subject))
-        .or_else(|| super::property::known(reading, subject, env))
-        .or_else(|| super::condition::known(reading, subject).filter(|_| env.said))
+        .or_else(|| super::naming::naming_topic(reading, subject, env))
+        .or_else(|| super::preference::preference_topic(reading, subject))
+        .or_else(|| super::activity::activity_topic(reading, subject))
+        .or_else(|| super::plan::plan_topic(reading, subject))
+        .or_else(|| super::property::property_topic(reading, subject, env))
+        .or_else(|| super::condition::condition_topic(reading, subject).filter(|_| env.said))
 }
 
 /// Returns the subject in lower case, or `None` if its referent is unknown.
-pub(crate) fn subject_key(reading: Reading<'_>, env: &Env<'_>) -> Option<String> {
+pub(crate) fn subject_key(reading: ParsedClause<'_>, env: &ClauseContext<'_>) -> Option<String> {
     match reading.who {
-        Who::Speaker | Who::Group | Who::Elided => Some(env.key.to_lowercase()),
-        Who::Listener => env.listener.map(str::to_lowercase),
-        Who::Pronoun => env.antecedent_key(reading),
-        Who::Owned if super::naming::named_last(reading.subject()).is_some() => {
-            super::naming::named_last(reading.subject())
+        SubjectKind::Speaker | SubjectKind::Group | SubjectKind::Elided => {
+            Some(env.key.to_lowercase())
         }
-        Who::Owned => Some(format!(
+        SubjectKind::Listener => env.listener.map(str::to_lowercase),
+        SubjectKind::Pronoun => env.antecedent_key(reading),
+        SubjectKind::Owned if super::naming::trailing_name(reading.subject()).is_some() => {
+            super::naming::trailing_name(reading.subject())
+        }
+        SubjectKind::Owned => Some(format!(
             "{}'s {}",
             env.key.to_lowercase(),
             phrase_key(reading.subject().from(1))
         )),
-        Who::Named | Who::Definite | Who::Plain => Some(phrase_key(reading.subject())),
+        SubjectKind::Named | SubjectKind::Definite | SubjectKind::Plain => {
+            Some(phrase_key(reading.subject()))
+        }
     }
     .filter(|key| !key.is_empty())
 }
@@ -124,25 +132,25 @@ pub(crate) fn subject_key(reading: Reading<'_>, env: &Env<'_>) -> Option<String>
 /// Returns a phrase in lower case without the determiners, adverbs and marks that open it.
 pub(crate) fn phrase_key(clause: Clause<'_>) -> String {
     let mut at = 0;
-    while determiner(clause.low(at))
-        || adverb(clause.low(at))
+    while is_determiner(clause.lower_at(at))
+        || is_adverb(clause.lower_at(at))
         || clause
             .words
             .get(at)
-            .is_some_and(|word| word.mark && !money(word.low))
+            .is_some_and(|word| word.mark && !is_currency_mark(word.low))
     {
         at += 1;
     }
-    joined(clause.from(at))
+    join_words(clause.from(at))
 }
 
 /// Checks whether a mark stands before an amount.
-pub(crate) fn money(low: &str) -> bool {
+pub(crate) fn is_currency_mark(low: &str) -> bool {
     matches!(low, "$" | "€" | "£" | "#")
 }
 
 /// Joins the words in lower case with spaces. An ending stays with its word.
-pub(crate) fn joined(clause: Clause<'_>) -> String {
+pub(crate) fn join_words(clause: Clause<'_>) -> String {
     let mut out = String::new();
     for word in clause.words {
         let quote = word.mark && !matches!(word.low, "°" | "%" | "$" | "€" | "£" | "+" | "#");
@@ -166,82 +174,87 @@ pub(crate) fn joined(clause: Clause<'_>) -> String {
 const VALUE_WORDS: usize = 8;
 
 /// Returns the answer that begins at `at`, up to a mark, a conjunction or a word of time.
-pub(crate) fn value(clause: Clause<'_>, at: usize) -> String {
-    phrase_key(object(clause, at))
+pub(crate) fn parse_value(clause: Clause<'_>, at: usize) -> String {
+    phrase_key(find_object(clause, at))
 }
 
 /// Returns the words of an object that begins at `at`.
-pub(crate) fn object<'w>(clause: Clause<'w>, at: usize) -> Clause<'w> {
+pub(crate) fn find_object<'w>(clause: Clause<'w>, at: usize) -> Clause<'w> {
     let mut first = at;
-    while determiner(clause.low(first)) && clause.low(first) != "no" || adverb(clause.low(first)) {
+    while is_determiner(clause.lower_at(first)) && clause.lower_at(first) != "no"
+        || is_adverb(clause.lower_at(first))
+    {
         first += 1;
     }
     let end = (first..clause.len())
         .find(|&place| place >= first + VALUE_WORDS || ends_object(clause, place));
-    clause.to(end.unwrap_or(clause.len())).from(first)
+    clause.until_index(end.unwrap_or(clause.len())).from(first)
 }
 
 /// Checks whether the word at `at` ends an object before it.
 fn ends_object(clause: Clause<'_>, at: usize) -> bool {
     let word = &clause.words[at];
-    let stop = is(word.low, OBJECT_END);
+    let stop = is_in_class(word.low, OBJECT_END);
     let mark = word.mark
         && !matches!(
             word.low,
             "°" | "%" | "$" | "€" | "£" | "+" | "#" | "\"" | "'"
         );
-    stop || mark || tail(clause, at)
+    stop || mark || is_tail(clause, at)
 }
 
 /// Words that end an answer by themselves.
-static ALONE: List = List::new(
+static TAIL_WORDS: WordList = WordList::new(
     "whenever together either either honestly sadly please nowadays anyway anyways mostly mainly \
      twice once thrice daily weekly monthly regularly sometimes often altogether anyhow forever \
      full-time part-time alone though although instead except completely entirely permanently \
      temporarily since within without thanks otherwise",
 );
 /// Phrases that end an answer after `at`.
-static AT: Phrases = Phrases::new(
+static TAILS_AFTER_AT: PhraseList = PhraseList::new(
     "the moment;all;present;the weekend;weekends;the time;night;the end;last;least;the latest;times",
 );
 /// Phrases that end an answer after `for`.
-static FOR: Phrases = Phrases::new(
+static TAILS_AFTER_FOR: PhraseList = PhraseList::new(
     "now;work;work reasons;years;a living;the time being;good;ever;sure;months;weeks;days;a year;fun;\
      a few;the last;the past;the next;about;over;almost;nearly;many;several;some time;once;ages;\
      love;family reasons;personal reasons;health reasons;example;a while;a long time;a",
 );
 /// Phrases that end an answer after `in`.
-static IN: Phrases = Phrases::new(
+static TAILS_AFTER_IN: PhraseList = PhraseList::new(
     "the morning;the mornings;the afternoon;the afternoons;the evening;the evenings;mornings;the end;\
      fact;general;case;summer;winter;spring;autumn;fall;the summer;the winter;the spring;the autumn;\
      the fall;the long run;the meantime;particular;total;a few;about;advance;time;the past;a;\
      the future;the next;the last;the coming;the first;the new year;my spare time;my free time",
 );
 /// Phrases that end an answer after `on`.
-static ON: Phrases = Phrases::new(
+static TAILS_AFTER_ON: PhraseList = PhraseList::new(
     "weekends;the weekend;weekdays;the weekends;a daily basis;a regular basis;my own;the side;holiday;\
      holidays;vacation;most days;some days;and off;time;average;and",
 );
 /// Phrases that end an answer after `with`.
-static WITH: Phrases = Phrases::new("pleasure;joy;no regrets;immediate effect;me now");
+static TAILS_AFTER_WITH: PhraseList =
+    PhraseList::new("pleasure;joy;no regrets;immediate effect;me now");
 
 /// Checks whether words of time, manner or degree begin at `at`: `in the mornings`, `at all`. They
 /// belong to no answer.
-pub(crate) fn tail(clause: Clause<'_>, at: usize) -> bool {
+pub(crate) fn is_tail(clause: Clause<'_>, at: usize) -> bool {
     let next = clause.words.get(at + 1);
-    let any = |phrases: &Phrases| phrases.end(clause, at + 1).is_some();
-    let few = |phrases: &[&str]| clause.any(at + 1, phrases).is_some();
-    let dated = next.is_some_and(|next| is_time_name(next.low, next.capital()));
-    let number = next.is_some_and(|next| next.number() || counts(next.low));
+    let any = |phrases: &PhraseList| phrases.end(clause, at + 1).is_some();
+    let few = |phrases: &[&str]| clause.match_any(at + 1, phrases).is_some();
+    let dated = next.is_some_and(|next| is_time_name(next.low, next.is_capitalized()));
+    let number = next.is_some_and(|next| next.is_number() || is_number_word(next.low));
 
-    match clause.low(at) {
+    match clause.lower_at(at) {
         "at" => {
-            any(&AT) || next.is_some_and(|next| next.number() && clause.low(at + 2).ends_with('m'))
+            any(&TAILS_AFTER_AT)
+                || next
+                    .is_some_and(|next| next.is_number() && clause.lower_at(at + 2).ends_with('m'))
         }
-        "for" => any(&FOR) || number,
-        "in" => any(&IN) || dated || number,
-        "on" => any(&ON) || dated,
-        "with" => any(&WITH),
+        "for" => any(&TAILS_AFTER_FOR) || number,
+        "in" => any(&TAILS_AFTER_IN) || dated || number,
+        "on" => any(&TAILS_AFTER_ON) || dated,
+        "with" => any(&TAILS_AFTER_WITH),
         "over" => number || few(&["a", "the"]),
         "as" => few(&[
             "well", "usual", "always", "of", "soon", "long", "a child", "a kid", "planned",
@@ -265,13 +278,13 @@ pub(crate) fn tail(clause: Clause<'_>, at: usize) -> bool {
         "like" => few(&["crazy", "mad"]),
         "a" => few(&["lot", "bit", "little bit", "few times"]),
         "very" | "so" | "more" => few(&["much", "often", "than"]),
-        low => ALONE.has(low),
+        low => TAIL_WORDS.has(low),
     }
 }
 
 /// Checks whether a word names a month or a day of the week.
 fn is_time_name(low: &str, capital: bool) -> bool {
-    static NAMES: List = List::new(
+    static NAMES: WordList = WordList::new(
         "january february march april may june july august september october november december monday \
          tuesday wednesday thursday friday saturday sunday",
     );
@@ -283,7 +296,7 @@ fn is_time_name(low: &str, capital: bool) -> bool {
 }
 
 /// Checks whether a word is a number from two to twelve.
-pub(super) fn counts(low: &str) -> bool {
+pub(super) fn is_number_word(low: &str) -> bool {
     matches!(
         low,
         "two"
@@ -301,10 +314,10 @@ pub(super) fn counts(low: &str) -> bool {
 }
 
 /// Checks whether a value can be understood by itself.
-pub(crate) fn says(value: &str) -> bool {
+pub(crate) fn is_meaningful(value: &str) -> bool {
     !value.is_empty()
         && !value.split(' ').all(|word| {
-            pronoun(word)
+            is_pronoun(word)
                 || matches!(
                     word,
                     "you"

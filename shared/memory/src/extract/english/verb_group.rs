@@ -1,12 +1,12 @@
 //! Verbs with their auxiliaries.
 
-use super::grammar::{Who, skip_adverbs};
-use super::lexicon::{Form, adverb, auxiliary, modal, verb};
+use super::grammar::{SubjectKind, skip_adverbs};
+use super::lexicon::{VerbForm, is_adverb, is_auxiliary, is_modal, parse_verb};
 use super::words::Clause;
 
 /// A verb with its auxiliaries and negations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Group {
+pub(crate) struct VerbGroup {
     /// The index of the first word.
     pub(crate) first: usize,
     /// The index of the main verb, which is a form of `be` when that links.
@@ -32,41 +32,48 @@ pub(crate) struct Group {
 }
 
 /// Returns the verb at `first` with its auxiliaries.
-pub(super) fn group(clause: Clause<'_>, first: usize, who: Who) -> Option<Group> {
-    let mut group = Group {
+pub(super) fn parse_verb_group(
+    clause: Clause<'_>,
+    first: usize,
+    who: SubjectKind,
+) -> Option<VerbGroup> {
+    let mut group = VerbGroup {
         first,
-        negated: clause.low(first.saturating_sub(1)) == "never"
-            || first > 1 && clause.phrase(first - 2, "no longer").is_some(),
-        ..Group::default()
+        negated: clause.lower_at(first.saturating_sub(1)) == "never"
+            || first > 1 && clause.match_phrase(first - 2, "no longer").is_some(),
+        ..VerbGroup::default()
     };
 
     if first >= clause.len() {
         return None;
     }
 
-    let mut at = skip(clause, first, &mut group);
+    let mut at = skip_adverbs_and_negations(clause, first, &mut group);
     for _ in 0..6 {
-        match auxiliary_at(clause, at, &mut group) {
-            Some(next) => at = skip(clause, next, &mut group),
+        match note_auxiliary(clause, at, &mut group) {
+            Some(next) => at = skip_adverbs_and_negations(clause, next, &mut group),
             None => break,
         }
     }
 
-    let (base, form) = verb(clause.low(at)).unwrap_or(("", Form::Base));
-    let base = match clause.low(at) {
+    let (base, form) = parse_verb(clause.lower_at(at)).unwrap_or(("", VerbForm::Base));
+    let base = match clause.lower_at(at) {
         "'s" | "'m" | "'re" => "be",
         "'ve" | "has" => "have",
         _ => base,
     };
-    let has_got = got(clause, at, &group);
+    let has_got = is_have_got(clause, at, &group);
     let base = if has_got { "have" } else { base };
     group.perfect &= !has_got;
-    let unknown = base.is_empty() && form == Form::Base;
+    let unknown = base.is_empty() && form == VerbForm::Base;
     if clause.words.get(at).is_none_or(|word| word.mark)
         || unknown
             && !matches!(
                 who,
-                Who::Speaker | Who::Group | Who::Pronoun | Who::Listener
+                SubjectKind::Speaker
+                    | SubjectKind::Group
+                    | SubjectKind::Pronoun
+                    | SubjectKind::Listener
             )
     {
         return None;
@@ -74,36 +81,39 @@ pub(super) fn group(clause: Clause<'_>, first: usize, who: Who) -> Option<Group>
 
     group.main = at;
     group.base = base;
-    let finite_past = form == Form::Past && !group.passive && !group.perfect && !has_got;
+    let finite_past = form == VerbForm::Past && !group.passive && !group.perfect && !has_got;
     group.past |= finite_past && !group.future && !group.modal;
-    group.progressive |= form == Form::Ing && who == Who::Elided;
+    group.progressive |= form == VerbForm::Ing && who == SubjectKind::Elided;
 
     Some(group)
 }
 
 /// Checks whether `have got` says what somebody has rather than received: `I've got two cats`.
-fn got(clause: Clause<'_>, at: usize, group: &Group) -> bool {
+fn is_have_got(clause: Clause<'_>, at: usize, group: &VerbGroup) -> bool {
     let counted = matches!(
-        clause.low(at + 1),
+        clause.lower_at(at + 1),
         "a" | "an" | "one" | "two" | "three" | "four" | "five" | "no"
     );
-    let received = clause
-        .from(at)
-        .to(8)
-        .has(&["job", "offer", "position", "promotion", "role"]);
-    clause.low(at) == "got" && group.perfect && !group.past && counted && !received
+    let received = clause.from(at).until_index(8).contains_any(&[
+        "job",
+        "offer",
+        "position",
+        "promotion",
+        "role",
+    ]);
+    clause.lower_at(at) == "got" && group.perfect && !group.past && counted && !received
 }
 
 /// Skips adverbs and negations, and notes the negations in `group`.
-fn skip(clause: Clause<'_>, mut at: usize, group: &mut Group) -> usize {
+fn skip_adverbs_and_negations(clause: Clause<'_>, mut at: usize, group: &mut VerbGroup) -> usize {
     loop {
-        match clause.low(at) {
+        match clause.lower_at(at) {
             "not" | "n't" | "never" => group.negated = true,
-            "no" if clause.low(at + 1) == "longer" => {
+            "no" if clause.lower_at(at + 1) == "longer" => {
                 group.negated = true;
                 at += 1;
             }
-            low if adverb(low) => {}
+            low if is_adverb(low) => {}
             _ => return at,
         }
         at += 1;
@@ -112,25 +122,26 @@ fn skip(clause: Clause<'_>, mut at: usize, group: &mut Group) -> usize {
 
 /// Notes the auxiliary at `at` in `group` and returns the index after it. Returns `None` if the
 /// word is not an auxiliary.
-fn auxiliary_at(clause: Clause<'_>, at: usize, group: &mut Group) -> Option<usize> {
-    let low = clause.low(at);
+fn note_auxiliary(clause: Clause<'_>, at: usize, group: &mut VerbGroup) -> Option<usize> {
+    let low = clause.lower_at(at);
     let mut probe = *group;
-    let next = skip(clause, at + 1, &mut probe);
-    let form = verb(clause.low(next)).map(|(_, form)| form);
-    let verbal = form.is_some() || auxiliary(clause.low(next)) || clause.low(next) == "be";
+    let next = skip_adverbs_and_negations(clause, at + 1, &mut probe);
+    let form = parse_verb(clause.lower_at(next)).map(|(_, form)| form);
+    let verbal =
+        form.is_some() || is_auxiliary(clause.lower_at(next)) || clause.lower_at(next) == "be";
     match low {
         "will" | "'ll" | "shall" => group.future = true,
-        _ if modal(low) => group.modal = true,
-        "'d" if form == Some(Form::Past) => group.perfect = true,
+        _ if is_modal(low) => group.modal = true,
+        "'d" if form == Some(VerbForm::Past) => group.perfect = true,
         "'d" => group.modal = true,
-        "have" | "has" | "had" | "'ve" | "having" if form == Some(Form::Past) => {
+        "have" | "has" | "had" | "'ve" | "having" if form == Some(VerbForm::Past) => {
             group.perfect = true;
             group.past |= low == "had";
         }
-        "do" | "does" | "did" if form == Some(Form::Base) || verbal && low != "do" => {
+        "do" | "does" | "did" if form == Some(VerbForm::Base) || verbal && low != "do" => {
             group.past |= low == "did"
         }
-        "used" if clause.low(at + 1) == "to" => {
+        "used" if clause.lower_at(at + 1) == "to" => {
             group.used = true;
             group.past = true;
             return Some(at + 2);
@@ -139,7 +150,7 @@ fn auxiliary_at(clause: Clause<'_>, at: usize, group: &mut Group) -> Option<usiz
         "be" | "am" | "is" | "are" | "was" | "were" | "been" | "being" | "'s" | "'m" | "'re" => {
             let past = matches!(low, "was" | "were");
             group.negated |= probe.negated;
-            return linked(clause, next, form, past, group);
+            return note_linked_verb(clause, next, form, past, group);
         }
         _ => return None,
     }
@@ -149,16 +160,16 @@ fn auxiliary_at(clause: Clause<'_>, at: usize, group: &mut Group) -> Option<usiz
 
 /// Notes what follows a form of `be`: `going to`, a progressive or a passive. Returns `None` if the
 /// form of `be` links.
-fn linked(
+fn note_linked_verb(
     clause: Clause<'_>,
     next: usize,
-    form: Option<Form>,
+    form: Option<VerbForm>,
     past: bool,
-    group: &mut Group,
+    group: &mut VerbGroup,
 ) -> Option<usize> {
     group.past |= past;
     if let Some(end) = clause
-        .any(next, &["going to", "about to"])
+        .match_any(next, &["going to", "about to"])
         .filter(|end| future_verb(clause, *end))
     {
         group.future = true;
@@ -166,12 +177,12 @@ fn linked(
     }
 
     match form {
-        _ if clause.low(next) == "gonna" => {
+        _ if clause.lower_at(next) == "gonna" => {
             group.future = true;
             return Some(next + 1);
         }
-        Some(Form::Ing) if clause.low(next) != "being" => group.progressive = true,
-        Some(Form::Past) => group.passive = true,
+        Some(VerbForm::Ing) if clause.lower_at(next) != "being" => group.progressive = true,
+        Some(VerbForm::Past) => group.passive = true,
         _ => return None,
     }
 
@@ -180,5 +191,6 @@ fn linked(
 
 fn future_verb(clause: Clause<'_>, at: usize) -> bool {
     let at = skip_adverbs(clause, at);
-    clause.low(at) == "be" || matches!(verb(clause.low(at)), Some((_, Form::Base)))
+    clause.lower_at(at) == "be"
+        || matches!(parse_verb(clause.lower_at(at)), Some((_, VerbForm::Base)))
 }

@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
-use super::hash::Table;
-use super::lexicon::Form;
+use super::hash::WordTable;
+use super::lexicon::VerbForm;
 
 /// Common verbs in their base form.
 const VERBS: &str = "accept achieve act adapt add adjust admire adopt adore agree aim allow announce answer apply appoint \
@@ -77,15 +77,15 @@ const PRESENT: &str = "am/be are/be does/do goes/go has/have is/be overwinters/o
 const ING: &str = "being/be dying/die lying/lie";
 
 /// Base forms and irregular forms, each with its base and form.
-static FORMS: LazyLock<Table<(&str, Form)>> = LazyLock::new(|| {
-    let mut forms: Table<_> = VERBS
+static FORMS: LazyLock<WordTable<(&str, VerbForm)>> = LazyLock::new(|| {
+    let mut forms: WordTable<_> = VERBS
         .split(' ')
-        .map(|base| (base, (base, Form::Base)))
+        .map(|base| (base, (base, VerbForm::Base)))
         .collect();
     for (list, form) in [
-        (PAST, Form::Past),
-        (PRESENT, Form::Present),
-        (ING, Form::Ing),
+        (PAST, VerbForm::Past),
+        (PRESENT, VerbForm::Present),
+        (ING, VerbForm::Ing),
     ] {
         let pairs = list.split(' ').filter_map(|pair| pair.split_once('/'));
         forms.extend(pairs.map(|(low, base)| (low, (base, form))));
@@ -94,6 +94,6 @@ static FORMS: LazyLock<Table<(&str, Form)>> = LazyLock::new(|| {
 });
 
 /// Returns the base and the form of a word in the tables.
-pub(super) fn listed(low: &str) -> Option<(&'static str, Form)> {
+pub(super) fn find_verb(low: &str) -> Option<(&'static str, VerbForm)> {
     FORMS.get(low).copied()
 }

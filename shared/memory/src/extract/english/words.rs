@@ -18,12 +18,12 @@ pub(crate) struct Word<'a> {
 
 impl Word<'_> {
     /// Checks whether it begins with a capital letter.
-    pub(crate) fn capital(&self) -> bool {
+    pub(crate) fn is_capitalized(&self) -> bool {
         self.raw.chars().next().is_some_and(char::is_uppercase)
     }
 
     /// Checks whether it begins with a digit.
-    pub(crate) fn number(&self) -> bool {
+    pub(crate) fn is_number(&self) -> bool {
         self.raw
             .bytes()
             .next()
@@ -44,7 +44,7 @@ impl<'w> Clause<'w> {
     }
 
     /// Returns the word in lower case, or an empty string past the end.
-    pub(crate) fn low(self, at: usize) -> &'w str {
+    pub(crate) fn lower_at(self, at: usize) -> &'w str {
         self.words.get(at).map_or("", |word| word.low)
     }
 
@@ -54,21 +54,21 @@ impl<'w> Clause<'w> {
         }
     }
 
-    pub(crate) fn to(self, end: usize) -> Self {
+    pub(crate) fn until_index(self, end: usize) -> Self {
         Self {
             words: &self.words[..end.min(self.words.len())],
         }
     }
 
     /// Returns the index after `phrase`, words separated by spaces, if it stands at `at`.
-    pub(crate) fn phrase(self, at: usize, phrase: &str) -> Option<usize> {
+    pub(crate) fn match_phrase(self, at: usize, phrase: &str) -> Option<usize> {
         // A cheap test first: most phrases differ from most words in their first letter.
-        if self.low(at).bytes().next() != phrase.bytes().next() {
+        if self.lower_at(at).bytes().next() != phrase.bytes().next() {
             return None;
         }
         let mut place = at;
         for wanted in phrase.split(' ') {
-            if self.low(place) != wanted {
+            if self.lower_at(place) != wanted {
                 return None;
             }
             place += 1;
@@ -77,35 +77,37 @@ impl<'w> Clause<'w> {
     }
 
     /// Returns the index after the first of `phrases` that stands at `at`.
-    pub(crate) fn any(self, at: usize, phrases: &[&str]) -> Option<usize> {
-        phrases.iter().find_map(|phrase| self.phrase(at, phrase))
+    pub(crate) fn match_any(self, at: usize, phrases: &[&str]) -> Option<usize> {
+        phrases
+            .iter()
+            .find_map(|phrase| self.match_phrase(at, phrase))
     }
 
     /// Returns the index at which `phrase` first stands, and the index after it.
-    pub(crate) fn find(self, phrase: &str) -> Option<(usize, usize)> {
-        (0..self.len()).find_map(|at| self.phrase(at, phrase).map(|end| (at, end)))
+    pub(crate) fn find_phrase(self, phrase: &str) -> Option<(usize, usize)> {
+        (0..self.len()).find_map(|at| self.match_phrase(at, phrase).map(|end| (at, end)))
     }
 
     /// Returns the first index at which one of `phrases` stands, and the index after it.
     pub(crate) fn find_any(self, phrases: &[&str]) -> Option<(usize, usize)> {
-        (0..self.len()).find_map(|at| self.any(at, phrases).map(|end| (at, end)))
+        (0..self.len()).find_map(|at| self.match_any(at, phrases).map(|end| (at, end)))
     }
 
     /// Checks whether one of `words` occurs.
-    pub(crate) fn has(self, words: &[&str]) -> bool {
+    pub(crate) fn contains_any(self, words: &[&str]) -> bool {
         self.words.iter().any(|word| words.contains(&word.low))
     }
 
     /// Returns the first index from `at` at which one of `words` stands, or the end.
-    pub(crate) fn until(self, at: usize, words: &[&str]) -> usize {
+    pub(crate) fn index_of_any(self, at: usize, words: &[&str]) -> usize {
         (at..self.len())
-            .find(|&place| words.contains(&self.low(place)))
+            .find(|&place| words.contains(&self.lower_at(place)))
             .unwrap_or(self.len())
     }
 }
 
 /// Divides `text` into words. `lower` is the text in ASCII lower case, so that positions agree.
-pub(crate) fn words<'a>(text: &'a str, lower: &'a str) -> Vec<Word<'a>> {
+pub(crate) fn split_words<'a>(text: &'a str, lower: &'a str) -> Vec<Word<'a>> {
     let mut words = Vec::with_capacity(text.len() / 5 + 2);
     let mut chars = text.char_indices().peekable();
     while let Some(&(start, first)) = chars.peek() {
@@ -123,20 +125,20 @@ pub(crate) fn words<'a>(text: &'a str, lower: &'a str) -> Vec<Word<'a>> {
             {
                 continue;
             }
-            words.push(mark(&text[start..end], start, end));
+            words.push(mark_word(&text[start..end], start, end));
             continue;
         }
 
         let mut end = start + first.len_utf8();
         while let Some(&(at, next)) = chars.peek() {
-            let inside = next.is_alphanumeric() || joins(next, &text[at..]);
+            let inside = next.is_alphanumeric() || continues_word(next, &text[at..]);
             if !inside {
                 break;
             }
             end = at + next.len_utf8();
             chars.next();
         }
-        push(&mut words, text, lower, start, end);
+        push_word(&mut words, text, lower, start, end);
     }
 
     words
@@ -149,7 +151,7 @@ fn is_title(low: &str) -> bool {
 
 /// Checks whether `next` continues a word: an apostrophe, a hyphen, or a mark within a number or an
 /// address, with a letter or digit after it.
-fn joins(next: char, rest: &str) -> bool {
+fn continues_word(next: char, rest: &str) -> bool {
     matches!(
         next,
         '\'' | '’' | '-' | '.' | '@' | '_' | ',' | '/' | ':' | '&'
@@ -162,7 +164,7 @@ fn joins(next: char, rest: &str) -> bool {
         })
 }
 
-fn mark<'a>(raw: &'a str, start: usize, end: usize) -> Word<'a> {
+fn mark_word<'a>(raw: &'a str, start: usize, end: usize) -> Word<'a> {
     let low = match raw {
         "“" | "”" | "«" | "»" => "\"",
         "’" | "‘" => "'",
@@ -180,8 +182,14 @@ fn mark<'a>(raw: &'a str, start: usize, end: usize) -> Word<'a> {
 }
 
 /// Adds a word. The ending of a contraction becomes a word of its own.
-fn push<'a>(words: &mut Vec<Word<'a>>, text: &'a str, lower: &'a str, start: usize, end: usize) {
-    let split = contraction(&lower[start..end]).map(|(at, low)| (start + at, low));
+fn push_word<'a>(
+    words: &mut Vec<Word<'a>>,
+    text: &'a str,
+    lower: &'a str,
+    start: usize,
+    end: usize,
+) {
+    let split = split_contraction(&lower[start..end]).map(|(at, low)| (start + at, low));
     let first = split.map_or(end, |(at, _)| at);
     let whole = |from: usize, to: usize, low: &'a str| Word {
         raw: &text[from..to],
@@ -207,7 +215,7 @@ fn push<'a>(words: &mut Vec<Word<'a>>, text: &'a str, lower: &'a str, start: usi
 
 /// Returns the position in a lower-case word at which the ending of a contraction begins, and the
 /// plain form of the ending.
-fn contraction(low: &str) -> Option<(usize, &'static str)> {
+fn split_contraction(low: &str) -> Option<(usize, &'static str)> {
     // Many people leave the apostrophe out.
     match low {
         "im" => return Some((1, "'m")),
@@ -248,7 +256,7 @@ mod tests {
         ];
         for (text, expected) in cases {
             let lower = text.to_ascii_lowercase();
-            let words = words(text, &lower);
+            let words = split_words(text, &lower);
             assert_eq!(
                 words
                     .iter()

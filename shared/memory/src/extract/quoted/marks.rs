@@ -5,19 +5,20 @@ use std::ops::Range;
 use domain::Medium;
 
 use super::words::{
-    BOUNDARIES, CERTAIN, FROM, HEADERS, KEEPING, OWN, POINTING, RECEIVED, SAYING, SELF, TEXTS,
-    THIS, TOLD, WORK, listed,
+    LISTENER_WORDS, MAIL_BOUNDARIES, MAIL_ONLY_HEADERS, OTHER_HEADERS, OWN_TEXT_WORDS,
+    POINTING_WORDS, RECEIVING_WORDS, REMEMBERING_WORDS, SENDER_HEADERS, SPEECH_VERBS, TASK_WORDS,
+    TEXT_NAMES, UNNAMED_TEXT_WORDS, WRITER_WORDS, list_contains,
 };
 
 /// The longest line that announces a third party's text, in bytes.
-const LONGEST_LEAD: usize = 200;
+const MAX_LEAD_BYTES: usize = 200;
 /// The least length of a quotation that is a text rather than a title or phrase, in characters.
-const LONG_QUOTATION: usize = 60;
+const MIN_QUOTATION_CHARS: usize = 60;
 /// The most words in a person's name.
-const MOST_NAMES: usize = 4;
+const MAX_NAME_WORDS: usize = 4;
 
 /// Returns the fence character of a line that opens or closes fenced code.
-pub(super) fn fence(line: &str) -> Option<char> {
+pub(super) fn fence_char(line: &str) -> Option<char> {
     let line = line.trim_start();
     ['`', '~']
         .into_iter()
@@ -25,24 +26,24 @@ pub(super) fn fence(line: &str) -> Option<char> {
 }
 
 /// Checks whether mail programs write a line like this above a forwarded or answered mail.
-pub(super) fn is_boundary(line: &str) -> bool {
+pub(super) fn is_mail_boundary(line: &str) -> bool {
     let bare = line
         .trim()
         .trim_matches(|c: char| matches!(c, '-' | '_' | '*' | '=' | ':') || c.is_whitespace());
-    line.len() <= LONGEST_LEAD && listed(BOUNDARIES, &bare.to_lowercase())
+    line.len() <= MAX_LEAD_BYTES && list_contains(MAIL_BOUNDARIES, &bare.to_lowercase())
 }
 
 /// Returns the name, in lower case, and the value of a mail header.
-pub(super) fn header(line: &str) -> Option<(String, &str)> {
+pub(super) fn parse_header(line: &str) -> Option<(String, &str)> {
     let (name, value) = line.trim().trim_matches('*').split_once([':', '：'])?;
     let name = name.trim().trim_matches('*').to_lowercase();
-    (listed(FROM, &name) || listed(HEADERS, &name))
+    (list_contains(SENDER_HEADERS, &name) || list_contains(OTHER_HEADERS, &name))
         .then(|| (name, value.trim().trim_start_matches('*').trim()))
 }
 
 /// Checks whether a text begins with the headers of a mail: one that names the sender, and one that
 /// only mails have.
-pub(super) fn begins_headers(text: &str) -> bool {
+pub(super) fn begins_with_mail_headers(text: &str) -> bool {
     let is_field = |line: &str| {
         let name = line
             .split(':')
@@ -52,13 +53,14 @@ pub(super) fn begins_headers(text: &str) -> bool {
         !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
     };
 
-    let is_header =
-        |line: &&str| header(line).is_some() || is_field(line) || line.starts_with([' ', '\t']);
+    let is_header = |line: &&str| {
+        parse_header(line).is_some() || is_field(line) || line.starts_with([' ', '\t'])
+    };
     let lines = text.lines().take_while(is_header);
-    let headers: Vec<_> = lines.filter_map(header).collect();
-    let is_from = |name: &String| listed(FROM, name);
+    let headers: Vec<_> = lines.filter_map(parse_header).collect();
+    let is_from = |name: &String| list_contains(SENDER_HEADERS, name);
     let certain = |(name, value): &(String, &str)| {
-        listed(CERTAIN, name) || (is_from(name) && value.contains('@'))
+        list_contains(MAIL_ONLY_HEADERS, name) || (is_from(name) && value.contains('@'))
     };
 
     headers.len() >= 2
@@ -67,14 +69,14 @@ pub(super) fn begins_headers(text: &str) -> bool {
 }
 
 /// Returns the sender that a mail header names.
-pub(super) fn sender(line: &str) -> Option<&str> {
-    let (name, value) = header(line)?;
-    (listed(FROM, &name) && !value.is_empty()).then_some(value)
+pub(super) fn parse_sender(line: &str) -> Option<&str> {
+    let (name, value) = parse_header(line)?;
+    (list_contains(SENDER_HEADERS, &name) && !value.is_empty()).then_some(value)
 }
 
 /// Returns the person's name in the sender of a mail, if it is a name and cannot be read as
 /// anything else.
-pub(super) fn person(sender: &str) -> Option<&str> {
+pub(super) fn parse_person_name(sender: &str) -> Option<&str> {
     let name = sender.split('<').next()?.trim().trim_matches('"').trim();
     let is_name = |word: &str| {
         word.chars().next().is_some_and(char::is_uppercase)
@@ -94,7 +96,8 @@ pub(super) fn person(sender: &str) -> Option<&str> {
         "system",
     ];
 
-    let fits = (1..=MOST_NAMES).contains(&words.len()) && words.iter().all(|word| is_name(word));
+    let fits =
+        (1..=MAX_NAME_WORDS).contains(&words.len()) && words.iter().all(|word| is_name(word));
     let free = !words
         .iter()
         .any(|word| taken.contains(&word.to_lowercase().as_str()));
@@ -104,7 +107,7 @@ pub(super) fn person(sender: &str) -> Option<&str> {
 
 /// Returns the position at which a third party's text begins in a line that hands it over, and the
 /// kind of text.
-pub(super) fn hands_over(line: &str) -> Option<(usize, Option<Medium>)> {
+pub(super) fn find_handover(line: &str) -> Option<(usize, Option<Medium>)> {
     let bare = line.trim_end();
     let colon = bare.char_indices().find(|(_, c)| matches!(c, ':' | '：'));
     let (end, after) = match colon {
@@ -116,68 +119,78 @@ pub(super) fn hands_over(line: &str) -> Option<(usize, Option<Medium>)> {
     };
 
     let clause = last_clause(&bare[..end]);
-    let words = words(clause);
-    let has = |list: &str| words.iter().any(|word| listed(list, word));
-    let leads = words.first().is_some_and(|first| listed(POINTING, first));
-    let is_address = after < line.len() && is_address(&line[after..]);
-    if end > LONGEST_LEAD || has(KEEPING) || is_address || colon.is_none() && !leads {
+    let words = split_words(clause);
+    let has = |list: &str| words.iter().any(|word| list_contains(list, word));
+    let leads = words
+        .first()
+        .is_some_and(|first| list_contains(POINTING_WORDS, first));
+    let is_address = after < line.len() && begins_with_address(&line[after..]);
+    if end > MAX_LEAD_BYTES || has(REMEMBERING_WORDS) || is_address || colon.is_none() && !leads {
         return None;
     }
 
-    let named = TEXTS.iter().find_map(|(medium, names)| {
-        let at = words.iter().position(|word| listed(names, word))?;
-        let own = at > 0 && listed(OWN, &words[at - 1]);
+    let named = TEXT_NAMES.iter().find_map(|(medium, names)| {
+        let at = words.iter().position(|word| list_contains(names, word))?;
+        let own = at > 0 && list_contains(OWN_TEXT_WORDS, &words[at - 1]);
         (!own).then_some(*medium)
     });
 
-    let told = has(THIS) && has(RECEIVED);
-    (named.is_some() && has(POINTING) || told && colon.is_some())
+    let told = has(UNNAMED_TEXT_WORDS) && has(RECEIVING_WORDS);
+    (named.is_some() && has(POINTING_WORDS) || told && colon.is_some())
         .then_some((after, Some(named.unwrap_or(Medium::Paste))))
 }
 
 /// Checks whether a line asks for work on the text that it hands over.
 pub(super) fn asks_for_work(line: &str) -> bool {
-    words(line).iter().any(|word| listed(WORK, word))
+    split_words(line)
+        .iter()
+        .any(|word| list_contains(TASK_WORDS, word))
 }
 
 /// Returns the position at which reported speech begins in a line: several sentences on the line,
 /// or the lines after it.
-pub(super) fn reports(line: &str) -> Option<usize> {
+pub(super) fn find_reported_speech(line: &str) -> Option<usize> {
     let (at, mark) = line.char_indices().find(|(_, c)| matches!(c, ':' | '：'))?;
-    let words = words(last_clause(&line[..at]));
-    let told = words.last().is_some_and(|word| listed(TOLD, word));
+    let words = split_words(last_clause(&line[..at]));
+    let told = words
+        .last()
+        .is_some_and(|word| list_contains(LISTENER_WORDS, word));
     let verb = words.get(words.len().checked_sub(1 + usize::from(told))?)?;
-    let own = words.iter().take(2).any(|word| listed(SELF, word));
+    let own = words
+        .iter()
+        .take(2)
+        .any(|word| list_contains(WRITER_WORDS, word));
     let after = at + mark.len_utf8();
     let follows = line[after..].trim();
-    let several = follows.is_empty() || has_sentences(follows);
-    (listed(SAYING, verb) && !own && several && at <= LONGEST_LEAD).then_some(after)
+    let several = follows.is_empty() || has_several_sentences(follows);
+    (list_contains(SPEECH_VERBS, verb) && !own && several && at <= MAX_LEAD_BYTES).then_some(after)
 }
 
 /// Returns the range of a quotation of several sentences that begins in a line.
-pub(super) fn quotation(text: &str, at: usize, line: &str) -> Option<Range<usize>> {
+pub(super) fn find_quotation(text: &str, at: usize, line: &str) -> Option<Range<usize>> {
     let opens = |(place, c): &(usize, char)| {
         let before = line[..*place].chars().next_back();
-        closer(*c).is_some()
+        closing_mark(*c).is_some()
             && before.is_none_or(|c| c.is_whitespace() || matches!(c, '(' | ':' | '：'))
     };
     let (place, _) = line.char_indices().find(opens)?;
     let from = at + place;
-    let end = from + closing(&text[from..])?;
+    let end = from + quotation_end(&text[from..])?;
     let inner = &text[from..end];
-    (inner.chars().count() >= LONG_QUOTATION && has_sentences(inner)).then_some(from..end)
+    (inner.chars().count() >= MIN_QUOTATION_CHARS && has_several_sentences(inner))
+        .then_some(from..end)
 }
 
 /// Returns the end of the quotation with which a text begins, including the closing mark.
-pub(super) fn closing(text: &str) -> Option<usize> {
+pub(super) fn quotation_end(text: &str) -> Option<usize> {
     let first = text.chars().next()?;
-    let (mark, from) = (closer(first)?, first.len_utf8());
+    let (mark, from) = (closing_mark(first)?, first.len_utf8());
     text[from..]
         .find(mark)
         .map(|at| from + at + mark.len_utf8())
 }
 
-fn closer(opening: char) -> Option<char> {
+fn closing_mark(opening: char) -> Option<char> {
     Some(match opening {
         '"' => '"',
         '“' => '”',
@@ -192,7 +205,7 @@ fn closer(opening: char) -> Option<char> {
 
 /// Returns the range of the HTML that begins in a line: from its first block tag to the last tag
 /// that closes a block.
-pub(super) fn html(text: &str, at: usize, line: &str) -> Option<Range<usize>> {
+pub(super) fn find_html(text: &str, at: usize, line: &str) -> Option<Range<usize>> {
     const BLOCKS: &[&str] = &[
         "!doctype",
         "html",
@@ -251,7 +264,7 @@ fn last_clause(text: &str) -> &str {
     after.next().unwrap_or(text)
 }
 
-fn words(text: &str) -> Vec<String> {
+fn split_words(text: &str) -> Vec<String> {
     let split = text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '\'' | '’')));
     split
         .filter(|word| !word.is_empty())
@@ -260,7 +273,7 @@ fn words(text: &str) -> Vec<String> {
 }
 
 /// Checks whether a text has more than one sentence.
-fn has_sentences(text: &str) -> bool {
+fn has_several_sentences(text: &str) -> bool {
     let ends = text
         .char_indices()
         .filter(|(_, c)| matches!(c, '.' | '!' | '?' | '…' | '。' | '！' | '？'));
@@ -274,7 +287,7 @@ fn has_sentences(text: &str) -> bool {
 }
 
 /// Checks whether a text begins with an address, which people mention rather than quote.
-fn is_address(text: &str) -> bool {
+fn begins_with_address(text: &str) -> bool {
     let first = text.split_whitespace().next().unwrap_or_default();
     let inner = first.trim_end_matches(['.', ',', '!', '?', ';']);
     first.contains("://") || inner.contains('@') || inner.contains('.') && !inner.ends_with('.')

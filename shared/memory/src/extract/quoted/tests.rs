@@ -13,7 +13,7 @@ fn pieces(text: &str, role: Role) -> Vec<(&'static str, String)> {
         quoted: None,
         said_at,
     };
-    let all = divide(&passage);
+    let all = divide_passage(&passage);
     let mut places = text.char_indices();
     for piece in &all {
         let at = piece.text.as_ptr() as usize - text.as_ptr() as usize;
@@ -166,7 +166,10 @@ fn a_transcript_is_divided_by_its_speakers() {
 
 #[test]
 fn only_a_persons_name_speaks() {
-    assert_eq!(person("Ann Muster <ann@x.example>"), Some("Ann Muster"));
+    assert_eq!(
+        parse_person_name("Ann Muster <ann@x.example>"),
+        Some("Ann Muster")
+    );
     for sender in [
         "ann@x.example",
         "User <u@x.example>",
@@ -174,7 +177,7 @@ fn only_a_persons_name_speaks() {
         "A B C D E <a@x.example>",
         "",
     ] {
-        assert_eq!(person(sender), None, "{sender}");
+        assert_eq!(parse_person_name(sender), None, "{sender}");
     }
 }
 

@@ -5,17 +5,17 @@ use std::ops::Range;
 
 use domain::Medium;
 
-use super::{Part, marks};
+use super::{PassagePart, marks};
 use crate::extract::{Quoted, Role};
 
 /// The longest name of a speaker, in characters.
-const LONGEST_NAME: usize = 40;
+const MAX_NAME_CHARS: usize = 40;
 /// The least number of labelled lines in a transcript of named people. Lists of properties have
 /// labels too, but do not repeat them.
-const LEAST_LINES: usize = 3;
+const MIN_LABELLED_LINES: usize = 3;
 
 /// Labels of the user, to whom the memory belongs.
-const USER: &[&str] = &[
+const USER_LABELS: &[&str] = &[
     "user",
     "human",
     "me",
@@ -38,7 +38,7 @@ const USER: &[&str] = &[
     "사용자",
 ];
 /// Labels of an assistant.
-const ASSISTANT: &[&str] = &[
+const ASSISTANT_LABELS: &[&str] = &[
     "assistant",
     "ai",
     "bot",
@@ -58,7 +58,7 @@ const ASSISTANT: &[&str] = &[
     "어시스턴트",
 ];
 /// Labels of notes, which repeat without anybody speaking.
-const NOTES: &[&str] = &[
+const NOTE_LABELS: &[&str] = &[
     "note",
     "notes",
     "fact",
@@ -90,10 +90,10 @@ const NOTES: &[&str] = &[
     "tarea",
 ];
 /// Labels of machines.
-const MACHINE: &[&str] = &["system", "tool", "function", "developer"];
+const MACHINE_LABELS: &[&str] = &["system", "tool", "function", "developer"];
 
 /// A line with a label.
-struct Labelled<'a> {
+struct LabelledLine<'a> {
     line: usize,
     words: usize,
     label: &'a str,
@@ -103,8 +103,8 @@ struct Labelled<'a> {
 ///
 /// In a text of the user's own, the lines of `User` are the user's. In a transcript that is pasted
 /// into a turn, every line is a third party's, whoever speaks.
-pub(super) fn parts(text: &str, role: Role) -> Vec<Part<'_>> {
-    let labelled = labelled(text);
+pub(super) fn divide_transcript(text: &str, role: Role) -> Vec<PassagePart<'_>> {
+    let labelled = find_labelled_lines(text);
     if !is_transcript(&labelled) {
         return Vec::new();
     }
@@ -115,23 +115,23 @@ pub(super) fn parts(text: &str, role: Role) -> Vec<Part<'_>> {
         .map(|next| next.line)
         .chain([text.len()]);
     let turns = labelled.iter().zip(ends).flat_map(|(turn, end)| {
-        let label = Part::passed_over(turn.line..turn.words);
-        [label, spoken(turn.label, turn.words..end, role)]
+        let label = PassagePart::ignored(turn.line..turn.words);
+        [label, turn_part(turn.label, turn.words..end, role)]
     });
 
     turns.filter(|part| !part.range.is_empty()).collect()
 }
 
 /// Returns the part that one speaker says.
-fn spoken<'a>(label: &'a str, range: Range<usize>, role: Role) -> Part<'a> {
+fn turn_part<'a>(label: &'a str, range: Range<usize>, role: Role) -> PassagePart<'a> {
     let low = label.to_lowercase();
     let is = |list: &[&str]| list.contains(&low.as_str());
     let pasted = role == Role::User;
-    if is(MACHINE) || pasted && is(ASSISTANT) {
-        return Part::passed_over(range);
+    if is(MACHINE_LABELS) || pasted && is(ASSISTANT_LABELS) {
+        return PassagePart::ignored(range);
     }
 
-    let known = is(USER) || is(ASSISTANT);
+    let known = is(USER_LABELS) || is(ASSISTANT_LABELS);
     let name = (!known).then_some(label);
     let quoted = (pasted || !known).then_some(Quoted {
         medium: Medium::Transcript,
@@ -140,11 +140,11 @@ fn spoken<'a>(label: &'a str, range: Range<usize>, role: Role) -> Part<'a> {
 
     let role = match quoted {
         Some(_) if name.is_none() => Role::Author,
-        _ if is(ASSISTANT) => Role::Assistant,
+        _ if is(ASSISTANT_LABELS) => Role::Assistant,
         _ => Role::User,
     };
 
-    Part {
+    PassagePart {
         range,
         role,
         speaker: name,
@@ -152,7 +152,7 @@ fn spoken<'a>(label: &'a str, range: Range<usize>, role: Role) -> Part<'a> {
     }
 }
 
-fn is_transcript(labelled: &[Labelled<'_>]) -> bool {
+fn is_transcript(labelled: &[LabelledLine<'_>]) -> bool {
     let mut counts: HashMap<String, usize> = HashMap::new();
     for turn in labelled {
         *counts.entry(turn.label.to_lowercase()).or_default() += 1;
@@ -164,21 +164,24 @@ fn is_transcript(labelled: &[Labelled<'_>]) -> bool {
             .sum::<usize>()
     };
 
-    let (user, machine) = (roles(USER), roles(ASSISTANT) + roles(MACHINE));
+    let (user, machine) = (
+        roles(USER_LABELS),
+        roles(ASSISTANT_LABELS) + roles(MACHINE_LABELS),
+    );
     let speakers = counts
         .iter()
-        .filter(|(label, _)| !NOTES.contains(&label.as_str()));
+        .filter(|(label, _)| !NOTE_LABELS.contains(&label.as_str()));
     let repeated = speakers.clone().filter(|(_, count)| **count >= 2).count();
-    let names = labelled.len() >= LEAST_LINES && repeated >= 1 && speakers.count() >= 2;
+    let names = labelled.len() >= MIN_LABELLED_LINES && repeated >= 1 && speakers.count() >= 2;
 
     user + machine >= 2 && (machine >= 1 || user >= 2) || names
 }
 
-fn labelled(text: &str) -> Vec<Labelled<'_>> {
+fn find_labelled_lines(text: &str) -> Vec<LabelledLine<'_>> {
     let mut found = Vec::new();
     let mut at = 0;
     for line in text.split_inclusive('\n') {
-        found.extend(label(line).map(|(label, words)| Labelled {
+        found.extend(parse_label(line).map(|(label, words)| LabelledLine {
             line: at,
             words: at + words,
             label,
@@ -190,7 +193,7 @@ fn labelled(text: &str) -> Vec<Labelled<'_>> {
 
 /// Returns the label of a line and the position of the words after it. A label is a role or a name,
 /// and may follow a time in brackets.
-fn label(line: &str) -> Option<(&str, usize)> {
+fn parse_label(line: &str) -> Option<(&str, usize)> {
     let timed = line.trim_start();
     let named = match timed.strip_prefix('[') {
         Some(rest) => rest.split_once(']')?.1.trim_start(),
@@ -199,12 +202,12 @@ fn label(line: &str) -> Option<(&str, usize)> {
 
     let (label, words) = named.split_once([':', '：'])?;
     let label = label.trim().trim_matches('*');
-    if marks::header(line).is_some() {
+    if marks::parse_header(line).is_some() {
         return None;
     }
 
     let low = label.to_lowercase();
-    let role = [USER, ASSISTANT, MACHINE]
+    let role = [USER_LABELS, ASSISTANT_LABELS, MACHINE_LABELS]
         .iter()
         .any(|list| list.contains(&low.as_str()));
     let is_name = |word: &str| {
@@ -215,7 +218,7 @@ fn label(line: &str) -> Option<(&str, usize)> {
     };
 
     let name = (1..=3).contains(&label.split_whitespace().count())
-        && label.chars().count() <= LONGEST_NAME
+        && label.chars().count() <= MAX_NAME_CHARS
         && label.split_whitespace().all(is_name);
     let begins = line.len() - words.len();
 

@@ -1,10 +1,10 @@
 //! Blocks of a Markdown text, found line by line.
 
-use super::Block;
+use super::BlockKind;
 
 /// Calls `emit` with the byte range and kind of every block, in order, without the leading marks.
-pub(super) fn blocks(text: &str, emit: &mut dyn FnMut(usize, usize, Block)) {
-    let mut scan = Scan {
+pub(super) fn for_each_block(text: &str, emit: &mut dyn FnMut(usize, usize, BlockKind)) {
+    let mut scan = BlockScanner {
         open: None,
         fence: None,
         labelled: false,
@@ -18,25 +18,25 @@ pub(super) fn blocks(text: &str, emit: &mut dyn FnMut(usize, usize, Block)) {
     }
 
     if let Some((from, _)) = scan.fence.take() {
-        (scan.emit)(from, at, Block::Code);
+        (scan.emit)(from, at, BlockKind::Code);
     }
 
     scan.close(None);
 }
 
 /// The state of the scan between two lines.
-struct Scan<'e> {
+struct BlockScanner<'e> {
     /// The range and kind of the open paragraph or list item.
-    open: Option<(usize, usize, Block)>,
+    open: Option<(usize, usize, BlockKind)>,
     /// The start of the open fenced code, and the character of its fence.
     fence: Option<(usize, char)>,
     /// True if the previous line was a label with its value.
     labelled: bool,
-    emit: &'e mut dyn FnMut(usize, usize, Block),
+    emit: &'e mut dyn FnMut(usize, usize, BlockKind),
 }
 
-impl Scan<'_> {
-    fn close(&mut self, instead: Option<Block>) {
+impl BlockScanner<'_> {
+    fn close(&mut self, instead: Option<BlockKind>) {
         if let Some((from, to, block)) = self.open.take() {
             (self.emit)(from, to, instead.unwrap_or(block));
         }
@@ -52,22 +52,26 @@ impl Scan<'_> {
         if body.is_empty() {
             self.close(None);
         } else if body.chars().all(|c| c == '=') || is_rule(body) {
-            self.close(Some(Block::Heading));
-        } else if let Some(rest) = heading(body) {
+            self.close(Some(BlockKind::Heading));
+        } else if let Some(rest) = parse_heading(body) {
             self.single(
                 at + indent + body.len() - rest.len(),
                 rest.trim_end_matches('#'),
-                Block::Heading,
+                BlockKind::Heading,
             );
         } else if body.starts_with('|') {
-            self.single(at + indent, body, Block::Table);
+            self.single(at + indent, body, BlockKind::Table);
         } else if body.starts_with('>') {
             let rest = body.trim_start_matches(['>', ' ']);
-            self.single(at + indent + body.len() - rest.len(), rest, Block::Quote);
-        } else if let Some(rest) = list_item(body) {
+            self.single(
+                at + indent + body.len() - rest.len(),
+                rest,
+                BlockKind::Quote,
+            );
+        } else if let Some(rest) = parse_list_item(body) {
             self.close(None);
             let end = at + indent + body.len();
-            self.open = Some((end - rest.len(), end, Block::ListItem));
+            self.open = Some((end - rest.len(), end, BlockKind::ListItem));
         } else {
             self.prose(at + indent, line, body);
         }
@@ -87,14 +91,14 @@ impl Scan<'_> {
             }
             (Some((from, open)), Some(mark)) if mark == open => {
                 self.fence = None;
-                (self.emit)(from, at + line.len(), Block::Code);
+                (self.emit)(from, at + line.len(), BlockKind::Code);
                 true
             }
             (Some(_), _) => true,
         }
     }
 
-    fn single(&mut self, at: usize, body: &str, block: Block) {
+    fn single(&mut self, at: usize, body: &str, block: BlockKind) {
         self.close(None);
         (self.emit)(at, at + body.len(), block);
     }
@@ -110,7 +114,7 @@ impl Scan<'_> {
         self.labelled = labelled;
         let (from, block) = self
             .open
-            .map_or((at, Block::Prose), |(from, _, block)| (from, block));
+            .map_or((at, BlockKind::Prose), |(from, _, block)| (from, block));
         self.open = Some((from, at + body.len(), block));
 
         let bare = line.trim_end_matches(['\n', '\r']);
@@ -121,7 +125,7 @@ impl Scan<'_> {
 }
 
 /// Returns the text of a heading line.
-fn heading(body: &str) -> Option<&str> {
+fn parse_heading(body: &str) -> Option<&str> {
     let rest = body.trim_start_matches('#');
     let level = body.len() - rest.len();
     ((1..=6).contains(&level) && rest.starts_with([' ', '\t'])).then(|| rest.trim_start())
@@ -141,7 +145,7 @@ fn is_rule(body: &str) -> bool {
 }
 
 /// Returns the text of a list item, without its bullet or number and its checkbox.
-fn list_item(body: &str) -> Option<&str> {
+fn parse_list_item(body: &str) -> Option<&str> {
     let digits = body.len() - body.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let rest = match digits {
         0 => body.strip_prefix(['-', '*', '+', '•', '–', '·'])?,

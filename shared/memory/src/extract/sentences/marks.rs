@@ -1,10 +1,10 @@
 //! Sentence boundaries within a block.
 
 /// The number of characters beyond which a sentence is cut at a clause.
-const LONGEST: usize = 600;
+const MAX_SENTENCE_CHARS: usize = 600;
 
 /// Abbreviations that never end a sentence, in lower case, without the final full stop.
-const NEVER: [&str; 63] = [
+const NON_FINAL_ABBREVIATIONS: [&str; 63] = [
     "abb", "abs", "approx", "art", "av", "bspw", "bzw", "ca", "cf", "d.h", "dott", "dr", "dra",
     "e.g", "ej", "engl", "es", "evtl", "ex", "exp", "fig", "geb", "ggf", "gov", "hr", "i.e",
     "i.d.r", "inkl", "jr", "max", "mlle", "mme", "mr", "mrs", "ms", "mt", "mwst", "nr", "núm",
@@ -13,7 +13,7 @@ const NEVER: [&str; 63] = [
 ];
 
 /// Abbreviations that end a sentence only when a capital letter follows.
-const SOMETIMES: [&str; 22] = [
+const FINAL_ABBREVIATIONS: [&str; 22] = [
     "a.m", "p.m", "etc", "usw", "inc", "ltd", "corp", "co", "u.s", "u.k", "d.c", "min", "mio",
     "mrd", "std", "uhr", "ecc", "др", "пр", "г", "руб", "тыс",
 ];
@@ -40,7 +40,7 @@ const BEFORE_ORDINAL: [&str; 14] = [
 ];
 
 /// Calls `emit` with the byte range of every sentence, in order.
-pub(super) fn split(text: &str, emit: &mut dyn FnMut(usize, usize)) {
+pub(super) fn for_each_sentence(text: &str, emit: &mut dyn FnMut(usize, usize)) {
     let mut start = 0;
     let mut seen = 0;
     for (at, c) in text.char_indices() {
@@ -48,16 +48,16 @@ pub(super) fn split(text: &str, emit: &mut dyn FnMut(usize, usize)) {
             continue;
         }
 
-        let end = after_closers(text, at + c.len_utf8());
-        if ends(text, start, at, c, end) {
-            pieces(text, start, end, emit);
+        let end = skip_closing_marks(text, at + c.len_utf8());
+        if ends_sentence(text, start, at, c, end) {
+            emit_pieces(text, start, end, emit);
             start = end;
         }
         seen = end;
     }
 
     if start < text.len() {
-        pieces(text, start, text.len(), emit);
+        emit_pieces(text, start, text.len(), emit);
     }
 }
 
@@ -69,7 +69,7 @@ fn is_mark(c: char) -> bool {
 }
 
 /// Returns the position after further punctuation, quotes and brackets that belong to the sentence.
-fn after_closers(text: &str, from: usize) -> usize {
+fn skip_closing_marks(text: &str, from: usize) -> usize {
     let closers = |c: char| {
         is_mark(c)
             || matches!(
@@ -82,7 +82,7 @@ fn after_closers(text: &str, from: usize) -> usize {
         .unwrap_or(text.len() - from)
 }
 
-fn ends(text: &str, start: usize, at: usize, mark: char, end: usize) -> bool {
+fn ends_sentence(text: &str, start: usize, at: usize, mark: char, end: usize) -> bool {
     if matches!(mark, '。' | '！' | '？' | '｡' | '।' | '॥') {
         return true;
     }
@@ -145,7 +145,8 @@ fn is_abbreviation(before: &str, after: &str) -> bool {
         return next.starts_with(|c: char| c.is_ascii_digit());
     }
 
-    listed(&NEVER) || (listed(&SOMETIMES) && !next.starts_with(char::is_uppercase))
+    listed(&NON_FINAL_ABBREVIATIONS)
+        || (listed(&FINAL_ABBREVIATIONS) && !next.starts_with(char::is_uppercase))
 }
 
 /// Checks whether `digits` are an ordinal, as in `am 15. März`.
@@ -169,8 +170,8 @@ fn is_ordinal(before: &str, digits: &str, next: &str) -> bool {
 }
 
 /// Emits a sentence, cut at clauses if it is too long.
-fn pieces(text: &str, mut start: usize, end: usize, emit: &mut dyn FnMut(usize, usize)) {
-    while let Some((limit, _)) = text[start..end].char_indices().nth(LONGEST) {
+fn emit_pieces(text: &str, mut start: usize, end: usize, emit: &mut dyn FnMut(usize, usize)) {
+    while let Some((limit, _)) = text[start..end].char_indices().nth(MAX_SENTENCE_CHARS) {
         let piece = &text[start..start + limit];
         let clause = |marks: &[char]| piece.rfind(marks).filter(|at| *at > limit / 4);
         let at = clause(&[';', '；'])

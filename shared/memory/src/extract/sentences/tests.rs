@@ -15,9 +15,9 @@ fn passage(text: &str) -> Passage<'_> {
 }
 
 /// Returns the texts and blocks of the sentences, and checks every position.
-fn split(text: &str) -> Vec<(&str, Block)> {
+fn split(text: &str) -> Vec<(&str, BlockKind)> {
     let chars = text.chars().collect::<Vec<_>>();
-    let found = sentences(&passage(text));
+    let found = split_sentences(&passage(text));
     for sentence in &found {
         let placed = chars[sentence.start - 100..sentence.end - 100]
             .iter()
@@ -112,17 +112,17 @@ fn sentences_end_at_marks_and_not_at_abbreviations() {
 fn markdown_gives_blocks_without_their_marks() {
     let text = "# Title #\nIntro here.\n- first item\n  goes on\n- [x] done [link](http://a.b/c.d)\n2) two\n\n> said so. Yes.\n| a | b |\n```rs\nlet x. = 1;\n\n# no\n```\nUnder\n---\nEnd";
     let expected = [
-        ("Title", Block::Heading),
-        ("Intro here.", Block::Prose),
-        ("first item\n  goes on", Block::ListItem),
-        ("done [link](http://a.b/c.d)", Block::ListItem),
-        ("two", Block::ListItem),
-        ("said so.", Block::Quote),
-        ("Yes.", Block::Quote),
-        ("| a | b |", Block::Table),
-        ("```rs\nlet x. = 1;\n\n# no\n```", Block::Code),
-        ("Under", Block::Heading),
-        ("End", Block::Prose),
+        ("Title", BlockKind::Heading),
+        ("Intro here.", BlockKind::Prose),
+        ("first item\n  goes on", BlockKind::ListItem),
+        ("done [link](http://a.b/c.d)", BlockKind::ListItem),
+        ("two", BlockKind::ListItem),
+        ("said so.", BlockKind::Quote),
+        ("Yes.", BlockKind::Quote),
+        ("| a | b |", BlockKind::Table),
+        ("```rs\nlet x. = 1;\n\n# no\n```", BlockKind::Code),
+        ("Under", BlockKind::Heading),
+        ("End", BlockKind::Prose),
     ];
     assert_eq!(split(text), expected);
 }

@@ -1,10 +1,10 @@
 //! Subjects and answers as topics name them.
 
-use super::Language;
-use super::cue::{is_letter, is_unspaced, joins};
+use super::LanguageTables;
+use super::cue::{is_letter, is_unspaced, joins_word};
 
 /// The longest answer of a topic, in characters.
-const LONGEST: usize = 60;
+const MAX_ANSWER_CHARS: usize = 60;
 
 /// Checks whether a character ends a clause.
 pub(super) fn ends_clause(text: &str, at: usize, c: char) -> bool {
@@ -22,7 +22,7 @@ pub(super) fn ends_clause(text: &str, at: usize, c: char) -> bool {
 }
 
 /// Returns the answer at the beginning of a capture, in the form used by topics.
-pub(super) fn answer(language: &Language, captured: &str) -> Option<String> {
+pub(super) fn parse_answer(language: &LanguageTables, captured: &str) -> Option<String> {
     let mut parts = captured
         .char_indices()
         .filter(|(at, c)| ends_clause(captured, *at, *c));
@@ -38,31 +38,31 @@ pub(super) fn answer(language: &Language, captured: &str) -> Option<String> {
         &captured[..parts.next().map_or(captured.len(), |(at, _)| at)]
     };
 
-    let mut text = bare(language, clause.trim());
+    let mut text = strip_articles(language, clause.trim());
     let stops = language
         .stops
         .split('|')
-        .filter_map(|stop| word_at(text, stop));
+        .filter_map(|stop| find_word(text, stop));
     if let Some(stop) = stops.filter(|at| *at > 0).min() {
         text = text[..stop].trim();
     }
 
-    named(text)
+    normalize_name(text)
 }
 
 /// Returns the subject at the end of a capture, or `None` if the capture is too long to be a name.
-pub(super) fn subject(language: &Language, captured: &str) -> Option<String> {
+pub(super) fn parse_subject(language: &LanguageTables, captured: &str) -> Option<String> {
     let captured = captured.trim_end_matches(|c: char| !is_letter(c));
     let mut starts = captured
         .char_indices()
         .filter(|(at, c)| ends_clause(captured, *at, *c));
     let start = starts.next_back().map_or(0, |(at, c)| at + c.len_utf8());
-    named(bare(language, captured[start..].trim()))
+    normalize_name(strip_articles(language, captured[start..].trim()))
 }
 
 /// Checks whether a subject is a clause, too long for a name or beginning with the speaker. Such a
 /// clause is not what the sentence is about.
-pub(super) fn is_clause(language: &Language, subject: &str) -> bool {
+pub(super) fn is_clause(language: &LanguageTables, subject: &str) -> bool {
     let long = subject.chars().filter(|c| is_unspaced(*c)).count() > 8;
     long || language
         .first
@@ -71,20 +71,20 @@ pub(super) fn is_clause(language: &Language, subject: &str) -> bool {
 }
 
 /// Checks whether the subject is a word for the speaker.
-pub(super) fn is_first(language: &Language, subject: &str) -> bool {
+pub(super) fn is_speaker(language: &LanguageTables, subject: &str) -> bool {
     language.first.split('|').any(|word| word == subject)
 }
 
-fn named(text: &str) -> Option<String> {
+fn normalize_name(text: &str) -> Option<String> {
     let text = text.trim_matches(|c: char| !is_letter(c) && !"+#%°€$".contains(c));
     let count = text.chars().count();
     let unspaced = text.chars().filter(|c| is_unspaced(*c)).count();
-    let short = count <= LONGEST && unspaced <= 16 && text.split_whitespace().count() <= 6;
+    let short = count <= MAX_ANSWER_CHARS && unspaced <= 16 && text.split_whitespace().count() <= 6;
     (short && count > 0).then(|| text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// Returns the text without the articles and small words at its beginning.
-fn bare<'t>(language: &Language, mut text: &'t str) -> &'t str {
+fn strip_articles<'t>(language: &LanguageTables, mut text: &'t str) -> &'t str {
     while let Some(rest) = language
         .articles
         .split('|')
@@ -103,9 +103,9 @@ pub(super) fn strip_word<'t>(text: &'t str, word: &str) -> Option<&'t str> {
 }
 
 /// Returns the position at which a text contains a word as a whole word.
-pub(super) fn word_at(text: &str, word: &str) -> Option<usize> {
+pub(super) fn find_word(text: &str, word: &str) -> Option<usize> {
     let open = |side: Option<char>, inner: Option<char>| {
-        !(side.is_some_and(joins) && inner.is_some_and(joins))
+        !(side.is_some_and(joins_word) && inner.is_some_and(joins_word))
     };
     let hits = text.match_indices(word).filter(|_| !word.is_empty());
     let mut hits = hits.filter(|(at, _)| {

@@ -6,14 +6,14 @@ use domain::{Period, Timestamp};
 use jiff::civil::{Date, Weekday};
 use jiff::{Span, ToSpan};
 
-use self::numbers::{civil, ends_with_word, number_after, number_before, span};
+use self::numbers::{date_of, ends_with_word, parse_number_after, parse_number_before, span_of};
 use super::cue::is_unspaced;
-use crate::extract::dates::{self, day_of};
+use crate::extract::dates::{self, utc_day};
 
 /// The words for dates in a language.
 ///
 /// Words for the same thing are separated by `|`. A longer word may begin with them.
-pub(super) struct Calendar {
+pub(super) struct CalendarWords {
     /// Words for days, with the number of days from today. The first word that is found counts.
     /// Words that only look like a day have [`NO_DAY`].
     pub(super) days: &'static [(&'static str, i32)],
@@ -28,7 +28,7 @@ pub(super) struct Calendar {
     /// Words before or after a weekday that place it in the last week.
     pub(super) last: &'static str,
     /// Words for stretches of time.
-    pub(super) stretches: &'static [(&'static str, Stretch)],
+    pub(super) stretches: &'static [(&'static str, TimeStretch)],
     /// Words before and after a count of units that lies ahead.
     pub(super) ahead: (&'static str, &'static str),
     /// Words before and after a count of units that has passed.
@@ -43,11 +43,11 @@ pub(super) struct Calendar {
 pub(super) const NO_DAY: i32 = i32::MIN;
 
 /// An offset that is added to the days of a word that may mean the past or the future.
-pub(super) const EITHER: i32 = 1000;
+pub(super) const PAST_OR_FUTURE: i32 = 1000;
 
 /// A stretch of time, counted from the current one.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Stretch {
+pub(super) enum TimeStretch {
     Week(i32),
     Month(i32),
     Year(i32),
@@ -59,22 +59,22 @@ pub(super) enum Stretch {
 
 /// The side of today on which an ambiguous date lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum DateSide {
     Ahead,
     Behind,
 }
 
 /// Returns the period in which something happens according to the text, which is in lower case.
-pub(super) fn period(
-    calendar: &Calendar,
+pub(super) fn find_period(
+    calendar: &CalendarWords,
     text: &str,
     said_at: Timestamp,
-    side: Side,
+    side: DateSide,
 ) -> Option<Period> {
-    let today = day_of(said_at)?;
+    let today = utc_day(said_at)?;
     // In languages that place the month first, spaces carry no meaning.
     let dense = (!calendar.day_first).then(|| text.split_whitespace().collect::<String>());
-    let reader = Reader {
+    let reader = DateReader {
         calendar,
         text: dense.as_deref().unwrap_or(text),
         today,
@@ -90,22 +90,22 @@ pub(super) fn period(
         .or_else(|| reader.stretch())
         .or_else(|| reader.day())?;
 
-    dates::Days::new(from, to).period()
+    dates::DayRange::new(from, to).to_period()
 }
 
 /// A range of days, both ends included.
-type Days = (Date, Date);
+type DayRange = (Date, Date);
 
-struct Reader<'t> {
-    calendar: &'t Calendar,
+struct DateReader<'t> {
+    calendar: &'t CalendarWords,
     text: &'t str,
     today: Date,
-    side: Side,
+    side: DateSide,
 }
 
-impl Reader<'_> {
+impl DateReader<'_> {
     /// Parses `2025-03-15`, `15.03.2025`, `15/03/2025` and `2025年3月15日`.
-    fn written(&self) -> Option<Days> {
+    fn written(&self) -> Option<DayRange> {
         let numbers = |token: &str| -> Option<Vec<i16>> {
             let parts = token
                 .split(['-', '.', '/', '年', '月', '日', '년', '월', '일'])
@@ -121,8 +121,8 @@ impl Reader<'_> {
         let date = tokens
             .filter_map(numbers)
             .find_map(|parts| match parts[..] {
-                [year, month, day] if year >= 1000 => civil(year, month, day),
-                [day, month, year] if year >= 1000 => civil(year, month, day),
+                [year, month, day] if year >= 1000 => date_of(year, month, day),
+                [day, month, year] if year >= 1000 => date_of(year, month, day),
                 _ => None,
             })?;
 
@@ -130,7 +130,7 @@ impl Reader<'_> {
     }
 
     /// Parses `15. März`, `4 月 14 日` and `15 de marzo de 2025`.
-    fn month_and_day(&self) -> Option<Days> {
+    fn month_and_day(&self) -> Option<DayRange> {
         for (index, names) in self.calendar.months.iter().enumerate() {
             let hits = names
                 .split('|')
@@ -138,14 +138,14 @@ impl Reader<'_> {
             for (at, end) in hits {
                 let (before, after) = (&self.text[..at], &self.text[end..]);
                 let day = match self.calendar.day_first {
-                    true => number_before(before),
-                    false => number_after(after, 3),
+                    true => parse_number_before(before),
+                    false => parse_number_after(after, 3),
                 };
                 let Some(day @ 1..=31) = day else { continue };
                 let year = if self.calendar.day_first {
-                    number_after(after, 24)
+                    parse_number_after(after, 24)
                 } else {
-                    number_before(before)
+                    parse_number_before(before)
                 };
                 let year = year.filter(|year| (1000..3000).contains(year));
                 if let Some(date) = self.dated(year, index as i8 + 1, day as i8) {
@@ -167,22 +167,22 @@ impl Reader<'_> {
         let half = 183;
         let days = self.today.until(this).ok()?.get_days();
         let shift = match self.side {
-            Side::Ahead if days < -half => 1,
-            Side::Behind if days > 0 => -1,
-            Side::Ahead | Side::Behind => 0,
+            DateSide::Ahead if days < -half => 1,
+            DateSide::Behind if days > 0 => -1,
+            DateSide::Ahead | DateSide::Behind => 0,
         };
         Date::new(self.today.year() + shift, month, day).ok()
     }
 
     /// Parses `in zwei Wochen`, `vor 3 Tagen` and `两周后`.
-    fn counted(&self) -> Option<Days> {
+    fn counted(&self) -> Option<DayRange> {
         for (unit, names) in self.calendar.units.iter().enumerate() {
             for name in names.split('|') {
                 for at in self.places(name) {
                     let (count, rest) = self.count_before(&self.text[..at])?;
                     let after = &self.text[at + name.len()..];
                     if let Some(sign) = self.direction(rest, after).filter(|_| count > 0) {
-                        let date = self.today.checked_add(span(unit, sign * count)).ok()?;
+                        let date = self.today.checked_add(span_of(unit, sign * count)).ok()?;
                         return Some((date, date));
                     }
                 }
@@ -239,7 +239,7 @@ impl Reader<'_> {
         }
     }
 
-    fn weekday(&self) -> Option<Days> {
+    fn weekday(&self) -> Option<DayRange> {
         let names = self.calendar.weekdays.iter().enumerate();
         let hits = names.flat_map(|(day, names)| names.split('|').map(move |name| (day, name)));
         let (at, day, name) = hits
@@ -271,7 +271,7 @@ impl Reader<'_> {
         }
 
         let date = if near(self.calendar.last)
-            || (self.side == Side::Behind && !near(self.calendar.next))
+            || (self.side == DateSide::Behind && !near(self.calendar.next))
         {
             self.today.nth_weekday(-1, weekday).ok()?
         } else if self.today.weekday() == weekday && !near(self.calendar.next) {
@@ -289,7 +289,7 @@ impl Reader<'_> {
             .ok()
     }
 
-    fn stretch(&self) -> Option<Days> {
+    fn stretch(&self) -> Option<DayRange> {
         let mut stretches = self.calendar.stretches.iter();
         let named = |names: &str| {
             names
@@ -304,29 +304,31 @@ impl Reader<'_> {
             |from: Date, span: Span| Some((from, from.checked_add(span).ok()?.yesterday().ok()?));
 
         match *stretch {
-            Stretch::Week(n) => whole(monday.checked_add(i64::from(n).weeks()).ok()?, 1.week()),
-            Stretch::Month(n) => whole(first.checked_add(i64::from(n).months()).ok()?, 1.month()),
-            Stretch::Year(n) => whole(
+            TimeStretch::Week(n) => whole(monday.checked_add(i64::from(n).weeks()).ok()?, 1.week()),
+            TimeStretch::Month(n) => {
+                whole(first.checked_add(i64::from(n).months()).ok()?, 1.month())
+            }
+            TimeStretch::Year(n) => whole(
                 self.today
                     .first_of_year()
                     .checked_add(i64::from(n).years())
                     .ok()?,
                 1.year(),
             ),
-            Stretch::WeekEnd => Some((self.today, monday.checked_add(6.days()).ok()?)),
-            Stretch::MonthEnd => Some((self.today, self.today.last_of_month())),
-            Stretch::QuarterEnd => {
+            TimeStretch::WeekEnd => Some((self.today, monday.checked_add(6.days()).ok()?)),
+            TimeStretch::MonthEnd => Some((self.today, self.today.last_of_month())),
+            TimeStretch::QuarterEnd => {
                 let ahead = i64::from((3 - self.today.month() % 3) % 3);
                 Some((
                     self.today,
                     first.checked_add(ahead.months()).ok()?.last_of_month(),
                 ))
             }
-            Stretch::YearEnd => Some((self.today, self.today.last_of_year())),
+            TimeStretch::YearEnd => Some((self.today, self.today.last_of_year())),
         }
     }
 
-    fn day(&self) -> Option<Days> {
+    fn day(&self) -> Option<DayRange> {
         let (_, days) = self.calendar.days.iter().find(|(names, _)| {
             names
                 .split('|')
@@ -335,8 +337,8 @@ impl Reader<'_> {
 
         let days = match *days {
             NO_DAY => return None,
-            days if days > EITHER && self.side == Side::Behind => EITHER - days,
-            days if days > EITHER => days - EITHER,
+            days if days > PAST_OR_FUTURE && self.side == DateSide::Behind => PAST_OR_FUTURE - days,
+            days if days > PAST_OR_FUTURE => days - PAST_OR_FUTURE,
             days => days,
         };
 

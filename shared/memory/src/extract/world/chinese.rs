@@ -1,9 +1,9 @@
 //! The words and cues of Chinese.
 
-use super::calendar::{Calendar, Stretch};
-use super::{Language, Sign};
+use super::calendar::{CalendarWords, TimeStretch};
+use super::{CueMeaning, LanguageTables};
 
-pub(super) static LANGUAGE: Language = Language {
+pub(super) static LANGUAGE: LanguageTables = LanguageTables {
     fillers: "老实说|说实话|其实|顺便说一下|顺便|对了|嗯|好的|你好|您好|大家好|早上好|谢谢|那么|刚刚|刚才|另外|不过",
     labels: "事实|确认|已确认|证实|文件概要|备忘|记录|注意|决定|我认为|我觉得|我想|老实说|更正",
     anaphors: "它|他|她|这|那|此|其|该|论点|理由|原因|因此|所以|届时|但这|说它|说这|严格的|他们|她们|它们",
@@ -36,126 +36,146 @@ pub(super) static LANGUAGE: Language = Language {
     ],
     rules: &[
         (
-            Sign::Noise,
+            CueMeaning::Noise,
             "",
             "^ 如果|假如|要是|要不要|能不能|可以帮|请问|也许|也许是|希望你|值得; ^ 谢谢|感谢|再见|晚安; 不知道; \
             ^ 我的意见|只是我的; 在|放在 我的清单; 了解 * 很有用",
         ),
         (
-            Sign::Instruct,
+            CueMeaning::Instruct,
             "",
             "请 * 总是|一直|始终|永远|不要|别|务必|只用|都用; 从现在起|从今以后|以后|今后 * 请|你|不要|别|回答|用; \
             ^ 总是|永远|始终|务必|不要再|别再; 记住 * 我|你; 你|您 应该|必须|要 * 总是|始终|永远|不要; 请用 * 回答|回复",
         ),
-        (Sign::Instruct, "name to use", "叫我 {v}; 称呼我 {v}"),
+        (CueMeaning::Instruct, "name to use", "叫我 {v}; 称呼我 {v}"),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "kin",
             "我|我的|我们|我家 的| {k} 叫|的名字是|名叫 {v}",
         ),
-        (Sign::Trait, "name", "我叫|我的名字是|我的名字叫|我名叫 {v}"),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
+            "name",
+            "我叫|我的名字是|我的名字叫|我名叫 {v}",
+        ),
+        (
+            CueMeaning::Trait,
             "birthday",
             "生日是|生日在 {v}; 我 * 出生于 {v}",
         ),
-        (Sign::Trait, "age", "我|我今年|今年 {v} 岁; {s} 今年 {v} 岁"),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
+            "age",
+            "我|我今年|今年 {v} 岁; {s} 今年 {v} 岁",
+        ),
+        (
+            CueMeaning::Trait,
             "employer",
             "我|我现在|现在 在 {v} 工作|上班|任职; {s} 在 {v} 工作|上班|任职; 我 就职于|任职于|入职了|加入了 {v}; {s} 就职于|任职于|入职|加入了 {v}; \
             我 * 离开了|不在 {v} 工作|公司",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "residence",
             "我 现在|已经|目前|一直| 不再|不|已经不| 住在|居住在|搬到了|搬到|搬去了|定居在|生活在 {v}; \
             {s} 现在|已经|目前| 住在|居住在|搬到了|搬到|搬去了|定居在 {v}; ^ 住在|搬到了|定居在 {v}; 我家在 {v}",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "origin",
             "我 来自|出生在|是从 {v}; 我|我的 老家|家乡 在|是 {v}; {s} 来自 {v}; ^ 来自 {v}",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "job",
             "我|我的职业 是 一名|一位|一个|名|位 {v}; 我的 职业|工作 是 {v}; 当上了|担任 {v}; {s} 是 一名|一位 {v}",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "phone",
             "电话号码|手机号|电话|手机号码 是|为 {v}",
         ),
-        (Sign::Trait, "email", "邮箱|电子邮件地址|邮箱地址 是|为 {v}"),
-        (Sign::Trait, "diet=vegetarian", "我 * 吃素|素食者|素食主义"),
-        (Sign::Trait, "allergy to", "我 对 {v} 过敏"),
         (
-            Sign::Favourite,
+            CueMeaning::Trait,
+            "email",
+            "邮箱|电子邮件地址|邮箱地址 是|为 {v}",
+        ),
+        (
+            CueMeaning::Trait,
+            "diet=vegetarian",
+            "我 * 吃素|素食者|素食主义",
+        ),
+        (CueMeaning::Trait, "allergy to", "我 对 {v} 过敏"),
+        (
+            CueMeaning::Favourite,
             "",
             "我 最喜欢|最爱 的 {a} 是 {v}; {s} 最喜欢 的 {a} 是 {v}",
         ),
         (
-            Sign::Decide,
+            CueMeaning::Decide,
             "",
             "决定; 选择了; 选定; 商定; 达成一致; 达成共识; 一致同意; 敲定; 改用; 转向; 采用 * 方法|约定|方案|做法; 我自己也采用; \
             ^ 完全|我们将| 切换到|切换为|转为; 今后|从今以后|以后 将|会|都|只; 纳入我们; 不再 使用|采用|支持; 取消了; 放弃了",
         ),
         (
-            Sign::Plan,
+            CueMeaning::Plan,
             "",
             "承诺; 答应; 保证; 我|我们 * 将|会|打算|计划|准备|要去|得|必须 * {v}; ^ 将|会|打算|计划; 确认我|确认我们; 截止前; \
             我|我们 明天|后天|下周|下个月|今晚|周末",
         ),
         (
-            Sign::Dislike,
+            CueMeaning::Dislike,
             "",
             "我 * 不喜欢|讨厌|不爱|受不了|不再喜欢 {v}; {s} 不喜欢|讨厌 {v}; 我 不吃|不喝 {v}",
         ),
         (
-            Sign::Prefer,
+            CueMeaning::Prefer,
             "",
             "比起 {a} ， 我 更喜欢 {v}; {s} 更喜欢 {v} ，而不是|而不是|胜过|多于 {a}",
         ),
         (
-            Sign::Prefer,
+            CueMeaning::Prefer,
             "",
             "更喜欢; 宁愿; 宁可; 倾向于; 偏好; 偏爱; 更愿意; 喜欢 * 而不是|胜过; {s} 希望 我|你|我们; 要求 我|我们",
         ),
         (
-            Sign::Opinion,
+            CueMeaning::Opinion,
             "",
             "我 * 认为|觉得|相信|感觉|发现; 在我看来; 依我看; 我的 看法|观点|意见|解读|评价; 我 * 看法|怀疑|不看好|看好",
         ),
-        (Sign::Like, "", "我 * 喜欢|爱|热爱 {v}; {s} * 喜欢|热爱 {v}"),
         (
-            Sign::Property,
+            CueMeaning::Like,
+            "",
+            "我 * 喜欢|爱|热爱 {v}; {s} * 喜欢|热爱 {v}",
+        ),
+        (
+            CueMeaning::Property,
             "deadline",
             "{s} 的 提交|最终|最后| 截止日期|截止时间|最后期限|期限 是|为|在 {v}; 截止日期|截止时间|最后期限 是|为|在 {v}",
         ),
         (
-            Sign::Dated,
+            CueMeaning::Dated,
             "",
             "将于|将在|将会|会在|预计|开始于|举行|截止|计划于",
         ),
         (
-            Sign::Happened,
+            CueMeaning::Happened,
             "",
             "昨天|前天|上周|上个月|去年|了|过; 于 * 出现|开始|完成|发布|结束",
         ),
         (
-            Sign::State,
+            CueMeaning::State,
             "",
             "^ 事实|确认|已确认|证实|已与|刚刚确认|文件概要|备忘|记录 * ：|:; 证实; 确认 ：|:; 有 两个|几个|一个 事实; 规格|规定|标准 * 为|是|要求",
         ),
-        (Sign::Weak, "property", "{s} 的 {a} 是|为 {v}"),
+        (CueMeaning::Weak, "property", "{s} 的 {a} 是|为 {v}"),
         (
-            Sign::Weak,
+            CueMeaning::Weak,
             "",
             "是; 为; 位于; 坐落; 使用; 采用; 有; 需要; 包括; 支持; 用于; 阻止; 只在; 共; 达到; 超过; 导致; 追溯; 属于; 成立; 价格",
         ),
     ],
-    calendar: Calendar {
+    calendar: CalendarWords {
         days: &[
             ("大后天", 3),
             ("后天", 2),
@@ -192,18 +212,18 @@ pub(super) static LANGUAGE: Language = Language {
         next: "下|下个",
         last: "上|上个",
         stretches: &[
-            ("周末|本周末|这周末|本周内|冲刺结束", Stretch::WeekEnd),
-            ("月底|本月底|月末", Stretch::MonthEnd),
-            ("季度末|季末", Stretch::QuarterEnd),
-            ("年底|年末", Stretch::YearEnd),
-            ("下周|下星期|下个星期|下礼拜", Stretch::Week(1)),
-            ("上周|上星期|上个星期|上礼拜", Stretch::Week(-1)),
-            ("本周|这周|这个星期", Stretch::Week(0)),
-            ("下个月|下月", Stretch::Month(1)),
-            ("上个月|上月", Stretch::Month(-1)),
-            ("这个月|本月", Stretch::Month(0)),
-            ("明年", Stretch::Year(1)),
-            ("去年", Stretch::Year(-1)),
+            ("周末|本周末|这周末|本周内|冲刺结束", TimeStretch::WeekEnd),
+            ("月底|本月底|月末", TimeStretch::MonthEnd),
+            ("季度末|季末", TimeStretch::QuarterEnd),
+            ("年底|年末", TimeStretch::YearEnd),
+            ("下周|下星期|下个星期|下礼拜", TimeStretch::Week(1)),
+            ("上周|上星期|上个星期|上礼拜", TimeStretch::Week(-1)),
+            ("本周|这周|这个星期", TimeStretch::Week(0)),
+            ("下个月|下月", TimeStretch::Month(1)),
+            ("上个月|上月", TimeStretch::Month(-1)),
+            ("这个月|本月", TimeStretch::Month(0)),
+            ("明年", TimeStretch::Year(1)),
+            ("去年", TimeStretch::Year(-1)),
         ],
         ahead: ("", "后|之后|以后|内|之内"),
         gone: ("", "前|之前|以前"),
@@ -217,7 +237,7 @@ pub(super) static LANGUAGE: Language = Language {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{check, gives_nothing};
-    use crate::extract::language::Tongue::Chinese;
+    use crate::extract::language::Language::Chinese;
 
     #[test]
     fn statements_of_chinese() {

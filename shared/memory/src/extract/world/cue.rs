@@ -13,12 +13,12 @@
 use std::ops::Range;
 
 /// The longest gap, in bytes.
-const GAP: usize = 90;
+const MAX_GAP_BYTES: usize = 90;
 
 /// A part of a cue.
 #[derive(Debug)]
-enum Part {
-    Words(Vec<Word>),
+enum CuePart {
+    Words(Vec<CueWord>),
     Gap,
     Start,
     End,
@@ -29,7 +29,7 @@ enum Part {
 
 /// A word, with the sides on which it may continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Word {
+pub(super) struct CueWord {
     pub(super) text: String,
     pub(super) open_start: bool,
     pub(super) open_end: bool,
@@ -38,19 +38,19 @@ pub(super) struct Word {
 /// A compiled cue.
 #[derive(Debug)]
 pub(super) struct Cue {
-    parts: Vec<Part>,
+    parts: Vec<CuePart>,
 }
 
 /// The match of a cue, as byte ranges of the text.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Found {
+pub(super) struct CueMatch {
     /// The subject, the property and the answer.
     taken: [Option<Range<usize>>; 3],
     /// The English word for the relative.
     pub(super) kin: Option<&'static str>,
 }
 
-impl Found {
+impl CueMatch {
     /// Returns the range that names the subject.
     pub(super) fn subject(&self) -> Option<Range<usize>> {
         self.taken[0].clone()
@@ -72,14 +72,14 @@ impl Cue {
     /// Parses a cue.
     pub(super) fn new(text: &str) -> Self {
         Self {
-            parts: text.split_whitespace().map(part).collect(),
+            parts: text.split_whitespace().map(parse_part).collect(),
         }
     }
 
     /// Returns the sets of words of which one must occur in every text that the cue matches.
-    pub(super) fn needs(&self) -> impl Iterator<Item = &[Word]> {
+    pub(super) fn required_words(&self) -> impl Iterator<Item = &[CueWord]> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Words(words) if words.iter().all(|word| !word.text.is_empty()) => {
+            CuePart::Words(words) if words.iter().all(|word| !word.text.is_empty()) => {
                 Some(&words[..])
             }
             _ => None,
@@ -87,63 +87,63 @@ impl Cue {
     }
 
     /// Returns the first match of the cue in a text.
-    pub(super) fn find(
+    pub(super) fn find_match(
         &self,
         text: &str,
         kin: &'static [(&'static str, &'static str)],
-    ) -> Option<Found> {
-        let mut found = Found::default();
-        let matcher = Matcher { text, kin };
+    ) -> Option<CueMatch> {
+        let mut found = CueMatch::default();
+        let matcher = CueMatcher { text, kin };
         matcher
             .search(&self.parts, 0, text.len(), &mut found)
             .map(|_| found)
     }
 }
 
-fn part(token: &str) -> Part {
+fn parse_part(token: &str) -> CuePart {
     match token {
-        "*" => Part::Gap,
-        "^" => Part::Start,
-        "$" => Part::End,
-        "{s}" => Part::Take(0),
-        "{a}" => Part::Take(1),
-        "{v}" => Part::Take(2),
-        "{s1}" => Part::TakeWord(0),
-        "{a1}" => Part::TakeWord(1),
-        "{k}" => Part::Kin,
-        words => Part::Words(words.split('|').map(word).collect()),
+        "*" => CuePart::Gap,
+        "^" => CuePart::Start,
+        "$" => CuePart::End,
+        "{s}" => CuePart::Take(0),
+        "{a}" => CuePart::Take(1),
+        "{v}" => CuePart::Take(2),
+        "{s1}" => CuePart::TakeWord(0),
+        "{a1}" => CuePart::TakeWord(1),
+        "{k}" => CuePart::Kin,
+        words => CuePart::Words(words.split('|').map(parse_word).collect()),
     }
 }
 
-fn word(text: &str) -> Word {
-    Word {
+fn parse_word(text: &str) -> CueWord {
+    CueWord {
         text: text.trim_matches('~').replace('_', " "),
         open_start: text.starts_with('~'),
         open_end: text.ends_with('~'),
     }
 }
 
-struct Matcher<'t> {
+struct CueMatcher<'t> {
     text: &'t str,
     kin: &'static [(&'static str, &'static str)],
 }
 
-impl Matcher<'_> {
+impl CueMatcher<'_> {
     /// Matches the parts somewhere from `from`, beginning before `limit`. Returns the position at
     /// which the first part begins.
     fn search(
         &self,
-        parts: &[Part],
+        parts: &[CuePart],
         from: usize,
         limit: usize,
-        found: &mut Found,
+        found: &mut CueMatch,
     ) -> Option<usize> {
         match parts.first() {
-            Some(Part::Words(words)) if words.iter().all(|word| !word.text.is_empty()) => {
+            Some(CuePart::Words(words)) if words.iter().all(|word| !word.text.is_empty()) => {
                 self.search_words(words, &parts[1..], from, limit, found)
             }
-            Some(Part::Start) => self.fit(parts, from, found).then_some(from),
-            Some(Part::Take(slot)) if from == 0 => {
+            Some(CuePart::Start) => self.fit(parts, from, found).then_some(from),
+            Some(CuePart::Take(slot)) if from == 0 => {
                 self.take(*slot, &parts[1..], 0, found).then_some(0)
             }
             _ => {
@@ -157,11 +157,11 @@ impl Matcher<'_> {
 
     fn search_words(
         &self,
-        words: &[Word],
-        rest: &[Part],
+        words: &[CueWord],
+        rest: &[CuePart],
         from: usize,
         limit: usize,
-        found: &mut Found,
+        found: &mut CueMatch,
     ) -> Option<usize> {
         let mut best: Option<(usize, usize)> = None;
         for word in words {
@@ -183,7 +183,7 @@ impl Matcher<'_> {
     }
 
     /// Matches the parts exactly at `at`, after any spaces.
-    fn fit(&self, parts: &[Part], at: usize, found: &mut Found) -> bool {
+    fn fit(&self, parts: &[CuePart], at: usize, found: &mut CueMatch) -> bool {
         let Some(part) = parts.first() else {
             return true;
         };
@@ -192,7 +192,7 @@ impl Matcher<'_> {
         let next = at + (self.text[at..].len() - self.text[at..].trim_start().len());
 
         match part {
-            Part::Words(words) => words.iter().any(|word| match word.text.is_empty() {
+            CuePart::Words(words) => words.iter().any(|word| match word.text.is_empty() {
                 true => self.fit(rest, at, found),
                 false => {
                     let start = if word.open_start {
@@ -205,13 +205,18 @@ impl Matcher<'_> {
                         && self.fit(rest, start + word.text.len(), found)
                 }
             }),
-            Part::Gap => self
-                .search(rest, at, floor(self.text, at + GAP), found)
+            CuePart::Gap => self
+                .search(
+                    rest,
+                    at,
+                    floor_char_boundary(self.text, at + MAX_GAP_BYTES),
+                    found,
+                )
                 .is_some(),
-            Part::Start => self.text[..at].trim().is_empty() && self.fit(rest, at, found),
-            Part::End => !self.text[at..].contains(char::is_alphanumeric),
-            Part::Take(slot) => self.take(*slot, rest, next, found),
-            Part::TakeWord(slot) => {
+            CuePart::Start => self.text[..at].trim().is_empty() && self.fit(rest, at, found),
+            CuePart::End => !self.text[at..].contains(char::is_alphanumeric),
+            CuePart::Take(slot) => self.take(*slot, rest, next, found),
+            CuePart::TakeWord(slot) => {
                 let end = next
                     + self.text[next..]
                         .find(' ')
@@ -219,7 +224,7 @@ impl Matcher<'_> {
                 found.taken[*slot] = Some(next..end);
                 end > next && self.fit(rest, end, found)
             }
-            Part::Kin => self.kin.iter().any(|(name, english)| {
+            CuePart::Kin => self.kin.iter().any(|(name, english)| {
                 let fits =
                     self.text[next..].starts_with(name) && self.fit(rest, next + name.len(), found);
                 if fits {
@@ -231,7 +236,7 @@ impl Matcher<'_> {
     }
 
     /// Captures the text before the match of the remaining parts, or all of it if no parts remain.
-    fn take(&self, slot: usize, rest: &[Part], at: usize, found: &mut Found) -> bool {
+    fn take(&self, slot: usize, rest: &[CuePart], at: usize, found: &mut CueMatch) -> bool {
         if at >= self.text.len() {
             return false;
         }
@@ -240,7 +245,12 @@ impl Matcher<'_> {
             true => Some(self.text.len()),
             false => {
                 let first = self.text[at..].chars().next().map_or(0, char::len_utf8);
-                self.search(rest, at + first, floor(self.text, at + GAP + first), found)
+                self.search(
+                    rest,
+                    at + first,
+                    floor_char_boundary(self.text, at + MAX_GAP_BYTES + first),
+                    found,
+                )
             }
         };
 
@@ -251,7 +261,7 @@ impl Matcher<'_> {
     }
 
     /// Returns the position, in the word at `at`, of the ending that a cue names.
-    fn ending(&self, word: &Word, at: usize) -> usize {
+    fn ending(&self, word: &CueWord, at: usize) -> usize {
         let length = self.text[at..]
             .find(|c: char| !is_letter(c))
             .unwrap_or(self.text.len() - at);
@@ -263,9 +273,9 @@ impl Matcher<'_> {
 
 /// Checks whether a word at `at` is not part of a longer word. Scripts without spaces have no such
 /// boundaries.
-pub(super) fn is_bounded(text: &str, word: &Word, at: usize) -> bool {
+pub(super) fn is_bounded(text: &str, word: &CueWord, at: usize) -> bool {
     let joined = |inside: Option<char>, outside: Option<char>| {
-        inside.is_some_and(joins) && outside.is_some_and(joins)
+        inside.is_some_and(joins_word) && outside.is_some_and(joins_word)
     };
     let end = at + word.text.len();
     let before = || joined(word.text.chars().next(), text[..at].chars().next_back());
@@ -274,7 +284,7 @@ pub(super) fn is_bounded(text: &str, word: &Word, at: usize) -> bool {
 }
 
 /// Checks whether a character forms one word with the letters beside it.
-pub(super) fn joins(c: char) -> bool {
+pub(super) fn joins_word(c: char) -> bool {
     !is_unspaced(c) && is_letter(c)
 }
 
@@ -290,7 +300,7 @@ pub(super) fn is_letter(c: char) -> bool {
 }
 
 /// Returns the last character boundary at or before `at`.
-fn floor(text: &str, at: usize) -> usize {
+fn floor_char_boundary(text: &str, at: usize) -> usize {
     let at = at.min(text.len());
     (0..=at)
         .rev()
@@ -343,7 +353,7 @@ mod tests {
             ),
         ];
         for (cue, text, expected) in cases {
-            let found = Cue::new(cue).find(text, &[]);
+            let found = Cue::new(cue).find_match(text, &[]);
             let taken = found.map(|found| {
                 (
                     found.subject().map(|range| &text[range]),

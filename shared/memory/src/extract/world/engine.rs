@@ -4,16 +4,18 @@ use std::cell::LazyCell;
 
 use domain::{MemoryKind, Period, Statement, Topic, Trust};
 
-use super::answers::{answer, is_clause, is_first, strip_word, subject, word_at};
-use super::calendar::{self, Side};
-use super::cue::{Found, is_unspaced};
-use super::wording::{lower, plain, tidy, without, wording};
-use super::{Compiled, Language, Rule, Sign};
+use super::answers::{find_word, is_clause, is_speaker, parse_answer, parse_subject, strip_word};
+use super::calendar::{self, DateSide};
+use super::cue::{CueMatch, is_unspaced};
+use super::wording::{
+    format_statement, lowercase_chars, normalize_line, strip_fillers, strip_leading_words,
+};
+use super::{CompiledLanguage, CueMeaning, LanguageTables, Rule};
 use crate::extract::sentences::Sentence;
 use crate::extract::{Passage, Role};
 
 /// A part of the passage that may state something: a sentence or a clause of it.
-struct Unit {
+struct StatementUnit {
     /// The text as written, which can be understood alone.
     text: String,
     start: usize,
@@ -21,79 +23,79 @@ struct Unit {
 }
 
 /// The result of matching a rule against a unit.
-struct Reading {
-    sign: Sign,
+struct RuleReading {
+    sign: CueMeaning,
     about: &'static str,
-    found: Found,
+    found: CueMatch,
     event: Option<Period>,
 }
 
 /// Extracts the statements of a sentence.
-pub(super) fn read(
-    tables: &Compiled,
+pub(super) fn extract_sentence(
+    tables: &CompiledLanguage,
     passage: &Passage<'_>,
     sentence: &Sentence<'_>,
     trust: Trust,
 ) -> Vec<Statement> {
     let language = tables.language;
-    let whole = tidy(sentence.text);
+    let whole = normalize_line(sentence.text);
     if whole.ends_with(['?', '？', '؟']) {
         return Vec::new();
     }
 
-    let (text, lower) = without(language.fillers, &whole);
+    let (text, lower) = strip_leading_words(language.fillers, &whole);
     if language
         .questions
         .split('|')
-        .any(|word| !word.is_empty() && ends_with(&lower, word))
+        .any(|word| !word.is_empty() && ends_with_word(&lower, word))
     {
         return Vec::new();
     }
 
-    let clauses = identity_clauses(tables, passage, sentence, text, trust);
+    let clauses = extract_identity_clauses(tables, passage, sentence, text, trust);
     if clauses.len() > 1 {
         return clauses;
     }
 
-    let plain = plain(language, &whole, text, &lower);
-    let unit = Unit {
+    let plain = strip_fillers(language, &whole, text, &lower);
+    let unit = StatementUnit {
         text: plain.to_owned(),
         start: sentence.start,
         end: sentence.end,
     };
 
-    let reading = reading(tables, passage, text, &lower);
+    let reading = first_reading(tables, passage, text, &lower);
     reading
-        .and_then(|reading| statement(language, passage, unit, &lower, reading, trust))
+        .and_then(|reading| build_statement(language, passage, unit, &lower, reading, trust))
         .into_iter()
         .collect()
 }
 
 /// Returns one statement for each clause, if several clauses each state a trait.
-fn identity_clauses(
-    tables: &Compiled,
+fn extract_identity_clauses(
+    tables: &CompiledLanguage,
     passage: &Passage<'_>,
     sentence: &Sentence<'_>,
     text: &str,
     trust: Trust,
 ) -> Vec<Statement> {
-    let parts = clauses(tables.language, text);
+    let parts = split_clauses(tables.language, text);
     if parts.len() < 2 {
         return Vec::new();
     }
 
-    let is_trait = |sign| sign == Sign::Trait;
+    let is_trait = |sign| sign == CueMeaning::Trait;
     let read = parts.into_iter().filter_map(|part| {
-        let lower = lower(part);
-        let reading =
-            reading(tables, passage, part, &lower).filter(|reading| is_trait(reading.sign))?;
-        let (start, end) = place(sentence, part);
-        let unit = Unit {
+        let lower = lowercase_chars(part);
+        let reading = first_reading(tables, passage, part, &lower)
+            .filter(|reading| is_trait(reading.sign))?;
+        let (start, end) = locate_part(sentence, part);
+        let unit = StatementUnit {
             text: part.to_owned(),
             start,
             end,
         };
-        statement(tables.language, passage, unit, &lower, reading, trust)
+        build_statement(tables.language, passage, unit, &lower, reading, trust)
     });
 
     read.collect()
@@ -101,7 +103,7 @@ fn identity_clauses(
 
 /// Returns the range of a part within the sentence, or that of the whole sentence if its spaces
 /// differ from those of the part.
-fn place(sentence: &Sentence<'_>, part: &str) -> (usize, usize) {
+fn locate_part(sentence: &Sentence<'_>, part: &str) -> (usize, usize) {
     match sentence.text.find(part) {
         Some(at) => {
             let start = sentence.start + sentence.text[..at].chars().count();
@@ -112,7 +114,7 @@ fn place(sentence: &Sentence<'_>, part: &str) -> (usize, usize) {
 }
 
 /// Divides a text into clauses at its joints, such as commas and conjunctions.
-fn clauses<'t>(language: &Language, text: &'t str) -> Vec<&'t str> {
+fn split_clauses<'t>(language: &LanguageTables, text: &'t str) -> Vec<&'t str> {
     let mut parts = vec![text];
     for joint in language.joints.split('|').filter(|joint| !joint.is_empty()) {
         parts = parts
@@ -128,40 +130,56 @@ fn clauses<'t>(language: &Language, text: &'t str) -> Vec<&'t str> {
 }
 
 /// Returns the reading of the first rule that matches.
-fn reading(tables: &Compiled, passage: &Passage<'_>, text: &str, lower: &str) -> Option<Reading> {
+fn first_reading(
+    tables: &CompiledLanguage,
+    passage: &Passage<'_>,
+    text: &str,
+    lower: &str,
+) -> Option<RuleReading> {
     let language = tables.language;
     let bound = language
         .anaphors
         .split('|')
-        .any(|word| begins_with(lower, word));
+        .any(|word| begins_with_word(lower, word));
     let definite = LazyCell::new(|| is_definite(text));
 
-    let period = |side| calendar::period(&language.calendar, lower, passage.said_at, side);
-    let ahead = LazyCell::new(|| period(Side::Ahead));
-    let behind = LazyCell::new(|| period(Side::Behind));
+    let period = |side| calendar::find_period(&language.calendar, lower, passage.said_at, side);
+    let ahead = LazyCell::new(|| period(DateSide::Ahead));
+    let behind = LazyCell::new(|| period(DateSide::Behind));
 
     for Rule { sign, about, cue } in tables.candidates(lower) {
-        if bound && !matches!(sign, Sign::Noise | Sign::Instruct | Sign::Decide) {
+        if bound
+            && !matches!(
+                sign,
+                CueMeaning::Noise | CueMeaning::Instruct | CueMeaning::Decide
+            )
+        {
             continue;
         }
 
-        if *sign == Sign::Weak && !*definite {
+        if *sign == CueMeaning::Weak && !*definite {
             continue;
         }
 
-        let Some(found) = cue.find(lower, language.kin) else {
+        let Some(found) = cue.find_match(lower, language.kin) else {
             continue;
         };
-        if !names_subject(language, lower, *sign, &found) {
+        if !has_valid_subject(language, lower, *sign, &found) {
             continue;
         }
 
-        let event = side(*sign).and_then(|side| if side == Side::Ahead { *ahead } else { *behind });
-        if event.is_none() && matches!(sign, Sign::Dated | Sign::Happened) {
+        let event = date_side(*sign).and_then(|side| {
+            if side == DateSide::Ahead {
+                *ahead
+            } else {
+                *behind
+            }
+        });
+        if event.is_none() && matches!(sign, CueMeaning::Dated | CueMeaning::Happened) {
             continue;
         }
 
-        return (*sign != Sign::Noise).then_some(Reading {
+        return (*sign != CueMeaning::Noise).then_some(RuleReading {
             sign: *sign,
             about,
             found,
@@ -173,32 +191,40 @@ fn reading(tables: &Compiled, passage: &Passage<'_>, text: &str, lower: &str) ->
 }
 
 /// Checks whether the captured subject can be one, if the topic needs a subject.
-fn names_subject(language: &Language, lower: &str, sign: Sign, found: &Found) -> bool {
+fn has_valid_subject(
+    language: &LanguageTables,
+    lower: &str,
+    sign: CueMeaning,
+    found: &CueMatch,
+) -> bool {
     let needed = matches!(
         sign,
-        Sign::Trait | Sign::Like | Sign::Dislike | Sign::Favourite
+        CueMeaning::Trait | CueMeaning::Like | CueMeaning::Dislike | CueMeaning::Favourite
     );
     let Some(range) = found.subject().filter(|_| needed) else {
         return true;
     };
-    subject(language, &lower[range]).is_some_and(|name| !is_clause(language, &name))
+    parse_subject(language, &lower[range]).is_some_and(|name| !is_clause(language, &name))
 }
 
 /// Returns the side on which the dates of a sentence lie, for signs of something that happens.
-fn side(sign: Sign) -> Option<Side> {
+fn date_side(sign: CueMeaning) -> Option<DateSide> {
     match sign {
-        Sign::Happened => Some(Side::Behind),
-        Sign::Decide | Sign::Plan | Sign::Dated | Sign::Property | Sign::State | Sign::Weak => {
-            Some(Side::Ahead)
-        }
-        Sign::Noise
-        | Sign::Instruct
-        | Sign::Trait
-        | Sign::Like
-        | Sign::Dislike
-        | Sign::Favourite
-        | Sign::Prefer
-        | Sign::Opinion => None,
+        CueMeaning::Happened => Some(DateSide::Behind),
+        CueMeaning::Decide
+        | CueMeaning::Plan
+        | CueMeaning::Dated
+        | CueMeaning::Property
+        | CueMeaning::State
+        | CueMeaning::Weak => Some(DateSide::Ahead),
+        CueMeaning::Noise
+        | CueMeaning::Instruct
+        | CueMeaning::Trait
+        | CueMeaning::Like
+        | CueMeaning::Dislike
+        | CueMeaning::Favourite
+        | CueMeaning::Prefer
+        | CueMeaning::Opinion => None,
     }
 }
 
@@ -216,28 +242,28 @@ fn is_definite(text: &str) -> bool {
         })
 }
 
-fn statement(
-    language: &Language,
+fn build_statement(
+    language: &LanguageTables,
     passage: &Passage<'_>,
-    unit: Unit,
+    unit: StatementUnit,
     lower: &str,
-    reading: Reading,
+    reading: RuleReading,
     trust: Trust,
 ) -> Option<Statement> {
-    let (kind, is_static, confidence) = weigh(reading.sign);
+    let (kind, is_static, confidence) = rate_sign(reading.sign);
     let assistant = passage.role == Role::Assistant;
-    if assistant && !matches!(reading.sign, Sign::Plan | Sign::Decide) {
+    if assistant && !matches!(reading.sign, CueMeaning::Plan | CueMeaning::Decide) {
         return None;
     }
 
-    let topic = topic(language, passage, lower, &reading);
+    let topic = build_topic(language, passage, lower, &reading);
     let expires = reading
         .event
         .filter(|_| kind == MemoryKind::Plan)
         .map(|event| event.to);
 
     Some(Statement {
-        text: wording(passage, &unit.text),
+        text: format_statement(passage, &unit.text),
         start: unit.start,
         end: unit.end,
         kind,
@@ -260,57 +286,61 @@ fn statement(
 }
 
 /// Returns the kind of a statement, whether it lasts, and its confidence.
-fn weigh(sign: Sign) -> (MemoryKind, bool, f32) {
+fn rate_sign(sign: CueMeaning) -> (MemoryKind, bool, f32) {
     match sign {
-        Sign::Trait => (MemoryKind::Fact, true, 0.85),
-        Sign::Instruct => (MemoryKind::Instruction, true, 0.85),
-        Sign::Like | Sign::Dislike | Sign::Favourite => (MemoryKind::Preference, true, 0.85),
-        Sign::Prefer => (MemoryKind::Preference, true, 0.8),
-        Sign::Opinion => (MemoryKind::Preference, false, 0.7),
-        Sign::Decide => (MemoryKind::Decision, false, 0.85),
-        Sign::Plan => (MemoryKind::Plan, false, 0.8),
-        Sign::Dated => (MemoryKind::Plan, false, 0.65),
-        Sign::Happened => (MemoryKind::Event, false, 0.65),
-        Sign::Property => (MemoryKind::Fact, false, 0.8),
-        Sign::State => (MemoryKind::Fact, false, 0.65),
-        Sign::Weak | Sign::Noise => (MemoryKind::Fact, false, 0.5),
+        CueMeaning::Trait => (MemoryKind::Fact, true, 0.85),
+        CueMeaning::Instruct => (MemoryKind::Instruction, true, 0.85),
+        CueMeaning::Like | CueMeaning::Dislike | CueMeaning::Favourite => {
+            (MemoryKind::Preference, true, 0.85)
+        }
+        CueMeaning::Prefer => (MemoryKind::Preference, true, 0.8),
+        CueMeaning::Opinion => (MemoryKind::Preference, false, 0.7),
+        CueMeaning::Decide => (MemoryKind::Decision, false, 0.85),
+        CueMeaning::Plan => (MemoryKind::Plan, false, 0.8),
+        CueMeaning::Dated => (MemoryKind::Plan, false, 0.65),
+        CueMeaning::Happened => (MemoryKind::Event, false, 0.65),
+        CueMeaning::Property => (MemoryKind::Fact, false, 0.8),
+        CueMeaning::State => (MemoryKind::Fact, false, 0.65),
+        CueMeaning::Weak | CueMeaning::Noise => (MemoryKind::Fact, false, 0.5),
     }
 }
 
-fn topic(
-    language: &Language,
+fn build_topic(
+    language: &LanguageTables,
     passage: &Passage<'_>,
     lower: &str,
-    reading: &Reading,
+    reading: &RuleReading,
 ) -> Option<Topic> {
     let taken = |range: Option<std::ops::Range<usize>>| range.map(|range| &lower[range]);
     let (about, constant) = reading.about.split_once('=').unwrap_or((reading.about, ""));
     let value = match constant {
-        "" => answer(language, taken(reading.found.answer())?)?,
+        "" => parse_answer(language, taken(reading.found.answer())?)?,
         constant => constant.to_owned(),
     };
-    let property = || subject(language, taken(reading.found.property())?);
-    let negated = reading.sign == Sign::Dislike
-        || (reading.sign == Sign::Trait
+    let property = || parse_subject(language, taken(reading.found.property())?);
+    let negated = reading.sign == CueMeaning::Dislike
+        || (reading.sign == CueMeaning::Trait
             && language
                 .negations
                 .split('|')
-                .any(|word| word_at(lower, word).is_some()));
+                .any(|word| find_word(lower, word).is_some()));
     let attribute = match reading.sign {
-        Sign::Like | Sign::Dislike => format!("likes {value}"),
-        Sign::Prefer => {
+        CueMeaning::Like | CueMeaning::Dislike => format!("likes {value}"),
+        CueMeaning::Prefer => {
             let mut pair = [property()?, value.clone()];
             pair.sort();
             format!("prefers {}", pair.join(" / "))
         }
-        Sign::Favourite => format!("favourite {}", property()?),
-        Sign::Trait | Sign::Property | Sign::Weak | Sign::Instruct => match about {
-            "" => return None,
-            "kin" => reading.found.kin?.to_owned(),
-            "property" => property()?,
-            "allergy to" => format!("allergy to {value}"),
-            about => about.to_owned(),
-        },
+        CueMeaning::Favourite => format!("favourite {}", property()?),
+        CueMeaning::Trait | CueMeaning::Property | CueMeaning::Weak | CueMeaning::Instruct => {
+            match about {
+                "" => return None,
+                "kin" => reading.found.kin?.to_owned(),
+                "property" => property()?,
+                "allergy to" => format!("allergy to {value}"),
+                about => about.to_owned(),
+            }
+        }
         _ => return None,
     };
 
@@ -321,8 +351,8 @@ fn topic(
     };
     let subject = match taken(reading.found.subject()) {
         None => speaker(),
-        Some(words) => match subject(language, words)? {
-            name if is_first(language, &name) => speaker(),
+        Some(words) => match parse_subject(language, words)? {
+            name if is_speaker(language, &name) => speaker(),
             name if language.anaphors.split('|').any(|word| word == name) => return None,
             name => name,
         },
@@ -336,11 +366,11 @@ fn topic(
     })
 }
 
-fn begins_with(lower: &str, word: &str) -> bool {
+fn begins_with_word(lower: &str, word: &str) -> bool {
     strip_word(lower, word).is_some()
 }
 
-fn ends_with(lower: &str, word: &str) -> bool {
+fn ends_with_word(lower: &str, word: &str) -> bool {
     let text = lower.trim_end_matches(|c: char| !c.is_alphanumeric());
     text.strip_suffix(word).is_some_and(|rest| {
         word.starts_with(is_unspaced)

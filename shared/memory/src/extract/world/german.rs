@@ -1,9 +1,9 @@
 //! The words and cues of German.
 
-use super::calendar::{Calendar, NO_DAY, Stretch};
-use super::{Language, Sign};
+use super::calendar::{CalendarWords, NO_DAY, TimeStretch};
+use super::{CueMeaning, LanguageTables};
 
-pub(super) static LANGUAGE: Language = Language {
+pub(super) static LANGUAGE: LanguageTables = LanguageTables {
     fillers: "ehrlich gesagt|übrigens|also|na ja|naja|ja|nein,|okay|ok|gut|nun|ach|hallo|hi|hey|guten morgen|guten tag|guten abend|\
               danke|vielen dank|tatsächlich|eigentlich|kurz gesagt|wie gesagt|gerade|soeben|zur info|nur zur info|und|aber",
     labels: "fakt|fakten|tatsache|bestätigt|kurze info für die akte|kurze info|kurze notiz|notiz|info|merke|entscheidung|\
@@ -41,14 +41,14 @@ pub(super) static LANGUAGE: Language = Language {
     ],
     rules: &[
         (
-            Sign::Noise,
+            CueMeaning::Noise,
             "",
             "^ wenn|falls|ob|vielleicht|könntest|kannst|würdest|kann|könnte|soll|sollte|hätte; ^ lass|lasst uns; \
             ich weiß nicht; keine ahnung; ich hoffe; ^ nur| meine meinung|ansicht ,; auf meine|die liste; ^ gut zu wissen; \
             ^ nächste|nächster frage|schritt; es lohnt sich ,",
         ),
         (
-            Sign::Instruct,
+            CueMeaning::Instruct,
             "",
             "bitte * immer|nie|niemals|stets|nur|kein|keine|keinen|nicht_mehr|künftig|ab_jetzt|ab_sofort; \
             ab_jetzt|ab_sofort|von_nun_an|künftig|in_zukunft * bitte|du|antworte|schreib|schreibe|nenn|nenne|verwende|benutze; \
@@ -57,85 +57,89 @@ pub(super) static LANGUAGE: Language = Language {
             ^ vergiss nicht|nie; ^ denk|denke daran; duze|sieze mich; ^ bitte| immer|nie|niemals|stets",
         ),
         (
-            Sign::Instruct,
+            CueMeaning::Instruct,
             "name to use",
             "nenn|nenne mich|mich_bitte {v}",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "name",
             "ich heiße {v}; heiße|heiß {v}; mein name ist|lautet {v}",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "residence",
             "wohne|wohnen_wir|lebe * in {v}; {s} wohnt|lebt * in {v}; bin|sind * nach {v} gezogen|umgezogen; \
             {s} ist * nach {v} gezogen|umgezogen; mein wohnort ist {v}; {s} zog * nach {v}",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "employer",
             "arbeite * bei|für {v}; {s} arbeitet * bei {v}; angestellt bei {v}; beschäftigt bei {v}; \
             mein arbeitgeber ist|heißt {v}; habe * bei {v} angefangen|gekündigt; fange * bei {v} an",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "job",
             "arbeite * als {v}; {s} arbeitet * als {v}; von_beruf bin_ich {v}; bin von_beruf {v}; \
             ich bin {v} von_beruf; mein beruf ist {v}; bin * befördert * zum|zur {v}",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "age",
             "bin {v} jahre alt|jung; bin {v} jahre $; {s} ist {v} jahre alt",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "birthday",
             "habe am {v} geburtstag; mein geburtstag ist * am|der {v}; bin am {v} geboren; \
             {s} hat am {v} geburtstag",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "origin",
             "komme * aus {v}; stamme * aus {v}; {s} kommt|stammt ursprünglich| aus {v}; \
             bin in {v} aufgewachsen|geboren",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "kin",
             "mein|meine|unser|unsere {k} heißt {v}; der_name meiner|meines {k} ist|lautet {v}",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "phone",
             "telefonnummer|handynummer|nummer ist|lautet {v}",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "email",
             "e-mail-adresse|mailadresse|e-mail|emailadresse ist|lautet {v}",
         ),
-        (Sign::Trait, "diet=vegan", "bin|lebe|ernähre * vegan~"),
+        (CueMeaning::Trait, "diet=vegan", "bin|lebe|ernähre * vegan~"),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "diet=vegetarian",
             "bin|lebe|ernähre * vegetari~",
         ),
-        (Sign::Trait, "allergy to", "bin * allergisch gegen|auf {v}"),
         (
-            Sign::Favourite,
+            CueMeaning::Trait,
+            "allergy to",
+            "bin * allergisch gegen|auf {v}",
+        ),
+        (
+            CueMeaning::Favourite,
             "",
             "mein|meine|unser|unsere lieblings~ {a} ist|sind|heißt {v}",
         ),
         (
-            Sign::Dislike,
+            CueMeaning::Dislike,
             "",
             "mag kein|keine|keinen {v}; mag {v} nicht|überhaupt_nicht|gar_nicht; hasse {v}; verabscheue {v}; \
             {s} hasst|verabscheut {v}; kann {v} nicht ausstehen|leiden; {s} mag kein|keine|keinen {v}; esse|trinke kein|keine|keinen {v}",
         ),
         (
-            Sign::Decide,
+            CueMeaning::Decide,
             "",
             "entschieden; beschlossen; entschlossen; beschloss; beschlossen; beschließt; entschied; entscheide mich|uns; \
             habe|haben|hat|wurde|wurden * vereinbart|festgelegt|gewählt|geeinigt|verworfen|ausgewählt|verabredet; \
@@ -145,75 +149,75 @@ pub(super) static LANGUAGE: Language = Language {
             ab_sofort|künftig|ab_jetzt * nur|kein|keine|wir",
         ),
         (
-            Sign::Plan,
+            CueMeaning::Plan,
             "",
             "ich|wir werde|werden; werde|werden ich|wir; ^ werde; versproch~; verspreche|verspricht; verpflicht~; zugesagt; \
             zugesichert; vorgenommen; habe|haben * vor $; plane|planen; beabsichtige~; ~kümmere mich; muss|müssen * bis; \
             ich|wir schicke|sende|liefere|erledige|schreibe|rufe|treffe|fahre|fliege|reise|gehe|mache|besuche|fange|kaufe|ziehe \
             * bis|am|morgen|übermorgen|nächste|nächsten|nächster|heute|im; wir|ich habe|haben bis * zeit|um|fertig; bestätigt , dass ich|wir",
         ),
-        (Sign::Favourite, "", "{s} lieblings~ {a} ist|sind {v}"),
+        (CueMeaning::Favourite, "", "{s} lieblings~ {a} ist|sind {v}"),
         (
-            Sign::Prefer,
+            CueMeaning::Prefer,
             "",
             "bevorzuge {v} gegenüber|statt|vor {a}; {s} bevorzugt {v} gegenüber|statt|vor {a}; trinke|esse|nehme|mag|höre|lese lieber {v} als {a}",
         ),
         (
-            Sign::Prefer,
+            CueMeaning::Prefer,
             "",
             "bevorzug~; vorziehen; vorzuziehen; ziehe|zieht|ziehen * vor; lieber; am_liebsten; favorisier~; präferier~; \
             möchte|will|wünscht|wünsche|wollen|möchten|verlangt|besteht * dass; legt|lege * wert auf|darauf; besteht|bestehe auf|darauf; \
             setzt|setze sich|mich * dafür|für ein; möchte|will kein|keine|keinen|nie; würde|würden * statt",
         ),
         (
-            Sign::Opinion,
+            CueMeaning::Opinion,
             "",
             "ich denke|glaube|finde; denke|finde|glaube|meine ich; der meinung|ansicht|überzeugung; davon überzeugt; \
             meiner meinung|ansicht|einschätzung|erfahrung nach; aus meiner sicht; in meinen augen; \
             ^ meine meinung|einschätzung|ansicht|sicht|haltung|lesart|these; halte|halten * für; bin|bleibe * skeptisch|überzeugt",
         ),
         (
-            Sign::Like,
+            CueMeaning::Like,
             "",
             "ich mag|liebe|genieße {v}; mag|liebe ich {v}; ^ liebe|mag {v}; esse|trinke|höre|lese|spiele|koche gern|gerne {v}; \
             {s} mag|liebt {v}; gefällt|gefallen mir {v}; schmeckt mir {v}; bin * fan von|vom {v}",
         ),
         (
-            Sign::Property,
+            CueMeaning::Property,
             "deadline",
             "~frist|deadline|stichtag|~termin|~schluss {s} ist|endet|lautet der|am|den {v}; \
             {s} ~frist|deadline|stichtag ist|endet|lautet der|am|den {v}",
         ),
         (
-            Sign::Dated,
+            CueMeaning::Dated,
             "",
             "frist|deadline|stichtag; wird|beginnt|startet|findet|endet|kommt|trifft|fährt|fliegt|reist; {s} ist|sind am|um|bis",
         ),
         (
-            Sign::Happened,
+            CueMeaning::Happened,
             "",
             "ich|wir habe|haben|bin|sind|war|waren|hatte|hatten|wurde; habe|haben|bin|sind|war ich|wir; gestern; \
             hat|haben|ist|sind * ge~; wurde|wurden|fand|begann|ging|starb|schlüpften|eröffnete",
         ),
         (
-            Sign::State,
+            CueMeaning::State,
             "",
             "^ fakt|fakten|tatsache|info|bestätigt|bestätigung|kurze_info|notiz|kurze_notiz * :|durch|von|dass; ^ zwei|drei fakten; ^ laut|gemäß",
         ),
         (
-            Sign::Weak,
+            CueMeaning::Weak,
             "property",
             "{a} von|des|der {s} ist|beträgt|lautet|sind {v}",
         ),
         (
-            Sign::Weak,
+            CueMeaning::Weak,
             "",
             "beträgt|betragen|kostet|verwendet|verwenden|nutzt|umfasst|enthält|dauert|reicht|reichen|läuft|wiegt|misst|wirkt|wirken|\
             überwintert|gehört|blockiert|liegt|liegen|befindet|leitet|gründete|unterstützt|besteht|braucht|bietet|hat|heißt|bezeichnet; \
             ist|sind|war|waren der|die|das|ein|eine|nur|seit|in|auf|bei|mit|etwa|rund|ca",
         ),
     ],
-    calendar: Calendar {
+    calendar: CalendarWords {
         days: &[
             (
                 "am morgen|jeden morgen|guten morgen|am nächsten morgen",
@@ -254,36 +258,36 @@ pub(super) static LANGUAGE: Language = Language {
         stretches: &[
             (
                 "ende der woche|wochenende|ende dieser woche|sprintende",
-                Stretch::WeekEnd,
+                TimeStretch::WeekEnd,
             ),
-            ("monatsende|ende des monats", Stretch::MonthEnd),
-            ("quartalsende|ende des quartals", Stretch::QuarterEnd),
-            ("jahresende|ende des jahres", Stretch::YearEnd),
+            ("monatsende|ende des monats", TimeStretch::MonthEnd),
+            ("quartalsende|ende des quartals", TimeStretch::QuarterEnd),
+            ("jahresende|ende des jahres", TimeStretch::YearEnd),
             (
                 "nächste woche|nächster woche|kommende woche|kommenden woche",
-                Stretch::Week(1),
+                TimeStretch::Week(1),
             ),
             (
                 "letzte woche|letzter woche|vergangene woche|vorige woche",
-                Stretch::Week(-1),
+                TimeStretch::Week(-1),
             ),
-            ("diese woche|dieser woche", Stretch::Week(0)),
+            ("diese woche|dieser woche", TimeStretch::Week(0)),
             (
                 "nächsten monat|nächster monat|kommenden monat",
-                Stretch::Month(1),
+                TimeStretch::Month(1),
             ),
             (
                 "letzten monat|vergangenen monat|vorigen monat",
-                Stretch::Month(-1),
+                TimeStretch::Month(-1),
             ),
-            ("diesen monat", Stretch::Month(0)),
+            ("diesen monat", TimeStretch::Month(0)),
             (
                 "nächstes jahr|nächsten jahr|kommendes jahr",
-                Stretch::Year(1),
+                TimeStretch::Year(1),
             ),
             (
                 "letztes jahr|letzten jahr|vergangenes jahr|voriges jahr",
-                Stretch::Year(-1),
+                TimeStretch::Year(-1),
             ),
         ],
         ahead: ("in", ""),
@@ -307,7 +311,7 @@ pub(super) static LANGUAGE: Language = Language {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{check, gives_nothing};
-    use crate::extract::language::Tongue::German;
+    use crate::extract::language::Language::German;
 
     #[test]
     fn statements_of_german() {

@@ -3,10 +3,10 @@
 
 use std::collections::HashMap;
 
-use super::cue::{Cue, Word, is_bounded, joins};
+use super::cue::{Cue, CueWord, is_bounded, joins_word};
 
 /// An index of cues by their words.
-pub(super) struct Index {
+pub(super) struct CueIndex {
     /// Words that only occur where a word begins, by their first character.
     beginnings: Entries,
     /// Words that may occur within longer words, by their first character.
@@ -17,17 +17,17 @@ pub(super) struct Index {
     count: usize,
 }
 
-type Entries = HashMap<char, Vec<Entry>>;
+type Entries = HashMap<char, Vec<WordEntry>>;
 
-struct Entry {
-    word: Word,
+struct WordEntry {
+    word: CueWord,
     number: usize,
 }
 
 /// The words that occur in a text, by their numbers.
-pub(super) struct Present(Vec<bool>);
+pub(super) struct PresentWords(Vec<bool>);
 
-impl Index {
+impl CueIndex {
     pub(super) fn new<'c>(cues: impl Iterator<Item = &'c Cue>) -> Self {
         let (beginnings, endings) = Default::default();
         let mut index = Self {
@@ -39,7 +39,7 @@ impl Index {
 
         for cue in cues {
             let needs = cue
-                .needs()
+                .required_words()
                 .map(|words| words.iter().map(|word| index.number(word)).collect());
             let needs = needs.collect();
             index.needs.push(needs);
@@ -49,9 +49,9 @@ impl Index {
     }
 
     /// Returns the number of a word. A new word gets the next number.
-    fn number(&mut self, word: &Word) -> usize {
+    fn number(&mut self, word: &CueWord) -> usize {
         let first = word.text.chars().next().unwrap_or_default();
-        let inner = word.open_start || !joins(first);
+        let inner = word.open_start || !joins_word(first);
         let entries = if inner {
             &mut self.endings
         } else {
@@ -63,7 +63,7 @@ impl Index {
             return entry.number;
         }
 
-        entries.push(Entry {
+        entries.push(WordEntry {
             word: word.clone(),
             number: self.count,
         });
@@ -73,13 +73,13 @@ impl Index {
     }
 
     /// Returns the words that occur in a text.
-    pub(super) fn present(&self, text: &str) -> Present {
+    pub(super) fn present(&self, text: &str) -> PresentWords {
         let mut present = vec![false; self.count];
         let mut inside = false;
         for (at, first) in text.char_indices() {
-            let joined = joins(first);
+            let joined = joins_word(first);
             let begins = self.beginnings.get(&first).filter(|_| !(inside && joined));
-            for Entry { word, number } in
+            for WordEntry { word, number } in
                 begins.into_iter().chain(self.endings.get(&first)).flatten()
             {
                 let stands = || text[at..].starts_with(&word.text) && is_bounded(text, word, at);
@@ -88,11 +88,11 @@ impl Index {
             inside = joined;
         }
 
-        Present(present)
+        PresentWords(present)
     }
 
     /// Checks whether the cue with this number could match a text with these words.
-    pub(super) fn admits(&self, cue: usize, present: &Present) -> bool {
+    pub(super) fn admits(&self, cue: usize, present: &PresentWords) -> bool {
         self.needs[cue]
             .iter()
             .all(|words| words.iter().any(|word| present.0[*word]))

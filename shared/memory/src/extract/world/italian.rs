@@ -1,9 +1,9 @@
 //! The words and cues of Italian.
 
-use super::calendar::{Calendar, NO_DAY, Stretch};
-use super::{Language, Sign};
+use super::calendar::{CalendarWords, NO_DAY, TimeStretch};
+use super::{CueMeaning, LanguageTables};
 
-pub(super) static LANGUAGE: Language = Language {
+pub(super) static LANGUAGE: LanguageTables = LanguageTables {
     fillers: "onestamente|sinceramente|a dire il vero|in realtà|comunque|allora|beh|bene|ok|va bene|sì|no,|ciao|salve|buongiorno|\
               buonasera|grazie|grazie mille|a proposito|tra l'altro|e|ma|appena",
     labels: "fatto|fatti|confermato|nota|nota rapida|decisione|informazione|dato|correzione",
@@ -39,84 +39,92 @@ pub(super) static LANGUAGE: Language = Language {
     ],
     rules: &[
         (
-            Sign::Noise,
+            CueMeaning::Noise,
             "",
             "^ se|forse|magari|potresti|puoi|potete|può|possiamo|spero|speriamo|chissà; non so; non ne_ho_idea; nessuna idea; \
             ^ è|solo|è_solo|è_solo_la la_mia|mia opinione|impressione; nella|alla mia lista; ^ buono|utile|bene a_sapersi|da_sapere|saperlo; vale_la_pena",
         ),
         (
-            Sign::Instruct,
+            CueMeaning::Instruct,
             "",
             "per_favore|per_piacere * sempre|mai|solo|soltanto; sempre|mai * per_favore; \
             d'ora_in_poi|da_ora_in_poi|d'ora_in_avanti|da_adesso * per_favore|rispondi|scrivi|usa|utilizza|parla|chiamami; \
             ^ rispondi|scrivi|usa|utilizza|parla|includi * sempre|solo|in; ^ non * mai ; devi|dovresti|deve * sempre|mai; ricorda|ricordati che|di|sempre; \
             ^ non dimenticare|usare|scrivere|rispondere; dammi del_tu|del_lei",
         ),
-        (Sign::Instruct, "name to use", "chiamami|mi_chiami {v} $"),
         (
-            Sign::Trait,
+            CueMeaning::Instruct,
+            "name to use",
+            "chiamami|mi_chiami {v} $",
+        ),
+        (
+            CueMeaning::Trait,
             "kin",
             "mio|mia|nostro|nostra {k} si_chiama {v}; il_nome_di_mia|il_nome_di_mio|il_nome_del_mio|il_nome_della_mia {k} è {v}",
         ),
-        (Sign::Trait, "name", "mi_chiamo {v}; il_mio nome è {v}"),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
+            "name",
+            "mi_chiamo {v}; il_mio nome è {v}",
+        ),
+        (
+            CueMeaning::Trait,
             "residence",
             "abito|abitiamo|vivo|viviamo|risiedo * a|ad|in|nel {v}; {s} abita|vive|risiede * a|ad|in {v}; mi_sono|ci_siamo trasferito|trasferita|trasferiti|spostato a|ad|in {v}; \
             {s} si_è trasferito|trasferita a|ad|in {v}",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "employer",
             "lavoro|lavoriamo * per|presso|alla|da|in {v}; {s} lavora * per|presso|alla|da {v}; ho_lasciato il_lavoro_alla|il_lavoro_in|la {v}; \
             ho_iniziato_a_lavorare|sono_stato_assunto|sono_stata_assunta alla|da|in|presso {v}",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "job",
             "lavoro|lavoriamo * come {v}; {s} lavora * come {v}; faccio il|la|l' {v}; la_mia professione è {v}; promosso|promossa a {v}",
         ),
-        (Sign::Trait, "age", "ho {v} anni; {s} ha {v} anni $"),
+        (CueMeaning::Trait, "age", "ho {v} anni; {s} ha {v} anni $"),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "birthday",
             "il_mio compleanno è|cade * il {v}; sono nato|nata il {v}; compio gli_anni il {v}; il_compleanno_di {s} è il {v}",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "origin",
             "vengo * da|dal|dalla {v} $; sono originario|originaria di|del|della {v}; sono nato|nata a|ad|in {v}; {s} viene da|dal|dalla {v} $",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "phone",
             "numero_di_telefono|mio_numero|cellulare è {v}",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "email",
             "mia|la_mia e-mail|email|mail è {v}; indirizzo_e-mail|indirizzo_email è {v}",
         ),
-        (Sign::Trait, "diet=vegetarian", "sono * vegetarian~"),
-        (Sign::Trait, "diet=vegan", "sono * vegan~"),
+        (CueMeaning::Trait, "diet=vegetarian", "sono * vegetarian~"),
+        (CueMeaning::Trait, "diet=vegan", "sono * vegan~"),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "allergy to",
             "sono * allergico|allergica a|al|ai|alle|alla {v}",
         ),
         (
-            Sign::Favourite,
+            CueMeaning::Favourite,
             "",
             "mio|mia|miei|mie|nostro {a} preferito|preferita|preferiti|preferite è|sono {v}; il|la {a} preferito|preferita di {s} è {v}",
         ),
         (
-            Sign::Dislike,
+            CueMeaning::Dislike,
             "",
             "non mi_piace|mi_piacciono più|| {v}; a {s} non_piace|non_piacciono {v}; odio|detesto {v}; {s} odia|detesta {v}; \
             non sopporto|mangio|bevo {v}",
         ),
         (
-            Sign::Decide,
+            CueMeaning::Decide,
             "",
             "deciso; decidiamo; decise; concordato; scelto; optato; stabilito; convenuto; ^ decisione * :|presa|su|sul|di; \
             ^ passiamo|passaggio|adottiamo|adotto|abbandoniamo|cambiamo|cambio|migriamo|annulliamo|adeguiamo|integriamo|inseriamo|transizione; \
@@ -124,69 +132,69 @@ pub(super) static LANGUAGE: Language = Language {
             ^ adottando|incorporando|integrando|adeguando|passando|adozione|adeguamento|sto_adottando",
         ),
         (
-            Sign::Plan,
+            CueMeaning::Plan,
             "",
             "promesso; prometto|promette; impegnat~; impegno; si_impegna|mi_impegno|ci_impegniamo; ~erò|~irò|~arò|~drò|~rrò; farò|sarò|avrò|andrò|darò|potrò; \
             ~eremo|~iremo; faremo|avremo|saremo|andremo; ho|abbiamo intenzione|in_programma di; intendo|intendiamo|conto|penso di| ~are|~ere|~ire; \
             devo|dobbiamo * entro|prima; abbiamo|ho tempo|fino; sto_per|stiamo_per; vado|andiamo * domani|lunedì|martedì|mercoledì|giovedì|venerdì|sabato|domenica; confermato|confermo che_ci|la_mia_presenza",
         ),
         (
-            Sign::Prefer,
+            CueMeaning::Prefer,
             "",
             "preferisco {v} al|alla|all'|ai|alle|invece_di|rispetto_al|rispetto_alla {a}; {s} preferisce {v} al|alla|all'|ai|alle|invece_di|rispetto_al|rispetto_alla {a}",
         ),
         (
-            Sign::Prefer,
+            CueMeaning::Prefer,
             "",
             "prefer~; preferisc~; piuttosto_che; anziché * piace; invece_di * piace; privilegia|predilige; {s} vuole|desidera|esige|insiste|chiede * che; \
             vorrebbe|vorrei|gradirebbe che; non vuole|voglio|vogliamo che; tende|propende a|per; è|sono * favorevole a|alla|al",
         ),
         (
-            Sign::Opinion,
+            CueMeaning::Opinion,
             "",
             "penso|credo|ritengo|trovo|considero|sento che; ^ penso|credo|ritengo|trovo|considero; mi_sembra|mi_sembrano|mi_pare; a_mio avviso|parere; \
             secondo_me; per_me ,; secondo il_mio parere; mia|la_mia opinione|visione|impressione|lettura|idea|posizione * :|è|sul|sulla; dal mio_punto_di_vista; sono|resto scettico|scettica|convinto|convinta",
         ),
         (
-            Sign::Like,
+            CueMeaning::Like,
             "",
             "mi_piace|mi_piacciono molto|tanto|| {v}; a {s} piace|piacciono molto|| {v}; adoro|amo {v}; {s} adora|ama {v}; sono * fan di|del|della {v}",
         ),
         (
-            Sign::Property,
+            CueMeaning::Property,
             "deadline",
             "scadenza|termine|termine_ultimo|data_di_scadenza|data_limite di|del|della|dell'|per|dei|delle {s} è|scade * il|l'|al {v}; \
             scadenza|termine|data_limite è|scade * il|l'|al {v}",
         ),
         (
-            Sign::Dated,
+            CueMeaning::Dated,
             "",
             "scadenza|termine; sarà|saranno|inizia|inizierà|comincia|comincerà|finisce|finirà|avrà|arriva|arriverà|parte|partirà|scade|deve; \
             ~erà|~irà|~eranno|~iranno; è|sono il|previsto|prevista|domani|l'",
         ),
         (
-            Sign::Happened,
+            CueMeaning::Happened,
             "",
             "ieri; l'altro_ieri; ho|abbiamo|ha|hanno|sono|siamo|è ~ato|~ata|~ati|~uto|~uta|~ito|~ita|fatto|preso|visto|perso|letto|scritto; era|erano|fu",
         ),
         (
-            Sign::State,
+            CueMeaning::State,
             "",
             "^ fatto|fatti|confermato|confermata|conferma|nota|nota_rapida|informazione|dato * :|da|dal|dai|che|con|tramite; ^ due|tre fatti; ^ secondo",
         ),
         (
-            Sign::Weak,
+            CueMeaning::Weak,
             "property",
             "{a} di|del|della|dell' {s} è|sono|dura {v}",
         ),
         (
-            Sign::Weak,
+            CueMeaning::Weak,
             "",
             "è|sono|era|ha|hanno|costa|misura|pesa|dura|usa|usano|utilizza|contiene|comprende|si_trova|poggia|appartiene|c'è|ci_sono|funziona|richiede|\
             sverna|passa|vale|raggiunge|supera|risalgono|copre|blocca|bloccando|iniziato|emerse|spuntate",
         ),
     ],
-    calendar: Calendar {
+    calendar: CalendarWords {
         days: &[
             ("il domani", NO_DAY),
             ("dopodomani", 2),
@@ -224,19 +232,22 @@ pub(super) static LANGUAGE: Language = Language {
         stretches: &[
             (
                 "fine settimana|fine della settimana|fine dello sprint|fine sprint|weekend",
-                Stretch::WeekEnd,
+                TimeStretch::WeekEnd,
             ),
-            ("fine mese|fine del mese", Stretch::MonthEnd),
-            ("fine trimestre|fine del trimestre", Stretch::QuarterEnd),
-            ("fine anno|fine dell'anno", Stretch::YearEnd),
-            ("prossima settimana|settimana prossima", Stretch::Week(1)),
-            ("settimana scorsa|scorsa settimana", Stretch::Week(-1)),
-            ("questa settimana", Stretch::Week(0)),
-            ("prossimo mese|mese prossimo", Stretch::Month(1)),
-            ("mese scorso|scorso mese", Stretch::Month(-1)),
-            ("questo mese", Stretch::Month(0)),
-            ("prossimo anno|anno prossimo", Stretch::Year(1)),
-            ("anno scorso|scorso anno", Stretch::Year(-1)),
+            ("fine mese|fine del mese", TimeStretch::MonthEnd),
+            ("fine trimestre|fine del trimestre", TimeStretch::QuarterEnd),
+            ("fine anno|fine dell'anno", TimeStretch::YearEnd),
+            (
+                "prossima settimana|settimana prossima",
+                TimeStretch::Week(1),
+            ),
+            ("settimana scorsa|scorsa settimana", TimeStretch::Week(-1)),
+            ("questa settimana", TimeStretch::Week(0)),
+            ("prossimo mese|mese prossimo", TimeStretch::Month(1)),
+            ("mese scorso|scorso mese", TimeStretch::Month(-1)),
+            ("questo mese", TimeStretch::Month(0)),
+            ("prossimo anno|anno prossimo", TimeStretch::Year(1)),
+            ("anno scorso|scorso anno", TimeStretch::Year(-1)),
         ],
         ahead: ("tra|fra|entro", ""),
         gone: ("", "fa"),
@@ -259,7 +270,7 @@ pub(super) static LANGUAGE: Language = Language {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{check, gives_nothing};
-    use crate::extract::language::Tongue::Italian;
+    use crate::extract::language::Language::Italian;
 
     #[test]
     fn statements_of_italian() {

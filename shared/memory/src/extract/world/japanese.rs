@@ -1,9 +1,9 @@
 //! The words and cues of Japanese.
 
-use super::calendar::{Calendar, Stretch};
-use super::{Language, Sign};
+use super::calendar::{CalendarWords, TimeStretch};
+use super::{CueMeaning, LanguageTables};
 
-pub(super) static LANGUAGE: Language = Language {
+pub(super) static LANGUAGE: LanguageTables = LanguageTables {
     fillers: "正直に言うと|正直なところ|正直言って|正直、|ちなみに|ところで|実は|はい、|いいえ、|ええ、|まあ、|こんにちは|こんばんは|おはようございます|\
               おはよう|ありがとうございます|ありがとう|それでは、|では、|ええと|えっと|たった今|でも、|そして",
     labels: "事実|確認済み|確認|メモ|備考|記録|決定|情報|覚書|訂正",
@@ -37,142 +37,150 @@ pub(super) static LANGUAGE: Language = Language {
     ],
     rules: &[
         (
-            Sign::Noise,
+            CueMeaning::Noise,
             "",
             "^ もし|たぶん|多分|おそらく; わかりません; 分かりません; 知りません; かもしれません; かもしれない; ^ 私の意見 ですが|だが; リストに入れ; 知っておくと * 便利",
         ),
         (
-            Sign::Instruct,
+            CueMeaning::Instruct,
             "",
             "今後は|これからは|以後|今から|これから * ください|下さい|すること|答えて|使って|書いて; 常に|必ず|いつも|絶対に|決して * ください|下さい|すること|答えて|使って|書いて; \
             しないでください; 使わないで; 覚えておいて; 忘れないで; で 答えて|回答して|返信して ください|; ようにしてください",
         ),
         (
-            Sign::Instruct,
+            CueMeaning::Instruct,
             "name to use",
             "私のことは|僕のことは {v} と呼んで; ^ {v} と呼んで",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "kin",
             "私の|僕の|うちの| {k} の名前は {v} です|だ|である|$; 私の|僕の|うちの {k} は {v} といいます|と言います|という名前",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "name",
             "私|僕|俺|わたし の名前は {v} です|だ|と; ^ 名前は {v} です; 私|僕|わたし は {v} と申します|といいます|と言います; ^ {v} と申します|といいます",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "age",
             "私|僕|わたし|今年 は|で {v} 歳; {s} は {v} 歳です|歳だ|歳になり",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "birthday",
             "誕生日は {v} です|だ|$; 私|僕 は {v} に生まれ; {s} の誕生日は {v} です|だ",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "origin",
             "出身は {v} です|だ; {s} は {v} 出身; ^ {v} 出身です",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "residence",
             "{s} は {v} に住んで|に暮らして|に住む|在住; {s} は {v} に引っ越し|へ引っ越し|に移り|に転居|に引越; ^ {v} に住んで|に暮らして|に引っ越し|へ引っ越し|に引越",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "employer",
             "{s} は {v} で働いて|に勤めて|に勤務|で勤務|に入社|を退職|を辞め; ^ {v} で働いて|に勤めて|に勤務|に入社|を退職|を辞め",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "job",
             "{s} は {v} として働; ^ {v} として働; 仕事は|職業は {v} です|だ; {s} は {v} をしています|をやっています",
         ),
-        (Sign::Trait, "phone", "電話番号は {v} です|だ|$"),
+        (CueMeaning::Trait, "phone", "電話番号は {v} です|だ|$"),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "email",
             "メールアドレスは|メアドは {v} です|だ|$",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "diet=vegetarian",
             "私は|僕は * ベジタリアン|菜食",
         ),
-        (Sign::Trait, "diet=vegan", "私は|僕は * ヴィーガン|ビーガン"),
-        (Sign::Trait, "allergy to", "私は|僕は| {v} アレルギー"),
         (
-            Sign::Favourite,
+            CueMeaning::Trait,
+            "diet=vegan",
+            "私は|僕は * ヴィーガン|ビーガン",
+        ),
+        (CueMeaning::Trait, "allergy to", "私は|僕は| {v} アレルギー"),
+        (
+            CueMeaning::Favourite,
             "",
             "{s} の|が 一番|最も| 好きな {a} は {v} です|だ|である; ^ 一番|最も| 好きな {a} は {v} です|だ",
         ),
         (
-            Sign::Dislike,
+            CueMeaning::Dislike,
             "",
             "{s} は {v} が嫌い|が苦手|が大嫌い|が好きではありません|が好きではない|が好きじゃない|を食べません|を飲みません|が好きでは; ^ {v} が嫌い|が苦手|が大嫌い|が好きではありません|が好きではない|が好きじゃない",
         ),
         (
-            Sign::Decide,
+            CueMeaning::Decide,
             "",
             "決めた; 決めました; 決定した; 決定しました; 決定 ：|:|事項; ^ 決定 し; ことにした; ことにしました; ことになった; ことになりました; 合意した; 合意しました; 合意に; 一致した|一致しました; 選んだ; 選びました; 選択した; \
             選択しました; 採用した; 採用しました; 採用する; 採用します; 切り替える; 切り替えます; 切り替えた; 切り替えました; 移行する|移行します; 今後は|これからは|以後 * する|します|使用|行う|使わない|ません; 今後の; \
             廃止; やめる ことに|; もう * 使わない|使いません; 組み込み ます|む|; 反映 させ; に調整 する|します|中",
         ),
         (
-            Sign::Plan,
+            CueMeaning::Plan,
             "",
             "約束し|約束を; つもりだ|つもりです; 予定です|予定だ|予定。; 予定 $; コミット; 必ず * します|する; 私が|私は|僕が|僕は|我々は|私たちは * 送ります|します|行きます|書きます|提出します|する予定|仕上げます|直します|続けます; \
             までに * 必要|なければ|します|する|送|仕上げ|完了|終わら|提出|確認|共有; するつもり; 引き受け; 再構成 する|します; 参加すると * 伝え|確認; 出席すると|出席を",
         ),
         (
-            Sign::Prefer,
+            CueMeaning::Prefer,
             "",
             "{s} は {a} よりも|より {v} の方が好き|のほうが好き|が好き|を好む|を好みます; ^ {a} よりも|より {v} の方が好き|のほうが好き|が好き",
         ),
         (
-            Sign::Prefer,
+            CueMeaning::Prefer,
             "",
             "よりも|より * 好|を選|望|良い|いい; を好む|を好みます|を好んで|の方を好|ほうを好|ほうが好き|方が好き|のほうがいい|の方がいい|好みです|好みだ; 好む; 好みます; 優先; してほしい|てほしい|て欲しい|を望んで|を希望|を望みます|を望む|を求めて; \
             ではなく * 好|望|希望; 重視",
         ),
         (
-            Sign::Opinion,
+            CueMeaning::Opinion,
             "",
             "と思う; と思います; と思って; と考える; と考えます; と考えて; 私の意見|見解|考え|印象; 私の考え では|は; 個人的に は|; 気がする|気がします; と感じ; 懐疑的; 私に言わせれば; に対する私の; 私見",
         ),
         (
-            Sign::Like,
+            CueMeaning::Like,
             "",
             "{s} は {v} が好き|が大好き|を愛し; ^ {v} が好き|が大好き",
         ),
         (
-            Sign::Property,
+            CueMeaning::Property,
             "deadline",
             "{s} の 提出|応募|申請|投稿| 締め切り|締切|締切日|期限|〆切 は {v} です|だ|である|まで|$; ^ 締め切り|締切|期限 は {v} です|だ|$",
         ),
         (
-            Sign::Dated,
+            CueMeaning::Dated,
             "",
             "ます; 予定; する; 始まる|始まり; 開催; 締め切り|締切|期限; 行う; 実施; です",
         ),
-        (Sign::Happened, "", "た $; ました; でした"),
+        (CueMeaning::Happened, "", "た $; ました; でした"),
         (
-            Sign::State,
+            CueMeaning::State,
             "",
             "^ 事実|確認済み|確認|メモ|備考|記録|情報 * ：|:|、|が; 確認した|確認しました|確認できた|確認が取れ|確認され; によると|によれば; 二つ|2つ|二点 の事実; ^ 事実",
         ),
-        (Sign::Weak, "property", "{s} の {a} は {v} です|だ|である"),
         (
-            Sign::Weak,
+            CueMeaning::Weak,
+            "property",
+            "{s} の {a} は {v} です|だ|である",
+        ),
+        (
+            CueMeaning::Weak,
             "",
             "です; である; だ $; あります; ある; 使用; 利用; 位置; いる; います; する; します; した; しました; できる; かかる|かかります; 含む|含みます",
         ),
     ],
-    calendar: Calendar {
+    calendar: CalendarWords {
         days: &[
             ("明後日|あさって", 2),
             ("明日|あした|あす", 1),
@@ -201,19 +209,19 @@ pub(super) static LANGUAGE: Language = Language {
         stretches: &[
             (
                 "週末|今週中|スプリント終了|スプリント終わり|スプリントの終わり",
-                Stretch::WeekEnd,
+                TimeStretch::WeekEnd,
             ),
-            ("月末|今月末|今月中", Stretch::MonthEnd),
-            ("四半期末", Stretch::QuarterEnd),
-            ("年末|今年中", Stretch::YearEnd),
-            ("来週", Stretch::Week(1)),
-            ("先週", Stretch::Week(-1)),
-            ("今週", Stretch::Week(0)),
-            ("来月", Stretch::Month(1)),
-            ("先月", Stretch::Month(-1)),
-            ("今月", Stretch::Month(0)),
-            ("来年", Stretch::Year(1)),
-            ("去年|昨年", Stretch::Year(-1)),
+            ("月末|今月末|今月中", TimeStretch::MonthEnd),
+            ("四半期末", TimeStretch::QuarterEnd),
+            ("年末|今年中", TimeStretch::YearEnd),
+            ("来週", TimeStretch::Week(1)),
+            ("先週", TimeStretch::Week(-1)),
+            ("今週", TimeStretch::Week(0)),
+            ("来月", TimeStretch::Month(1)),
+            ("先月", TimeStretch::Month(-1)),
+            ("今月", TimeStretch::Month(0)),
+            ("来年", TimeStretch::Year(1)),
+            ("去年|昨年", TimeStretch::Year(-1)),
         ],
         ahead: ("", "後|以内|間後"),
         gone: ("", "前|間前"),
@@ -225,7 +233,7 @@ pub(super) static LANGUAGE: Language = Language {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{check, gives_nothing};
-    use crate::extract::language::Tongue::Japanese;
+    use crate::extract::language::Language::Japanese;
 
     #[test]
     fn statements_of_japanese() {

@@ -1,9 +1,9 @@
 //! The words and cues of Korean.
 
-use super::calendar::{Calendar, Stretch};
-use super::{Language, Sign};
+use super::calendar::{CalendarWords, TimeStretch};
+use super::{CueMeaning, LanguageTables};
 
-pub(super) static LANGUAGE: Language = Language {
+pub(super) static LANGUAGE: LanguageTables = LanguageTables {
     fillers: "솔직히 말해서|솔직히 말하면|솔직히|그런데|참고로|네,|아니요,|음,|안녕하세요|안녕|감사합니다|고마워요|고마워|사실은|그리고|하지만|방금|자,|좋아요,",
     labels: "사실|확인|확인됨|확인 완료|메모|참고|기록|결정|결정 사항|정보|정정",
     anaphors: "그는|그의|그가|그녀|그들|그것|그건|그게|이것|이건|이게|이는|그래서|따라서|또한|이유는|그 |이 |저것|이로|그렇게|이렇게|일부|근거는|다른 사람들|이를|둘 다",
@@ -36,149 +36,153 @@ pub(super) static LANGUAGE: Language = Language {
     ],
     rules: &[
         (
-            Sign::Noise,
+            CueMeaning::Noise,
             "",
             "^ 만약|만일|아마|혹시; 모르겠; ^ 알겠|이해했; 글쎄; 바랍니다 $; ^ 제|내|그냥 의견|제_의견 일|이지만|입니다만; 목록에 넣|추가; 알아두면",
         ),
         (
-            Sign::Instruct,
+            CueMeaning::Instruct,
             "",
             "앞으로|이제부터|지금부터|앞으로는 * 주세요|주십시오|해줘|해_줘|답해|대답해|하세요|마세요|말아|써줘|쓰세요; \
             항상|언제나|반드시|절대|꼭|늘 * 주세요|주십시오|해줘|해_줘|답해|대답해|하세요|마세요|말아|써줘|쓰세요; 기억해 주세요|줘|두세요; 잊지 마세요|말; 로|으로 답해|대답해|답변해 주세요|줘",
         ),
         (
-            Sign::Instruct,
+            CueMeaning::Instruct,
             "name to use",
             "저를|나를|절|날 {v} 라고|이라고 불러",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "kin",
             "제|내|우리|저희 {k} 의| 이름은 {v} 입니다|이에요|예요|이야|야|이다|다",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "name",
             "제|내|저의|나의 이름은 {v} 입니다|이에요|예요|이야|야|이다|다; 저는|나는|전|난 {v} 라고|이라고 합니다|해요|해|불",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "age",
             "저는|나는|제_나이는|내_나이는|올해 {v} 살입니다|살이에요|살이야|세입니다|살이다; {s} 은|는 {v} 살입니다|살이에요|살이다|세입니다",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "birthday",
             "생일은 {v} 입니다|이에요|예요|이야|이다; 저는|나는 {v} 에_태어",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "origin",
             "저는|나는 {v} 출신|에서_태어|에서_왔; {s} 은|는 {v} 출신; ^ {v} 출신입니다|출신이에요",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "residence",
             "저는|나는|전|난|우리는|저희는 {v} 에|에서 살|삽니다|산다|거주; 저는|나는|우리는 {v} 로|으로 이사|이주; ^ {v} 에|에서 살고|살아요|살았|삽니다|산다|거주|살지|안_살; ^ {v} 로|으로 이사|이주; \
             {s} 은|는|이|가 {v} 에|에서 살|삽니다|산다|거주; {s} 은|는|이|가 {v} 로|으로 이사",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "job",
             "저는|나는 {v} 로|으로 일하|일해|일합|근무; 직업은 {v} 입니다|이에요|예요|이다; {s} 은|는 {v} 로|으로 일하|일해|일합|일한|근무; ^ {v} 로|으로 일하고|일해요|일합니다",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "employer",
             "저는|나는 {v} 에서|에 일하|일해|일합|근무|다니|다녀|다닙|입사; {s} 은|는|이|가 {v} 에서|에 일하|일해|일합|일한|근무|다니|다녀|다닙|입사; ^ {v} 에서|에 일하고|일해요|일합니다|근무|다니|다녀|입사; 저는|나는| {v} 를|을 그만|퇴사",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "phone",
             "전화번호는|번호는 {v} 입니다|이에요|예요",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "email",
             "이메일은|이메일_주소는|메일_주소는 {v} 입니다|이에요|예요",
         ),
-        (Sign::Trait, "diet=vegetarian", "저는|나는 * 채식"),
-        (Sign::Trait, "diet=vegan", "저는|나는 * 비건"),
-        (Sign::Trait, "allergy to", "저는|나는| {v} 알레르기|알러지"),
+        (CueMeaning::Trait, "diet=vegetarian", "저는|나는 * 채식"),
+        (CueMeaning::Trait, "diet=vegan", "저는|나는 * 비건"),
         (
-            Sign::Favourite,
+            CueMeaning::Trait,
+            "allergy to",
+            "저는|나는| {v} 알레르기|알러지",
+        ),
+        (
+            CueMeaning::Favourite,
             "",
             "제가|내가|우리가 가장|제일| 좋아하는 {a} 은|는 {v} 입니다|이에요|예요|이야|이다|다; {s} 이|가 가장|제일| 좋아하는 {a} 은|는 {v} 입니다|이에요|예요|이다",
         ),
         (
-            Sign::Dislike,
+            CueMeaning::Dislike,
             "",
             "저는|나는|전|난 {v} 를|을|가|이 싫|안_좋아|좋아하지|별로|못_먹|안_먹|더_이상_좋아하지; {s} 은|는 {v} 를|을|가|이 싫어|안_좋아|좋아하지_않; ^ {v} 를|을|가|이 싫어해요|싫어합니다|싫어요|안_좋아|좋아하지_않",
         ),
         (
-            Sign::Decide,
+            CueMeaning::Decide,
             "",
             "결정했; 결정하였; 결정했습니다; 결정 :|사항; ^ 결정 됨; 결정 함|됨|됐|되었|을_내렸; 기로 했|하였|결정|합의|정했|함; 합의했; 합의 됨|했|하였|에; 선택했; 택했; 골랐; 정했; 채택했|채택하|채택한; 도입하; \
             앞으로|이제부터|앞으로는|향후 * 만|모든|않|사용|하겠|합니다|한다|것; 더_이상 * 않기로|사용하지|쓰지; 전환 함|한다|합니다|하기; 반영 하고|한다|합니다|중; 조정 하고|한다|합니다|중; 따르기로|따를",
         ),
         (
-            Sign::Plan,
+            CueMeaning::Plan,
             "",
             "약속했; 약속 함|하|드|을; 겠습니다; 겠다; 겠어; 게요; 할게; 예정; 계획이; 계획입; 것입니다; 것이다; 거예요; 겁니다; 거야; 까지 * 해야|보내|완료|끝내|제출|마치|해_주|드리; 하기로 했|약속; 맡기로|맡겠; 참석하겠|참석한다고|참석 확인; \
             헌신|전념; 려고 합니다|해요|한다|해",
         ),
         (
-            Sign::Prefer,
+            CueMeaning::Prefer,
             "",
             "{s} 은|는 {a} 보다 {v} 를|을|가|이 더|선호",
         ),
         (
-            Sign::Prefer,
+            CueMeaning::Prefer,
             "",
             "선호; 보다 * 더|좋아|낫|원; 더 좋아; 원합니다|원한다|원해|원하; 바란다|바라고; 싶어 한다|합니다|해; 대신 * 좋아; 기를 바|원; 길 바|원; 달라고 했|요청|말했; 우선",
         ),
         (
-            Sign::Opinion,
+            CueMeaning::Opinion,
             "",
             "생각한다; 생각합니다; 생각해; 생각이; 생각에는; 생각은; 생각으로; 고 생각; 것 같다|같아|같습니다; 다고 본다|봅니다|봐; 느낀다|느껴|느낍; 제|내|나의|저의 의견|견해|평가|입장; 개인적으로; 회의적; 확신; 라고 믿|본",
         ),
         (
-            Sign::Like,
+            CueMeaning::Like,
             "",
             "저는|나는|전|난 {v} 를|을 정말|매우|아주|| 좋아|사랑|즐; {s} 은|는|이|가 {v} 를|을 정말|매우|아주|| 좋아|사랑; ^ {v} 를|을 좋아해|좋아합; 저는|나는| {v} 가|이 좋아|좋습",
         ),
         (
-            Sign::Property,
+            CueMeaning::Property,
             "deadline",
             "{s} 마감일은|마감은|기한은|마감_기한은|제출_기한은|제출_마감일은|마감일이 {v} 입니다|이에요|예요|이다|까지|$; ^ 마감일은|마감은|기한은|마감_기한은 {v} 입니다|이에요|예요|이다|까지",
         ),
         (
-            Sign::Dated,
+            CueMeaning::Dated,
             "",
             "마감|기한; 예정; 시작; 열립|열린|열릴; 입니다|이다; 합니다|한다; 갑니다|간다; 옵니다|온다; 진행|실행",
         ),
         (
-            Sign::Happened,
+            CueMeaning::Happened,
             "",
             "했; 았; 었; 갔; 샀; 왔; 봤; 됐; 났; 졌; 렸",
         ),
         (
-            Sign::State,
+            CueMeaning::State,
             "",
             "^ 사실|확인|확인됨|메모|참고|기록|정보 * :|,|에|된|결과; 확인했; 확인되었|확인됐|확인된; 에_따르면|에_의하면; 두_가지|세_가지 * 사실; ^ 사실|간단한_사실",
         ),
         (
-            Sign::Weak,
+            CueMeaning::Weak,
             "property",
             "{s} 의 {a} 은|는 {v} 입니다|이다|이에요|예요",
         ),
         (
-            Sign::Weak,
+            CueMeaning::Weak,
             "",
             "입니다|이다|이에요|예요; 있다|있습니다|있어요; 한다|합니다|해요; 사용; 위치; 였다|였습니다; 었다|었습니다; 았다|았습니다; 했다|했습니다; 된다|됩니다; 걸린|걸립",
         ),
     ],
-    calendar: Calendar {
+    calendar: CalendarWords {
         days: &[
             ("모레|내일모레", 2),
             ("내일", 1),
@@ -204,19 +208,19 @@ pub(super) static LANGUAGE: Language = Language {
         stretches: &[
             (
                 "주말|이번주말|주말까지|스프린트종료|스프린트끝",
-                Stretch::WeekEnd,
+                TimeStretch::WeekEnd,
             ),
-            ("월말|이달말|이번달말", Stretch::MonthEnd),
-            ("분기말", Stretch::QuarterEnd),
-            ("연말|올해말", Stretch::YearEnd),
-            ("다음주", Stretch::Week(1)),
-            ("지난주", Stretch::Week(-1)),
-            ("이번주", Stretch::Week(0)),
-            ("다음달", Stretch::Month(1)),
-            ("지난달", Stretch::Month(-1)),
-            ("이번달", Stretch::Month(0)),
-            ("내년", Stretch::Year(1)),
-            ("작년|지난해", Stretch::Year(-1)),
+            ("월말|이달말|이번달말", TimeStretch::MonthEnd),
+            ("분기말", TimeStretch::QuarterEnd),
+            ("연말|올해말", TimeStretch::YearEnd),
+            ("다음주", TimeStretch::Week(1)),
+            ("지난주", TimeStretch::Week(-1)),
+            ("이번주", TimeStretch::Week(0)),
+            ("다음달", TimeStretch::Month(1)),
+            ("지난달", TimeStretch::Month(-1)),
+            ("이번달", TimeStretch::Month(0)),
+            ("내년", TimeStretch::Year(1)),
+            ("작년|지난해", TimeStretch::Year(-1)),
         ],
         ahead: ("", "후|뒤|이내|내"),
         gone: ("", "전"),
@@ -239,7 +243,7 @@ pub(super) static LANGUAGE: Language = Language {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{check, gives_nothing};
-    use crate::extract::language::Tongue::Korean;
+    use crate::extract::language::Language::Korean;
 
     #[test]
     fn statements_of_korean() {

@@ -1,12 +1,12 @@
 //! Notes of people and assistants in every language: which ones count and which do not.
 
 use super::tests::kinds;
-use crate::extract::language::Tongue::{self, *};
+use crate::extract::language::Language::{self, *};
 
 /// Sentences with the kind of their statement, which is empty if they have none.
 type Notes = &'static [(&'static str, &'static str)];
 
-const NOTES: [(Tongue, Notes); 8] = [
+const NOTES: [(Language, Notes); 8] = [
     (
         Spanish,
         &[

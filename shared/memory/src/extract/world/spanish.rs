@@ -1,9 +1,9 @@
 //! The words and cues of Spanish.
 
-use super::calendar::{Calendar, NO_DAY, Stretch};
-use super::{Language, Sign};
+use super::calendar::{CalendarWords, NO_DAY, TimeStretch};
+use super::{CueMeaning, LanguageTables};
 
-pub(super) static LANGUAGE: Language = Language {
+pub(super) static LANGUAGE: LanguageTables = LanguageTables {
     fillers: "sinceramente|honestamente|la verdad|por cierto|bueno|pues|vale|ok|sí|no,|hola|buenos días|buenas tardes|buenas noches|\
               gracias|muchas gracias|en realidad|de hecho|como decía|para que conste|y|pero|acabo de confirmar",
     labels: "hecho|dato|dato rápido|confirmado|nota|nota rápida|decisión|en mi opinión|creo que|pienso que|corrección|\
@@ -39,85 +39,93 @@ pub(super) static LANGUAGE: Language = Language {
     ],
     rules: &[
         (
-            Sign::Noise,
+            CueMeaning::Noise,
             "",
             "^ si|quizás|quizá|tal_vez|ojalá|podrías|puedes|podemos|podría|me_pregunto|espero; no sé; ni idea; \
             ^ es|solo|sólo mi opinión|impresión; a|en mi lista; ^ es_bueno|bueno|útil saber|saberlo; vale la_pena",
         ),
         (
-            Sign::Instruct,
+            CueMeaning::Instruct,
             "",
             "por_favor * siempre|nunca|jamás|solo|sólo; siempre|nunca * por_favor; \
             a_partir_de_ahora|de_ahora_en_adelante|en_adelante|desde_ahora * por_favor|responde|escribe|usa|utiliza|habla|contesta|llámame; \
             ^ siempre|nunca responde|escribe|usa|utiliza|uses|escribas|respondas|incluye|contesta; ^ responde|escribe|usa|utiliza|contesta|habla * siempre|nunca|solo|en; \
             debes|tienes_que|deberías * siempre|nunca; recuerda que|siempre; ^ no olvides|uses|escribas; trátame|tutéame",
         ),
-        (Sign::Instruct, "name to use", "llámame {v}"),
+        (CueMeaning::Instruct, "name to use", "llámame {v}"),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "kin",
             "mi|nuestro|nuestra {k} se_llama {v}; mi {k} es|era {v} $; el_nombre_de_mi {k} es {v}",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "name",
             "me llamo {v}; mi nombre es {v}; ^ soy {v} $",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "residence",
             "vivo|vivimos|resido * en {v}; {s} vive|reside * en {v}; me|nos|se he|hemos mudado|trasladado a {v}; \
             me mudé|trasladé a {v}; {s} se mudó|trasladó|ha_mudado a {v}; {s} se ha mudado|trasladado a {v}",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "employer",
             "trabajo|trabajamos * en|para {v}; {s} trabaja * en|para {v}; dejé|he_dejado mi_trabajo_en|mi_empleo_en {v}; \
             empiezo|empecé|entré a_trabajar_en|en {v}",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "job",
             "trabajo|trabajamos * como|de {v}; {s} trabaja * como|de {v}; mi profesión|trabajo|oficio es {v}; me_ascendieron|ascendido a {v}",
         ),
-        (Sign::Trait, "age", "tengo {v} años; {s} tiene {v} años $"),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
+            "age",
+            "tengo {v} años; {s} tiene {v} años $",
+        ),
+        (
+            CueMeaning::Trait,
             "birthday",
             "mi cumpleaños es * el|en {v}; nací el {v}; {s} cumple_años el {v}; el_cumpleaños_de {s} es el {v}",
         ),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "origin",
             "soy|vengo * de {v} $; nací en {v}; soy originario|originaria de {v}; {s} es originario|originaria de {v}",
         ),
-        (Sign::Trait, "phone", "mi|el teléfono|número * es {v}"),
+        (CueMeaning::Trait, "phone", "mi|el teléfono|número * es {v}"),
         (
-            Sign::Trait,
+            CueMeaning::Trait,
             "email",
             "mi correo|email|correo_electrónico es {v}",
         ),
-        (Sign::Trait, "diet=vegetarian", "soy * vegetarian~"),
-        (Sign::Trait, "diet=vegan", "soy * vegan~"),
-        (Sign::Trait, "allergy to", "soy * alérgico|alérgica a {v}"),
+        (CueMeaning::Trait, "diet=vegetarian", "soy * vegetarian~"),
+        (CueMeaning::Trait, "diet=vegan", "soy * vegan~"),
         (
-            Sign::Favourite,
+            CueMeaning::Trait,
+            "allergy to",
+            "soy * alérgico|alérgica a {v}",
+        ),
+        (
+            CueMeaning::Favourite,
             "",
             "mi|mis|nuestro {a} favorito|favorita|favoritos|favoritas|preferido|preferida es|son {v}",
         ),
         (
-            Sign::Favourite,
+            CueMeaning::Favourite,
             "",
             "el|la {a} favorito|favorita|preferido|preferida de {s} es|son {v}",
         ),
         (
-            Sign::Dislike,
+            CueMeaning::Dislike,
             "",
             "no me gusta|gustan|gustaba {v}; me_disgusta|detesto|odio {v}; ya_no me gusta|gustan {v}; a {s} no_le gusta|gustan {v}; \
             {s} odia|detesta {v}; no soporto|aguanto {v}; no como|bebo|tomo {v}",
         ),
         (
-            Sign::Decide,
+            CueMeaning::Decide,
             "",
             "decidi~; decidí; decidió; decidimos; acordamos; acordado; acordaron; hemos_elegido|elegimos|elegí|eligió|escogimos|optamos|opté|optó; \
             ^ decisión * :|tomada|sobre|de; nos_quedamos con; ^ cambiamos|cambio|pasamos|migramos|adoptamos|adopto|dejamos|cancelamos|ajustamos|incorporamos a|de|por|la|el|los|las|esta|este; \
@@ -125,7 +133,7 @@ pub(super) static LANGUAGE: Language = Language {
             ^ adoptando|incorporando|integrando|ajustando|cambiando|cambio|transición",
         ),
         (
-            Sign::Plan,
+            CueMeaning::Plan,
             "",
             "prometi~; prometí; prometió; prometo; compromet~; comprometí; comprometió; me_encargo|me_encargaré; \
             voy|vamos a; ^ * entregaré|enviaré|haré|iré|terminaré|escribiré|revisaré|mandaré|llamaré|daré|compartiré|prepararé|reestructuraré|actualizaré|seguiré|empezaré|visitaré|viajaré; \
@@ -134,63 +142,63 @@ pub(super) static LANGUAGE: Language = Language {
             * entregaremos|enviaremos|haremos|iremos|terminaremos|mantendremos|empezaremos|ejecutaremos|volveremos|tendremos|usaremos; confirmé|confirmado que * estaré|iré",
         ),
         (
-            Sign::Prefer,
+            CueMeaning::Prefer,
             "",
             "prefiero {v} al|a_la|a_los|a_las|antes_que|en_lugar_de|en_vez_de {a}; {s} prefiere {v} al|a_la|a_los|a_las|antes_que|en_lugar_de|en_vez_de {a}",
         ),
         (
-            Sign::Prefer,
+            CueMeaning::Prefer,
             "",
             "prefer~; prefier~; preferí~; antes que; en_lugar_de|en_vez_de * gusta; favorece; \
             {s} quiere|desea|exige|insiste * que; no quiere|quiero|queremos que; le_gustaría|les_gustaría que; es|soy * partidario|partidaria de; inclina por|hacia",
         ),
         (
-            Sign::Opinion,
+            CueMeaning::Opinion,
             "",
             "creo|pienso|opino|considero|siento que; me_parece|me_parecen; en_mi opinión|experiencia; mi opinión|visión|impresión|postura|punto_de_vista * :|es|sobre; \
             ^ creo|opino|considero|encuentro; soy|sigo escéptico|escéptica; a_mi juicio|parecer|modo_de_ver; desde mi; estoy convencido|convencida|segur~",
         ),
         (
-            Sign::Like,
+            CueMeaning::Like,
             "",
             "me gusta|gustan|encanta|encantan * {v}; a {s} le gusta|gustan|encanta|encantan {v}; adoro|amo {v}; {s} adora|ama {v}; soy * fan de {v}",
         ),
         (
-            Sign::Property,
+            CueMeaning::Property,
             "deadline",
             "fecha_límite|plazo|fecha_de_entrega de|del|para {s} es|vence|termina|acaba|finaliza el|en {v}; \
             fecha_límite|plazo es|vence|termina|acaba|finaliza el|en {v}",
         ),
         (
-            Sign::Dated,
+            CueMeaning::Dated,
             "",
             "fecha_límite|plazo; será|serán|empieza|empezará|comienza|comenzará|termina|terminará|tendrá|llega|llegará|sale|viaja|vence|va_a|van_a; \
             ~ará|~erá|~irá|~arán|~erán; es|son el|este|mañana",
         ),
         (
-            Sign::Happened,
+            CueMeaning::Happened,
             "",
             "ayer|anteayer|anoche; fui|fuimos|hice|hicimos|compré|vendí|empecé|terminé|conocí|visité|estuve|tuve|vi|perdí|gané; he|hemos|ha|han ~ado|~ido; \
             ~ó|~aron|~ieron; fue|fueron",
         ),
         (
-            Sign::State,
+            CueMeaning::State,
             "",
             "^ hecho|hechos|dato|datos|confirmado|confirmada|confirmación|nota|información|dato_rápido * :|de|por|que|con|mediante; ^ dos|tres hechos|datos; ^ según",
         ),
         (
-            Sign::Weak,
+            CueMeaning::Weak,
             "property",
             "{a} de|del|de_la {s} es|son|dura {v}",
         ),
         (
-            Sign::Weak,
+            CueMeaning::Weak,
             "",
             "es|son|está|están|era|fue|tiene|tienen|cuesta|mide|pesa|dura|usa|usan|utiliza|utilizan|contiene|incluye|se_encuentra|se_asienta|pertenece|hay|\
             lleva|funciona|requiere|necesita|hiberna|pasa|empezó|comenzó|surgieron|vale|alcanza|supera|remontan|abarca",
         ),
     ],
-    calendar: Calendar {
+    calendar: CalendarWords {
         days: &[
             (
                 "por la mañana|de la mañana|esta mañana|las mañanas|cada mañana",
@@ -231,25 +239,31 @@ pub(super) static LANGUAGE: Language = Language {
         stretches: &[
             (
                 "fin de semana|final de la semana|final de semana|fin del sprint|final del sprint",
-                Stretch::WeekEnd,
+                TimeStretch::WeekEnd,
             ),
             (
                 "fin de mes|final de mes|finales de mes|fines de mes",
-                Stretch::MonthEnd,
+                TimeStretch::MonthEnd,
             ),
-            ("fin de trimestre|final del trimestre", Stretch::QuarterEnd),
-            ("fin de año|final del año|finales de año", Stretch::YearEnd),
+            (
+                "fin de trimestre|final del trimestre",
+                TimeStretch::QuarterEnd,
+            ),
+            (
+                "fin de año|final del año|finales de año",
+                TimeStretch::YearEnd,
+            ),
             (
                 "próxima semana|semana que viene|semana próxima",
-                Stretch::Week(1),
+                TimeStretch::Week(1),
             ),
-            ("semana pasada", Stretch::Week(-1)),
-            ("esta semana", Stretch::Week(0)),
-            ("próximo mes|mes que viene", Stretch::Month(1)),
-            ("mes pasado", Stretch::Month(-1)),
-            ("este mes", Stretch::Month(0)),
-            ("próximo año|año que viene", Stretch::Year(1)),
-            ("año pasado", Stretch::Year(-1)),
+            ("semana pasada", TimeStretch::Week(-1)),
+            ("esta semana", TimeStretch::Week(0)),
+            ("próximo mes|mes que viene", TimeStretch::Month(1)),
+            ("mes pasado", TimeStretch::Month(-1)),
+            ("este mes", TimeStretch::Month(0)),
+            ("próximo año|año que viene", TimeStretch::Year(1)),
+            ("año pasado", TimeStretch::Year(-1)),
         ],
         ahead: ("en|dentro de", ""),
         gone: ("hace", "atrás"),
@@ -263,7 +277,7 @@ pub(super) static LANGUAGE: Language = Language {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{check, gives_nothing};
-    use crate::extract::language::Tongue::Spanish;
+    use crate::extract::language::Language::Spanish;
 
     #[test]
     fn statements_of_spanish() {

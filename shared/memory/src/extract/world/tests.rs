@@ -2,12 +2,12 @@
 
 use domain::{Statement, Timestamp, Trust};
 
-use super::statements;
-use crate::extract::language::{Tongue, tongue_of};
-use crate::extract::sentences::sentences;
+use super::extract_statements;
+use crate::extract::language::{Language, detect_language};
+use crate::extract::sentences::split_sentences;
 use crate::extract::{Passage, Role};
 
-fn read(tongue: Tongue, text: &str) -> Vec<Statement> {
+fn read(tongue: Language, text: &str) -> Vec<Statement> {
     let said_at = Timestamp::parse("day", "2025-04-15").unwrap();
     let passage = Passage {
         text,
@@ -18,9 +18,9 @@ fn read(tongue: Tongue, text: &str) -> Vec<Statement> {
         said_at,
     };
 
-    sentences(&passage)
+    split_sentences(&passage)
         .iter()
-        .flat_map(|one| statements(&passage, one, tongue, Trust::User))
+        .flat_map(|one| extract_statements(&passage, one, tongue, Trust::User))
         .collect()
 }
 
@@ -45,14 +45,14 @@ fn shown(statement: &Statement) -> String {
 
 /// Checks that each text is recognized as its language and gives the one expected statement. The
 /// texts are said on Tuesday, 15 April 2025.
-pub(super) fn check(tongue: Tongue, cases: &[(&str, &str)]) {
+pub(super) fn check(tongue: Language, cases: &[(&str, &str)]) {
     let mut wrong = String::new();
     for (text, expected) in cases {
         let found = read(tongue, text).iter().map(shown).collect::<Vec<_>>();
-        if found != [*expected] || tongue_of(text) != tongue {
+        if found != [*expected] || detect_language(text) != tongue {
             wrong += &format!(
                 "{text}\n  expected {expected}\n  found    {found:?} {:?}\n",
-                tongue_of(text)
+                detect_language(text)
             );
         }
     }
@@ -60,14 +60,14 @@ pub(super) fn check(tongue: Tongue, cases: &[(&str, &str)]) {
 }
 
 /// Checks that none of the texts gives a statement.
-pub(super) fn gives_nothing(tongue: Tongue, texts: &[&str]) {
+pub(super) fn gives_nothing(tongue: Language, texts: &[&str]) {
     for text in texts {
         assert_eq!(read(tongue, text), [], "{text}");
     }
 }
 
 /// Returns the kinds of the statements in a text.
-pub(super) fn kinds(tongue: Tongue, text: &str) -> String {
+pub(super) fn kinds(tongue: Language, text: &str) -> String {
     read(tongue, text)
         .iter()
         .map(|one| format!("{:?}", one.kind).to_lowercase())
@@ -75,17 +75,17 @@ pub(super) fn kinds(tongue: Tongue, text: &str) -> String {
         .join(" ")
 }
 
-const TONGUES: [Tongue; 10] = [
-    Tongue::German,
-    Tongue::Spanish,
-    Tongue::French,
-    Tongue::Portuguese,
-    Tongue::Italian,
-    Tongue::Russian,
-    Tongue::Hindi,
-    Tongue::Chinese,
-    Tongue::Japanese,
-    Tongue::Korean,
+const TONGUES: [Language; 10] = [
+    Language::German,
+    Language::Spanish,
+    Language::French,
+    Language::Portuguese,
+    Language::Italian,
+    Language::Russian,
+    Language::Hindi,
+    Language::Chinese,
+    Language::Japanese,
+    Language::Korean,
 ];
 
 /// Checks that the words of every statement occur in its span, in whatever language the text is
@@ -112,7 +112,7 @@ fn holds_for(text: &str) {
 #[test]
 fn nothing_is_invented_from_the_cues_of_any_language() {
     for tongue in TONGUES {
-        let tables = super::compiled(tongue).unwrap();
+        let tables = super::compiled_language(tongue).unwrap();
         for (_, _, cues) in tables.language.rules {
             for cue in cues.split(';') {
                 holds_for(
@@ -145,10 +145,10 @@ fn speakers_and_sides_count() {
     };
 
     let read = |passage: Passage<'_>| {
-        let tongue = tongue_of(passage.text);
-        sentences(&passage)
+        let tongue = detect_language(passage.text);
+        split_sentences(&passage)
             .iter()
-            .flat_map(|one| statements(&passage, one, tongue, Trust::User))
+            .flat_map(|one| extract_statements(&passage, one, tongue, Trust::User))
             .collect::<Vec<_>>()
     };
 

@@ -1,13 +1,13 @@
 //! The wording of statements: the sentence on one line, without words that carry no
 //! information.
 
-use super::Language;
+use super::LanguageTables;
 use super::answers::strip_word;
 use crate::extract::Passage;
 
 /// Returns the text of a statement as it is kept: it begins with a capital, and in Chinese the
 /// speaker's name replaces a single "我".
-pub(super) fn wording(passage: &Passage<'_>, text: &str) -> String {
+pub(super) fn format_statement(passage: &Passage<'_>, text: &str) -> String {
     let text = match passage.speaker {
         Some(name)
             if text.starts_with('我')
@@ -37,8 +37,8 @@ pub(super) fn wording(passage: &Passage<'_>, text: &str) -> String {
 
 /// Returns the text without its fillers, if the rest can stand alone, and without its label.
 /// `lower` is the rest in lower case.
-pub(super) fn plain<'t>(
-    language: &Language,
+pub(super) fn strip_fillers<'t>(
+    language: &LanguageTables,
     whole: &'t str,
     text: &'t str,
     lower: &str,
@@ -59,7 +59,7 @@ pub(super) fn plain<'t>(
             if language
                 .labels
                 .split('|')
-                .any(|word| word == self::lower(label).trim()) =>
+                .any(|word| word == self::lowercase_chars(label).trim()) =>
         {
             rest.trim_start()
         }
@@ -68,17 +68,17 @@ pub(super) fn plain<'t>(
 }
 
 /// Returns the text on one line, without marks of emphasis.
-pub(super) fn tidy(text: &str) -> String {
+pub(super) fn normalize_line(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     line.replace("**", "").replace("__", "").replace('’', "'")
 }
 
 /// Returns the text without the words with which it begins, if any text remains, and the same in
 /// lower case.
-pub(super) fn without<'t>(words: &str, text: &'t str) -> (&'t str, String) {
+pub(super) fn strip_leading_words<'t>(words: &str, text: &'t str) -> (&'t str, String) {
     let mut rest = text;
     loop {
-        let small = lower(rest);
+        let small = lowercase_chars(rest);
         let longest = words
             .split('|')
             .filter(|word| strip_word(&small, word).is_some())
@@ -103,7 +103,7 @@ pub(super) fn without<'t>(words: &str, text: &'t str) -> (&'t str, String) {
 }
 
 /// Converts to lower case character by character, so that the number of characters stays the same.
-pub(super) fn lower(text: &str) -> String {
+pub(super) fn lowercase_chars(text: &str) -> String {
     text.chars()
         .map(|c| c.to_lowercase().next().unwrap_or(c))
         .collect()

@@ -4,14 +4,14 @@
 use domain::{ContainerId, Statement};
 use proptest::prelude::*;
 
-use super::{Told, forget, lives, statement, told};
+use super::{Told, document_statements, forget, lives_in, statement};
 use crate::ledger::Ledger;
 
 fn any_statement() -> impl Strategy<Value = Statement> {
     let place = prop_oneof![Just("Bonn"), Just("Rome"), Just("Oslo")];
     let said = 0..6i64;
     prop_oneof![
-        (place.clone(), said.clone()).prop_map(|(place, said)| lives(place, said)),
+        (place.clone(), said.clone()).prop_map(|(place, said)| lives_in(place, said)),
         (place, said.clone()).prop_map(|(place, said)| {
             let value = format!("!{}", place.to_lowercase());
             statement(
@@ -49,7 +49,7 @@ proptest! {
         documents in prop::collection::vec(prop::collection::vec(any_statement(), 0..4), 1..6),
         steps in prop::collection::vec((0usize..6, 0u8..4, any::<bool>()), 0..24),
     ) {
-        let all: Vec<Told> = documents.into_iter().enumerate().map(|(i, said)| told(i as u8, said)).collect();
+        let all: Vec<Told> = documents.into_iter().enumerate().map(|(i, said)| document_statements(i as u8, said)).collect();
         let mut moved = Ledger::new(ContainerId::parse("cccccccccccccccccccccc").unwrap());
         let mut seen = std::collections::BTreeMap::new();
         let mut acts = Vec::new();

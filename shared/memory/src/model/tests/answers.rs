@@ -4,9 +4,9 @@ use domain::{MemoryKind, Statement, Trust};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{only, passage, proposal, read, said, verdict};
+use super::{check_first_proposal, document_source, only_request, passage, proposal, user_source};
 use crate::extract::{Role, Source};
-use crate::model::outcome::combine;
+use crate::model::outcome::combine_with;
 use crate::model::{Extractor, Fallback, Garbage, prompt, validate};
 
 #[test]
@@ -35,7 +35,7 @@ fn the_place_the_speaker_the_time_and_the_trust_come_from_the_source() {
         })),
     ]});
 
-    let request = only(&source, None);
+    let request = only_request(&source, None);
     let statements = validate(&answer.to_string(), &request, &source).unwrap();
     let expected = json!([
         {
@@ -62,8 +62,8 @@ fn the_place_the_speaker_the_time_and_the_trust_come_from_the_source() {
 
 #[test]
 fn an_answer_is_read_in_any_wrapping_or_is_garbage() {
-    let source = said("I live in Lund.");
-    let request = only(&source, None);
+    let source = user_source("I live in Lund.");
+    let request = only_request(&source, None);
     let good = json!({ "memories": [proposal("User lives in Lund.", json!({}))] }).to_string();
     let short = r#"{"memories":[{"text":"User lives in Lund.","sentences":[1],"kind":"fact"}]}"#;
     let mixed = json!({ "memories": [7, proposal("User lives in Lund.", json!({}))] }).to_string();
@@ -115,13 +115,13 @@ fn the_built_in_extractor_reads_what_the_model_did_not_answer() {
     let text: String = (0..600)
         .map(|i| format!("Crate {i} holds lamps of some order. "))
         .collect();
-    let source = read(&text, Trust::Document);
+    let source = document_source(&text, Trust::Document);
     let requests = prompt(&source, None, &[]);
     assert!(requests.len() >= 2);
     let statement = |start: usize, text: &str| Statement {
         text: text.to_owned(),
-        ..verdict(
-            &said("I live in Lund."),
+        ..check_first_proposal(
+            &user_source("I live in Lund."),
             proposal("User lives in Lund.", json!({})),
         )
         .map(|found| Statement {
@@ -132,11 +132,11 @@ fn the_built_in_extractor_reads_what_the_model_did_not_answer() {
         .unwrap()
     };
 
-    let second = requests[1].covers().start;
+    let second = requests[1].covered_chars().start;
     let built_in = || vec![statement(5, "rule"), statement(second, "rule")];
     let model = || Ok(vec![statement(40, "model")]);
     let run = |answers: [Result<Vec<Statement>, Fallback>; 2]| {
-        let found = combine(requests.iter().zip(answers).collect(), built_in);
+        let found = combine_with(requests.iter().zip(answers).collect(), built_in);
         let texts: Vec<_> = found
             .statements
             .iter()
@@ -180,7 +180,7 @@ proptest! {
         numbers in proptest::collection::vec(-2_i64..9, 0..4),
         date in "\\PC{0,12}|20[0-9]{2}-[01][0-9]-[0-3][0-9](/|T|Z|-)?",
     ) {
-        let mut source = read(&text, Trust::Document);
+        let mut source = document_source(&text, Trust::Document);
         source.passages[0].start = 17;
         let length = text.chars().count();
 

@@ -3,7 +3,7 @@
 use domain::{MemoryKind, Trust};
 use serde_json::{Value, json};
 
-use super::{passage, proposal, read};
+use super::{document_source, passage, proposal};
 use crate::extract::{Role, Source};
 use crate::model::{Known, prompt, schema};
 
@@ -69,7 +69,7 @@ fn a_long_source_becomes_requests_that_cover_it_once() {
     let text: String = (0..3_000)
         .map(|i| format!("Crate {i} holds lamps of the {i}th order. "))
         .collect();
-    let source = read(&text, Trust::Document);
+    let source = document_source(&text, Trust::Document);
     let requests = prompt(&source, None, &[]);
     assert!(requests.len() > 8, "{}", requests.len());
     let mut next = 0;
@@ -79,7 +79,7 @@ fn a_long_source_becomes_requests_that_cover_it_once() {
             "{}",
             request.text.chars().count()
         );
-        let covers = request.covers();
+        let covers = request.covered_chars();
         assert!(
             covers.start >= next && covers.start - next <= 2,
             "{covers:?} after {next}"
@@ -90,13 +90,18 @@ fn a_long_source_becomes_requests_that_cover_it_once() {
 
     assert!(text.chars().count() - next <= 2);
     let no_breaks = "ä".repeat(100_000);
-    for request in prompt(&read(&no_breaks, Trust::Document), None, &[]) {
+    for request in prompt(&document_source(&no_breaks, Trust::Document), None, &[]) {
         assert!(request.text.chars().count() <= 12_200);
     }
 
     for nothing in ["", " \n", "```\nlet a = 1;\n```", "--- 12 ---"] {
         assert!(
-            prompt(&read(nothing, Trust::Document), Some("Lamps"), &[]).is_empty(),
+            prompt(
+                &document_source(nothing, Trust::Document),
+                Some("Lamps"),
+                &[]
+            )
+            .is_empty(),
             "{nothing}"
         );
     }

@@ -5,11 +5,11 @@ use jiff::civil::Date;
 
 use super::is_unspaced;
 
-pub(super) fn civil(year: i16, month: i16, day: i16) -> Option<Date> {
+pub(super) fn date_of(year: i16, month: i16, day: i16) -> Option<Date> {
     Date::new(year, i8::try_from(month).ok()?, i8::try_from(day).ok()?).ok()
 }
 
-pub(super) fn span(unit: usize, count: i64) -> Span {
+pub(super) fn span_of(unit: usize, count: i64) -> Span {
     match unit {
         0 => Span::new().try_days(count),
         1 => Span::new().try_weeks(count),
@@ -27,7 +27,7 @@ pub(super) fn ends_with_word(text: &str, word: &str) -> bool {
 }
 
 /// Returns the number at the end of a text, ignoring a full stop and small words of dates.
-pub(super) fn number_before(text: &str) -> Option<i64> {
+pub(super) fn parse_number_before(text: &str) -> Option<i64> {
     let text = text.trim_end_matches([' ', '.', '年', '년', 'º', '°', 'ª']);
     let text = ["de", "er", "го", "ого"]
         .into_iter()
@@ -41,7 +41,7 @@ pub(super) fn number_before(text: &str) -> Option<i64> {
 }
 
 /// Returns the first number of a text, if it begins within `within` bytes.
-pub(super) fn number_after(text: &str, within: usize) -> Option<i64> {
+pub(super) fn parse_number_after(text: &str, within: usize) -> Option<i64> {
     let at = text
         .find(|c: char| c.is_ascii_digit())
         .filter(|at| *at <= within)?;
