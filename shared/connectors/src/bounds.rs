@@ -1,18 +1,20 @@
-//! How long may be what a provider says of an item: whoever fills a drive or a site says most of it, and a record has a
-//! limit. Paths are put together by the engine, of names that are cut already.
+//! Length limits for what a provider reports about an item. Its texts come mostly from the people
+//! who fill a drive or a site, and the size of a record is limited. Paths need no limit here,
+//! because the engine joins them from names that are already cut.
 
 /// The most characters of a name.
 const NAME: usize = 500;
-/// The most characters of a name's ending that is kept when the name is cut: kinds are told by it.
+/// The most characters of a file extension that is kept when the name is cut, because it indicates
+/// the type of the file.
 const ENDING: usize = 10;
-/// The most characters of what a person is called.
+/// The most characters of the name of an owner.
 const OWNER: usize = 320;
 /// The most characters of a media type. The standard allows 127 on either side of the slash.
 const MEDIA_TYPE: usize = 255;
 /// The most bytes of an address.
 const ADDRESS: usize = 2_048;
 
-/// A name; one that is too long loses what comes before its ending.
+/// Cuts a name that is too long, before its extension.
 pub(crate) fn name(name: String) -> String {
     if name.chars().nth(NAME).is_none() {
         return name;
@@ -36,17 +38,17 @@ pub(crate) fn name(name: String) -> String {
     }
 }
 
-/// What a person is called.
+/// Cuts the name of an owner that is too long.
 pub(crate) fn owner(owner: String) -> String {
     cut(owner, OWNER)
 }
 
-/// A media type, perhaps with parameters.
+/// Cuts a media type that is too long. It may have parameters.
 pub(crate) fn media_type(media_type: String) -> String {
     cut(media_type, MEDIA_TYPE)
 }
 
-/// An address; a part of one leads nowhere, so one that is too long is none.
+/// Returns `None` for an address that is too long, because a part of an address leads nowhere.
 pub(crate) fn address(address: String) -> Option<String> {
     Some(address).filter(|address| address.len() <= ADDRESS)
 }

@@ -1,4 +1,4 @@
-//! The cloud drive, by its HTTP API.
+//! The connector of Google Drive, over its HTTP API.
 
 mod api;
 mod browse;
@@ -26,7 +26,7 @@ use domain::vault::Secret;
 use crate::settings::{Addresses, Settings, SettingsError};
 use http::Http;
 
-/// The drive. It keeps nothing but open connections.
+/// The connector of Google Drive. It keeps no state except open HTTP connections.
 pub(crate) struct Drive {
     addresses: Addresses,
     operator: Option<OAuthClient>,
@@ -44,7 +44,7 @@ impl Drive {
     }
 }
 
-/// The feed of the account itself. All others are shared drives, by their ids.
+/// The name of the account's own feed. The name of any other feed is the id of a shared drive.
 const OWN: &str = "user";
 
 fn token_of(access: &Access) -> Result<&Secret, ConnectorError> {

@@ -1,4 +1,4 @@
-//! Providers of items: a cloud drive, and the pages of a website.
+//! The connectors of the providers: Google Drive, and the pages of a website.
 
 mod bounds;
 mod drive;
@@ -12,10 +12,10 @@ use remote::Fetcher;
 
 pub use settings::{Settings, SettingsError};
 
-/// All providers that this process reaches.
+/// Creates the connectors of all providers.
 ///
 /// # Errors
-/// [`SettingsError`] that names the setting.
+/// Returns a [`SettingsError`] that names the invalid setting.
 pub fn all(settings: &Settings, fetcher: Fetcher) -> Result<Connectors, SettingsError> {
     let drive = drive::Drive::new(settings)?;
     Ok(Connectors::new(vec![

@@ -1,4 +1,4 @@
-//! What the operator of the service says about the drive: an OAuth app, and other addresses than the usual ones.
+//! The operator's settings for Google Drive: an OAuth app, and addresses other than the usual ones.
 
 use domain::connection::AppRef;
 use domain::ports::OAuthClient;
@@ -10,26 +10,27 @@ const AUTHORIZE: &str = "https://accounts.google.com/o/oauth2/v2/auth";
 const TOKEN: &str = "https://oauth2.googleapis.com/token";
 const REVOKE: &str = "https://oauth2.googleapis.com/revoke";
 
-/// The operator's settings. Addresses that are not given are those of the real drive.
+/// The operator's settings. Addresses that are not set are those of Google Drive.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
     /// The client id of the operator's OAuth app.
     pub client_id: Option<String>,
-    /// Its secret.
+    /// The client secret of the operator's OAuth app.
     pub client_secret: Option<Secret>,
-    /// One server that is everything at once, under the usual paths: a stand-in for the drive.
+    /// The address of a single server that serves everything under the usual paths, such as a fake
+    /// drive.
     pub url: Option<String>,
-    /// Where the API is, without `/drive/v3`.
+    /// The address of the API, without `/drive/v3`.
     pub api_url: Option<String>,
-    /// Where users are asked for permission.
+    /// The address at which users are asked for permission.
     pub auth_url: Option<String>,
-    /// Where codes are exchanged for tokens.
+    /// The address at which codes are exchanged for tokens.
     pub token_url: Option<String>,
-    /// Where tokens are revoked.
+    /// The address at which tokens are revoked.
     pub revoke_url: Option<String>,
 }
 
-/// A setting is not good.
+/// The error for an invalid setting.
 #[derive(Debug, thiserror::Error)]
 #[error("{name}: {reason}")]
 pub struct SettingsError {
@@ -37,10 +38,10 @@ pub struct SettingsError {
     reason: &'static str,
 }
 
-/// Where the drive is.
+/// The addresses of the provider.
 #[derive(Debug, Clone)]
 pub(crate) struct Addresses {
-    /// The API, without `/drive/v3` and without a slash at the end.
+    /// The address of the API, without `/drive/v3` and without a slash at the end.
     pub(crate) api: String,
     pub(crate) authorize: Url,
     pub(crate) token: Url,
@@ -48,7 +49,8 @@ pub(crate) struct Addresses {
 }
 
 impl Settings {
-    /// Reads the settings by their names, as `CLOUD_DRIVE_CLIENT_ID`. An empty text is no setting.
+    /// Reads the settings from variables such as `CLOUD_DRIVE_CLIENT_ID`. An empty value counts as
+    /// not set.
     pub fn from_environment(lookup: impl Fn(&str) -> Option<String>) -> Self {
         let filled = |name: &str| lookup(name).filter(|text| !text.trim().is_empty());
         Self {
@@ -62,7 +64,8 @@ impl Settings {
         }
     }
 
-    /// A stand-in at `url`, and the app that it knows.
+    /// Returns the settings for a fake drive at `url`, with the credentials of the app that it
+    /// accepts.
     pub fn stand_in(url: &str, client_id: &str, client_secret: &str) -> Self {
         Self {
             client_id: Some(client_id.to_owned()),
@@ -72,7 +75,7 @@ impl Settings {
         }
     }
 
-    /// The operator's app, where it is complete.
+    /// Returns the operator's app if both its id and its secret are set.
     pub(crate) fn operator(&self) -> Option<OAuthClient> {
         let app = AppRef::Operator {
             client_id: self.client_id.clone()?,
@@ -122,7 +125,8 @@ impl Settings {
     }
 }
 
-/// Tokens travel to these addresses: in the clear only inside this machine.
+/// Parses an address. Tokens are sent to it, so it has to be https, unless it leads to this
+/// machine.
 fn address(name: &'static str, text: &str) -> Result<Url, SettingsError> {
     let wrong = |reason| SettingsError { name, reason };
     let url = Url::parse(text).map_err(|_| wrong("not an address"))?;
@@ -137,7 +141,7 @@ fn address(name: &'static str, text: &str) -> Result<Url, SettingsError> {
     }
 }
 
-/// Whether an address leads to this machine.
+/// Checks whether an address leads to this machine.
 pub(crate) fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost",

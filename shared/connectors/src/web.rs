@@ -1,5 +1,6 @@
-//! The pages of a website: one host, crawled from a start address or a sitemap. Everything goes through the guarded
-//! client, so that no address of a caller's leads into a network of ours.
+//! The connector of websites: the pages of one host, crawled from a start address or a sitemap. All
+//! requests go through the guarded client, so that no address from a caller leads into an internal
+//! network.
 
 mod crawl;
 mod frontier;
@@ -29,16 +30,17 @@ use crawl::Crawl;
 use site::{Plan, named};
 use visit::{Visit, essence, is_html, is_read};
 
-/// What sites call us in their rules.
+/// The name by which the rules of a site address this crawler.
 const AGENT: &str = "recollect";
-/// The only feed.
+/// The name of the only feed.
 const FEED: &str = "site";
-/// How long to wait between two requests to a site that asks for nothing.
+/// The pause between two requests to a site whose rules state none.
 const PACE: Duration = Duration::from_millis(250);
-/// How long to wait before a page that is gone is believed to be, and after one that gives trouble.
+/// The pause before a missing page is requested again to confirm that it is gone, and after a page
+/// that could not be fetched.
 const DOUBT: Duration = Duration::from_secs(2);
 
-/// Crawls websites.
+/// The connector of websites.
 #[derive(Debug, Clone)]
 pub(crate) struct Crawler {
     fetcher: Fetcher,
@@ -125,7 +127,8 @@ impl Connector for Crawler {
             Url::parse(&item.id).map_err(|_| ConnectorError::Item(SkipReason::NotDownloadable))?;
         let page = match self.get(&url).await? {
             Visit::Page(page) => page,
-            // A site may be in a mood: it has listed the page, and what was read before stays.
+            // The site may be temporarily unwilling: it has listed the page, so the old content
+            // stays.
             Visit::Gone | Visit::NoPage(SkipReason::NotDownloadable) => return Err(moved()),
             Visit::NoPage(reason) => return Err(ConnectorError::Item(reason)),
         };

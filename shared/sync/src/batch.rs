@@ -53,7 +53,7 @@ impl Batch {
     }
 
     /// Replaces the entry with this key by `value`, or removes it because its work is done. If the
-    /// same tick enqueues the same key anew, the new entry wins.
+    /// same tick enqueues the same key again, the new entry wins.
     pub(crate) fn go_on(&mut self, queue: Queue, key: String, value: Option<String>) {
         self.done.insert((queue, key), value);
     }

@@ -42,7 +42,8 @@ pub(crate) trait Desk: Send + Sync {
         id: &ConnectionId,
         until: Timestamp,
     ) -> Result<Secret>;
-    /// Returns the id that the document of an item has or would have.
+    /// Returns the id that the document of an item has or would have, or `None` before the
+    /// container exists.
     async fn document(
         &self,
         tenant: &Tenant,

@@ -120,6 +120,7 @@ fn question(prompt: &str, item: &Judged) -> String {
         ("type", &item.media_type),
         ("owner", owner),
     ];
+
     for (what, value) in lines {
         let value: String = tame(value)
             .chars()
@@ -127,9 +128,11 @@ fn question(prompt: &str, item: &Judged) -> String {
             .collect();
         writeln!(text, "{what}: {value}").ok();
     }
+
     if let Some(body) = &item.text {
         writeln!(text, "text:\n{}", tame(body)).ok();
     }
+
     text.push_str("</file>");
     text
 }
@@ -206,6 +209,7 @@ mod tests {
                 reason: "lunchplans".into()
             }
         );
+
         let bad = [
             "",
             "keep",

@@ -154,11 +154,11 @@ mod tests {
                 .iter()
                 .all(|key| (NEW..NEW_END).contains(&key.as_str()))
         );
+
         let filed = Node {
             state: NodeState::Filed,
             ..node("a", 1, true, 0)
         };
-
         assert_eq!(fetch_key(&filed), None);
     }
 

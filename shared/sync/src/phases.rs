@@ -1,4 +1,4 @@
-//! What a run does, phase by phase.
+//! The phases of a run.
 
 pub(crate) mod changes;
 pub(crate) mod feeds;

@@ -46,7 +46,6 @@ pub(crate) async fn begin(work: &mut Work<'_>) -> Result<(), Halt> {
         step::watch_over(connection, now, 0);
         true
     });
-
     match taken.await? {
         Some(connection) if is_live(&connection) => work.connection = connection,
         // The connection is being deleted, which is the work of another step.
@@ -79,6 +78,7 @@ pub(crate) async fn end(work: &mut Work<'_>) -> Result<Next, Halt> {
     let held = work.state.held_by_run == Some(work.run_number());
     let run = close(work, RunState::Completed, None);
     work.release(None).await?;
+
     let problem = held.then(|| problem_of(ErrorKind::RemovalHeld, HELD, now, None));
     let id = work.connection.id.clone();
     let saved = step::change(work.tools, work.tenant, &id, |connection| {
@@ -96,10 +96,10 @@ pub(crate) async fn end(work: &mut Work<'_>) -> Result<Next, Halt> {
         connection.next_run_at = Some(at);
         true
     });
-
     let again = saved
         .await?
         .is_some_and(|connection| connection.requested.is_some());
+
     Ok(match pause {
         _ if again => Next::Again,
         pause if pause <= LONGEST_SECONDS => Next::Later(pause),

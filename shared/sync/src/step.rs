@@ -64,7 +64,6 @@ pub(crate) async fn step(tools: &Tools<'_>, tenant: &Tenant, id: &ConnectionId) 
         }
         _ => false,
     };
-
     if !goes_on {
         return Ok(Next::Idle);
     }

@@ -1,5 +1,6 @@
-//! The engine over a small world in memory: a drive that tells as little as a drive may, records that are cut off in the
-//! middle of a commit, and a person who changes everything all the time.
+//! Tests of the engine over a small world in memory: a drive that reports as little as a real drive
+//! may, a store whose commits are interrupted halfway, and a user who constantly changes
+//! everything.
 
 mod bounds;
 mod drive;

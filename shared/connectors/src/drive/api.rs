@@ -13,22 +13,22 @@ use super::failure::Failure;
 use super::http::{MAX_ANSWER, body, unavailable, unreachable};
 use super::{Drive, token_of};
 
-/// How long an answer that is not content may take.
+/// The time limit for an answer without content.
 const PATIENCE: Duration = Duration::from_secs(40);
-/// How long one answer with content may take.
+/// The time limit for an answer with content.
 const PATIENCE_CONTENT: Duration = Duration::from_secs(60);
-/// The most bytes of an error's answer that are read.
+/// The most bytes that are read of an error response.
 const MAX_ERROR: usize = 64 * 1024;
 
 /// A request to the API.
 #[derive(Clone)]
 pub(super) struct Call<'a> {
     method: Method,
-    /// Below `/drive/v3`.
+    /// The path segments below `/drive/v3`.
     path: Vec<&'a str>,
     query: Vec<(&'a str, &'a str)>,
     body: Option<Value>,
-    /// The key of a file that was shared by its link alone.
+    /// The resource key of a file that was shared only by its link.
     key: Option<String>,
 }
 
@@ -62,7 +62,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Items of shared drives count as well.
+    /// Includes the items of shared drives.
     pub(super) fn all_drives(self) -> Self {
         self.with("supportsAllDrives", "true")
     }
@@ -79,7 +79,7 @@ impl<'a> Call<'a> {
 }
 
 impl Drive {
-    /// The answer's JSON.
+    /// Sends a request, and returns the JSON of the answer.
     pub(super) async fn json<T: DeserializeOwned>(
         &self,
         access: &Access,
@@ -88,7 +88,7 @@ impl Drive {
         Ok(self.dated(access, call).await?.0)
     }
 
-    /// The answer's JSON, with its headers.
+    /// Sends a request, and returns the JSON of the answer with its headers.
     pub(super) async fn dated<T: DeserializeOwned>(
         &self,
         access: &Access,
@@ -102,12 +102,12 @@ impl Drive {
         Ok((decode(&body)?, headers))
     }
 
-    /// The answer, as far as there is one.
+    /// Sends a request, and ignores the body of the answer.
     pub(super) async fn done(&self, access: &Access, call: Call<'_>) -> Result<(), Failure> {
         self.send(access, call, PATIENCE).await.map(drop)
     }
 
-    /// An answer whose body is content.
+    /// Sends a request whose answer is content.
     pub(super) async fn content(
         &self,
         access: &Access,
@@ -140,7 +140,7 @@ impl Drive {
         accept(request.send().await.map_err(unreachable)?).await
     }
 
-    /// Content at an address that the API gave out.
+    /// Requests content from an address that the API returned.
     pub(super) async fn download(&self, access: &Access, url: Url) -> Result<Response, Failure> {
         let client = self.http.client().await?;
         let request = client
@@ -151,7 +151,7 @@ impl Drive {
     }
 
     fn address(&self, path: &[&str]) -> Result<Url, Failure> {
-        // An id is a part of the path, never more of it.
+        // An id is exactly one segment of the path, which these are not.
         if path.iter().any(|part| matches!(*part, "" | "." | "..")) {
             return Err(Failure::Gone);
         }
@@ -165,7 +165,7 @@ impl Drive {
     }
 }
 
-/// Lets an answer through that is no error.
+/// Returns a successful response unchanged, and converts any other into a [`Failure`].
 pub(super) async fn accept(response: Response) -> Result<Response, Failure> {
     let status = response.status();
     if status.is_success() {
@@ -176,10 +176,11 @@ pub(super) async fn accept(response: Response) -> Result<Response, Failure> {
     Err(Failure::of(status.as_u16(), &headers, &body))
 }
 
-/// What is not JSON is no answer of the API; JSON of another shape means that the API is not what it was.
+/// Parses the JSON of an answer. An answer that is not JSON does not come from the API. JSON of
+/// another shape means that the API has changed.
 fn decode<T: DeserializeOwned>(body: &[u8]) -> Result<T, ConnectorError> {
     serde_json::from_slice(body).map_err(|error| match error.classify() {
-        // serde's words about data may repeat it.
+        // The messages of serde about data may quote the data.
         serde_json::error::Category::Data => fault("an answer of an unknown shape"),
         _ => unavailable("no answer of the API"),
     })

@@ -1,4 +1,4 @@
-//! What a user may select.
+//! Browsing for items to select.
 
 use domain::ports::{Access, ConnectorError, ConnectorResult, Item, ItemKind, Listing, View};
 use serde::Deserialize;
@@ -7,13 +7,13 @@ use super::Drive;
 use super::failure::Failure;
 use super::listing::{Corpus, Search, escaped};
 
-/// Items of a page: as many as a person looks through.
+/// The number of items of a page: as many as a person looks through.
 const PAGE: &str = "100";
-/// Folders first, then by name as people sort.
+/// The order: folders first, then by name in natural order.
 const ORDER: &str = "folder,name_natural";
 
-/// What may be offered at all. Pictures and recordings become no documents, and a folder may have thousands of them before
-/// the first file that does.
+/// The query for items that may be offered. Images and recordings do not become documents, and a
+/// folder may contain thousands of them before the first file that does.
 const OFFERED: &str = "trashed=false and not mimeType contains 'image/' and not mimeType contains 'video/' and not \
                        mimeType contains 'audio/'";
 
@@ -70,7 +70,7 @@ impl Drive {
         Ok(listing)
     }
 
-    /// The shared drive that a folder lies in.
+    /// Returns the shared drive that contains a folder.
     async fn drive_of(&self, access: &Access, folder: &str) -> ConnectorResult<Option<String>> {
         match self.file::<Place>(access, folder, "id,driveId", None).await {
             Ok(place) => Ok(place.drive_id),
@@ -80,7 +80,8 @@ impl Drive {
     }
 }
 
-/// A name is looked for everywhere in the view, whatever folder is open.
+/// Returns the search query. A name is searched for in the whole view, no matter which folder is
+/// open.
 fn terms(view: &View, parent: Option<&str>, query: Option<&str>) -> String {
     let place = match (query, parent, view) {
         (Some(query), _, View::Shared) => {
@@ -94,7 +95,8 @@ fn terms(view: &View, parent: Option<&str>, query: Option<&str>) -> String {
     format!("{place} and {OFFERED}")
 }
 
-/// Folders, and files of which documents can be made. Shortcuts are not: what they lead to is found elsewhere.
+/// Checks whether an item is offered: folders, and files that can become documents. Shortcuts are
+/// not offered, because their targets are found elsewhere.
 fn is_offered(item: &Item) -> bool {
     matches!(item.kind, ItemKind::Folder | ItemKind::File { .. })
 }
@@ -126,6 +128,7 @@ mod tests {
         ];
         let readable = "trashed=false and not mimeType contains 'image/' and not mimeType contains 'video/' \
                         and not mimeType contains 'audio/'";
+
         for (view, parent, query, wanted) in cases {
             assert_eq!(
                 terms(&view, parent, query),

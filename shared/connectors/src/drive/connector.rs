@@ -1,4 +1,4 @@
-//! The port.
+//! The implementation of the port [`Connector`].
 
 use async_trait::async_trait;
 use domain::connection::Provider;

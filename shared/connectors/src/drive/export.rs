@@ -1,5 +1,6 @@
-//! Content that exists on the drive only, in a form that others read. Each form has several ways to it, because the
-//! first has a limit of about 10 MB that moves without notice.
+//! The export of content that exists only in Google Drive into formats that other programs read.
+//! There are several methods for each format, because the first has a limit of about 10 MB that
+//! changes without notice.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -25,26 +26,26 @@ const MARKDOWN: &str = "text/markdown";
 const TEXT: &str = "text/plain";
 const CSV: &str = "text/csv";
 
-/// How often a download that is being made is asked for, and how long is waited before each time.
+/// The pauses in milliseconds before each poll of a download that is being prepared.
 const POLLS: [u64; 6] = [500, 1_000, 2_000, 4_000, 6_000, 8_000];
-/// The most hops of an address that the API gave out.
+/// The most redirects from an address that the API returned.
 const MAX_HOPS: usize = 3;
 
-/// A way to a form of the content.
+/// A method to obtain the content in a format.
 #[derive(Debug, Clone, Copy)]
 enum Way {
-    /// At once, up to about 10 MB.
+    /// An immediate export of up to about 10 MB.
     Export(&'static str),
-    /// Made by the provider in its own time.
+    /// A download that the provider prepares in the background.
     Download(&'static str),
-    /// The address behind the menu that people use.
+    /// The address behind the download menu of the user interface.
     Link(&'static str),
 }
 
 use Way::{Download, Export, Link};
 
-/// The ways, best first. Text alone loses little of documents and slides, so it comes before the slow ways; of a sheet
-/// its only text form is the first table, so that comes last.
+/// The methods, best first. Documents and slides lose little as plain text, so text comes before
+/// the slow methods. The only text format of a sheet has just its first table, so it comes last.
 const DOC: [Way; 4] = [
     Export(MARKDOWN),
     Export(TEXT),
@@ -79,7 +80,7 @@ struct Links {
 }
 
 impl Drive {
-    /// The content by the first way that leads there.
+    /// Returns the content from the first method that succeeds.
     pub(super) async fn exported(
         &self,
         access: &Access,
@@ -98,7 +99,7 @@ impl Drive {
         for way in ways {
             match self.by(access, &item, way, limit).await {
                 Ok((bytes, form)) => return Ok(handed_over(bytes, form)),
-                // Another way may have another limit, or offer a form that this one does not.
+                // Another method may have another limit, or offer a format that this one does not.
                 Err(failure @ (Failure::TooLarge | Failure::Refused(_))) => {
                     too_large |= matches!(failure, Failure::TooLarge);
                     last = failure;
@@ -119,7 +120,8 @@ impl Drive {
     ) -> Result<(Bytes, &'static str), Failure> {
         let (response, form) = match way {
             Export(form) => {
-                // This call alone knows nothing of shared drives, and refuses to be told.
+                // This is the only request that does not support shared drives and rejects the
+                // parameter for them.
                 let call = Call::get(&["files", id, "export"])
                     .with("mimeType", form)
                     .key(key.clone());
@@ -143,7 +145,7 @@ impl Drive {
         Ok((whole(response, limit).await?, form))
     }
 
-    /// Has the provider make a download, and gets it.
+    /// Lets the provider prepare a download, and requests it.
     async fn made(
         &self,
         access: &Access,
@@ -178,8 +180,8 @@ impl Drive {
         self.follow(access, &made, form).await
     }
 
-    /// Gets what lies at an address that the API gave out. The permission goes along, so each hop is looked at; a page
-    /// where people log in has another media type.
+    /// Requests the content at an address that the API returned. The access token is sent along, so
+    /// each redirect is checked. A login page is recognized by its media type.
     async fn follow(
         &self,
         access: &Access,
@@ -211,7 +213,7 @@ impl Drive {
         Err(unavailable("a way without end").into())
     }
 
-    /// Whether tokens may go to an address.
+    /// Checks whether tokens may be sent to an address.
     fn is_the_providers(&self, url: &Url) -> bool {
         let configured =
             Url::parse(&self.addresses.api).is_ok_and(|api| api.origin() == url.origin());

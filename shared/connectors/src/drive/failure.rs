@@ -1,4 +1,4 @@
-//! What the API's errors mean.
+//! The meaning of the errors of the API.
 
 use domain::connection::SkipReason;
 use domain::ports::ConnectorError;
@@ -7,16 +7,16 @@ use serde_json::Value;
 
 use super::http::unavailable;
 
-/// Why a request to the API has failed, as far as callers tell it apart.
+/// The reasons for which a request to the API failed, as far as callers distinguish them.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// There is no such thing, or the account does not see it.
+    /// The item does not exist, or the account does not see it.
     Gone,
-    /// The request itself is not good (any more), for this reason.
+    /// The request itself is not valid or no longer valid, with the provider's reason.
     Refused(String),
-    /// The content is too large for this way of getting it.
+    /// The content is too large for this method.
     TooLarge,
-    /// Everything else.
+    /// Any other error.
     Other(ConnectorError),
 }
 
@@ -40,15 +40,17 @@ impl From<Failure> for ConnectorError {
 }
 
 impl Failure {
-    /// What an answer with an error status means.
+    /// Converts an answer with an error status.
     pub(super) fn of(status: u16, headers: &HeaderMap, body: &[u8]) -> Self {
         let throttled = || throttled(headers);
         let reasons = reasons(body);
+
         match status {
             429 => Self::Other(throttled()),
-            // Pages for people, as of an overload or a login, say nothing about the request.
+            // Pages for people, for example about an overload or a login, say nothing about the
+            // request.
             _ if reasons.is_none() => Self::Other(unavailable("no answer of the API")),
-            // It is our address for notifications that is not permitted, not we.
+            // It is our address for notifications that is rejected, not the access token.
             401 if says(&reasons, "webhook") => {
                 Self::Refused(first(&reasons.unwrap_or_default(), status))
             }
@@ -61,7 +63,7 @@ impl Failure {
     }
 }
 
-/// What a refusal means: a 403 may be anything from "slower, please" to "never".
+/// Interprets a 403, which may mean anything from a request to slow down to a permanent refusal.
 fn forbidden(reasons: &[String], throttled: impl Fn() -> ConnectorError) -> Failure {
     let meaning = reasons.iter().find_map(|reason| {
         let item = |skip| Some(Failure::Other(ConnectorError::Item(skip)));
@@ -72,7 +74,7 @@ fn forbidden(reasons: &[String], throttled: impl Fn() -> ConnectorError) -> Fail
             }
             "backenderror" | "internalerror" => other(unavailable("the API has a fault")),
             "dailylimitexceeded" | "quotaexceeded" => other(ConnectorError::QuotaExceeded),
-            // One file was downloaded too often, by anyone: nothing is wrong with the others.
+            // Too many people downloaded this one file. Other files are not affected.
             "downloadquotaexceeded" => other(ConnectorError::Fault(
                 "the file was downloaded too often".into(),
             )),
@@ -95,6 +97,7 @@ fn forbidden(reasons: &[String], throttled: impl Fn() -> ConnectorError) -> Fail
             _ => None,
         }
     });
+
     meaning.unwrap_or_else(|| {
         Failure::Other(ConnectorError::Fault(format!(
             "the drive forbids it: {}",
@@ -103,8 +106,8 @@ fn forbidden(reasons: &[String], throttled: impl Fn() -> ConnectorError) -> Fail
     })
 }
 
-/// The reasons that an answer gives, without case and punctuation, the most telling first; `None` for an answer that is
-/// not the API's.
+/// Returns the reasons in an answer, in lower case and without punctuation, the most specific
+/// first. Returns `None` for an answer that does not come from the API.
 fn reasons(body: &[u8]) -> Option<Vec<String>> {
     let body: Value = serde_json::from_slice(body).ok()?;
     let error = body.get("error")?;
@@ -136,14 +139,15 @@ fn first(reasons: &[String], status: u16) -> String {
         .unwrap_or_else(|| status.to_string())
 }
 
-/// That the provider asks to slow down.
+/// Returns the error for a request to slow down.
 pub(super) fn throttled(headers: &HeaderMap) -> ConnectorError {
     ConnectorError::Throttled {
         retry_after: retry_after(headers),
     }
 }
 
-/// The seconds that an answer asks to wait: a number, or a time, which is held against the answer's own.
+/// Returns the seconds that an answer asks to wait. The header has either a number or a time, which
+/// is compared with the time of the answer itself.
 fn retry_after(headers: &HeaderMap) -> Option<u64> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = text.parse() {
@@ -153,7 +157,7 @@ fn retry_after(headers: &HeaderMap) -> Option<u64> {
     u64::try_from(wait).ok()
 }
 
-/// When an answer was given, by the clock of whoever gave it.
+/// Returns the time of an answer according to the clock of the server.
 pub(super) fn date(headers: &HeaderMap) -> Option<jiff::Timestamp> {
     http_time(headers.get(DATE)?.to_str().ok()?)
 }
@@ -211,6 +215,7 @@ mod tests {
                 "Fault(\"the drive forbids it: somethingnew\")",
             ),
         ];
+
         for (given, wanted) in cases {
             let meant = format!("{:?}", of(403, &reason(given)));
             assert!(meant.starts_with(wanted), "{given}: {meant}");
@@ -229,16 +234,19 @@ mod tests {
             let meant = format!("{:?}", of(status, &reason("notFound")));
             assert!(meant.starts_with(wanted), "{status}: {meant}");
         }
+
         assert!(matches!(
             Failure::of(404, &HeaderMap::new(), b"{\"error\":{}}"),
             Failure::Gone
         ));
+
         let details = json!({"error": {"code": 403, "status": "PERMISSION_DENIED",
             "details": [{"@type": "x"}, {"reason": "RATE_LIMIT_EXCEEDED"}]}});
         assert!(matches!(
             of(403, &details),
             ConnectorError::Throttled { .. }
         ));
+
         for status in [400, 410] {
             let refused = Failure::of(
                 status,
@@ -275,6 +283,7 @@ mod tests {
                     value.parse().unwrap(),
                 );
             }
+
             retry_after(&headers)
         };
         let date = ("date", "Sun, 06 Nov 1994 08:49:37 GMT");

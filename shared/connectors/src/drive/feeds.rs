@@ -1,4 +1,5 @@
-//! Feeds: the account's own and one for each shared drive, with everything in them and what changes.
+//! The feeds of an account: its own and one for each shared drive, each with a listing and with its
+//! changes.
 
 use domain::ports::{
     Access, Changed, Changes, ConnectorError, ConnectorResult, Item, ItemKind, Listing,
@@ -15,7 +16,7 @@ use super::listing::{Corpus, FULL_PAGE, Search, escaped};
 use super::{Drive, OWN};
 use crate::bounds;
 
-/// The most pages of shared drives that are asked for: more than an account can be in.
+/// The most pages of shared drives to request. That is more than an account can be a member of.
 const MAX_DRIVE_PAGES: usize = 200;
 
 /// A page of shared drives.
@@ -62,7 +63,7 @@ struct Entry {
 }
 
 impl SharedDrive {
-    /// The drive as its top folder.
+    /// Returns the top folder of the shared drive.
     fn into_item(self) -> Item {
         Item {
             parent: None,
@@ -104,7 +105,7 @@ impl Drive {
         ))
     }
 
-    /// Shared drives as folders.
+    /// Returns a page of the shared drives as folders.
     pub(super) async fn drive_items(
         &self,
         access: &Access,
@@ -143,7 +144,7 @@ impl Drive {
             .all_drives();
         match self.json::<Start>(access, call).await {
             Ok(start) => Ok(start.start_page_token),
-            // It was there a moment ago: the next list of feeds is without it.
+            // The drive was listed a moment ago. The next list of feeds will not have it.
             Err(Failure::Gone) => Err(unavailable("the shared drive is gone")),
             Err(failure) => Err(failure.into()),
         }
@@ -166,7 +167,7 @@ impl Drive {
 
         match self.list(access, search).await {
             Ok(listing) => Ok(listing),
-            // A drive that the account has lost shows nothing.
+            // A drive that the account has lost access to is empty.
             Err(Failure::Gone) => Ok(Listing::default()),
             Err(failure) => Err(failure.into()),
         }
@@ -191,7 +192,8 @@ impl Drive {
         let mut listed = self
             .list(access, search(drive.map_or(Corpus::Own, Corpus::Drive)))
             .await;
-        // A folder may be shared out of a drive that the account is not in, with its later pages as well.
+        // A folder may be shared from a drive of which the account is not a member. The same holds
+        // for its later pages.
         if drive.is_some() && matches!(listed, Err(Failure::Gone)) {
             listed = self.list(access, search(Corpus::Own)).await;
         }
@@ -268,7 +270,8 @@ impl Drive {
             _ if entry.removed => None,
             Some(file) if file.is_top_of_drive() => self.look(access, &id).await?,
             Some(file) => Some(file.into_item()),
-            // Neither gone nor shown: nothing is removed on such a word.
+            // The change neither reports the item as gone nor shows it, which is not enough to
+            // remove anything.
             None => self.look(access, &id).await?,
         };
 
@@ -277,7 +280,7 @@ impl Drive {
     }
 }
 
-/// The shared drive that a feed is of.
+/// Returns the shared drive of a feed, or `None` for the account's own feed.
 pub(super) fn shared(feed: &str) -> Option<&str> {
     (feed != OWN).then_some(feed)
 }

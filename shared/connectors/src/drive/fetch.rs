@@ -16,7 +16,8 @@ use super::file::sha256_of;
 use super::http::{body, unavailable};
 use super::kinds;
 
-/// How long content may take, by whatever ways: a worker has about two minutes, and begins up to 45 seconds late.
+/// The time limit for the content of an item, over all methods. A worker has about two minutes, and
+/// begins up to 45 seconds late.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Drive {
@@ -43,7 +44,8 @@ impl Drive {
         Ok(fetched)
     }
 
-    /// The content; what was shared by its link alone is had with the key in it, which shortcuts keep.
+    /// Fetches the content. A file that was shared only by its link requires the resource key of
+    /// the link, which shortcuts to it contain.
     async fn with_key(
         &self,
         access: &Access,
@@ -72,7 +74,7 @@ impl Drive {
         }
     }
 
-    /// A file as it was uploaded.
+    /// Fetches a file as it was uploaded.
     async fn stored(
         &self,
         access: &Access,
@@ -88,7 +90,7 @@ impl Drive {
             return Err(Failure::TooLarge);
         }
 
-        // What the provider takes for malware is not asked for all the same.
+        // The provider's malware warning is not overridden.
         let call = Call::get(&["files", &item.id])
             .all_drives()
             .with("alt", "media")
@@ -98,7 +100,8 @@ impl Drive {
             .await?;
         let bytes = whole(response, limit).await?;
         if sha256_of(&item.mark).is_some_and(|digest| digest != hex(&Sha256::digest(&bytes))) {
-            // Edited since it was listed, or damaged on its way: the next look at it tells which.
+            // The file was edited after it was listed, or damaged in transit. The next lookup shows
+            // which.
             return Err(unavailable("the content is not the one that was listed").into());
         }
 
@@ -106,12 +109,12 @@ impl Drive {
     }
 }
 
-/// The whole content.
+/// Returns the whole content of a response.
 pub(super) async fn whole(response: Response, limit: usize) -> Result<Bytes, Failure> {
     body(response, limit).await?.ok_or(Failure::TooLarge)
 }
 
-/// Content under a name that says no more than its kind: a renamed file has the same content.
+/// Names content after its type only, so that a renamed file has the same content.
 pub(super) fn file(bytes: Bytes, extension: &str, media_type: &str) -> Fetched {
     let form = BodyForm::File {
         name: Some(format!("file.{extension}")),

@@ -1,4 +1,4 @@
-//! Files as the API shows them, and as the rest of the service sees them.
+//! The files of the API, and their conversion into items.
 
 use domain::connection::SkipReason;
 use domain::ports::{Item, ItemKind};
@@ -8,14 +8,14 @@ use serde::Deserialize;
 use super::kinds::{self, FOLDER, SHORTCUT};
 use crate::bounds;
 
-/// What is asked for of every file.
+/// The fields to request of each file.
 pub(super) const FIELDS: &str = "id,name,mimeType,parents,driveId,trashed,explicitlyTrashed,version,\
     headRevisionId,md5Checksum,sha256Checksum,size,createdTime,modifiedTime,webViewLink,\
     shortcutDetails(targetId,targetMimeType,targetResourceKey),resourceKey,owners(emailAddress,displayName),\
     ownedByMe,sharedWithMeTime,capabilities(canDownload,canListChildren,canAccessViaGenAi),\
     clientEncryptionDetails(encryptionState)";
 
-/// A file as the API shows it. All but the id may be missing.
+/// A file as the API represents it. All fields except the id may be missing.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct File {
@@ -69,7 +69,8 @@ impl Owner {
     }
 }
 
-/// What is not said counts as permitted: these are said of files only.
+/// The capabilities of a file. A missing capability counts as granted, because these are stated
+/// only for files.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Capabilities {
@@ -84,13 +85,14 @@ struct Encryption {
 }
 
 impl File {
-    /// Whether it is the top folder of a shared drive, which has the drive's name elsewhere only.
+    /// Checks whether the file is the top folder of a shared drive, which does not have the name of
+    /// the drive.
     pub(super) fn is_top_of_drive(&self) -> bool {
         self.drive_id.as_ref() == Some(&self.id)
     }
 
     pub(super) fn into_item(mut self) -> Item {
-        // First of all, so that the kind and the mark follow from what is kept.
+        // The kind and the content version depend on the values that are kept.
         self.name = bounds::name(self.name);
         self.mime_type = bounds::media_type(self.mime_type);
         let time = |text: &Option<String>| {
@@ -148,7 +150,8 @@ impl File {
         }
     }
 
-    /// Digests say whether contents are equal. What has none is as it was while nobody has edited it.
+    /// Returns the content version. Digests show whether contents are equal. A file without digests
+    /// counts as unchanged until it is edited.
     fn mark(&self) -> String {
         let size = self.size.as_deref().unwrap_or_default();
         let edited = self.modified_time.as_deref().unwrap_or_default();
@@ -169,10 +172,10 @@ impl File {
     }
 }
 
-/// What marks with a SHA-256 begin with.
+/// The prefix of content versions with a SHA-256 digest.
 const SHA256: &str = "sha256:";
 
-/// The SHA-256 that an item's mark has, in lower case.
+/// Returns the SHA-256 digest in a content version, in lower case.
 pub(super) fn sha256_of(mark: &str) -> Option<String> {
     let digest = mark.strip_prefix(SHA256)?.split(':').next()?;
     (digest.len() == 64).then(|| digest.to_ascii_lowercase())
@@ -243,6 +246,7 @@ mod tests {
                 file(None),
             ),
         ];
+
         for (given, wanted) in cases {
             assert_eq!(item(given.clone()).kind, wanted, "{given}");
         }
@@ -260,6 +264,7 @@ mod tests {
         assert_eq!((blob.mark.as_str(), blob.size), ("sha256:ab:7", Some(7)));
         assert_eq!(blob.mark, renamed.mark);
         assert_ne!(blob.version, renamed.version);
+
         let doc = |time: &str, version: &str| {
             let mime = "application/vnd.google-apps.document";
             item(json!({"mimeType": mime, "modifiedTime": time, "version": version})).mark
@@ -281,6 +286,7 @@ mod tests {
             (bare.modified_at, bare.parent, bare.size),
             (Timestamp::from_millis(0), None, None)
         );
+
         let folder = item(
             json!({"createdTime": "2026-01-02T00:00:00Z", "parents": ["p"], "driveId": "d",
             "owners": [{"displayName": "Ida"}], "trashed": true, "webViewLink": "https://x.example"}),
@@ -312,6 +318,7 @@ mod tests {
             (ItemKind::File { document: None }, None)
         );
         assert_eq!(file.owner.map(|owner| owner.chars().count()), Some(320));
+
         let odd = item(json!({"mimeType": format!("image/{long}")}));
         assert_eq!(odd.media_type.chars().count(), 255);
         assert!(odd.mark.chars().count() < 300);

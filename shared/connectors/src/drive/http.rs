@@ -1,4 +1,5 @@
-//! The HTTP client: TLS by rustls with ring and the authorities of the system, no redirects, no proxy.
+//! The HTTP client: TLS by rustls with ring and the certificate authorities of the system, without
+//! redirects and proxies.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,13 +11,14 @@ use reqwest::{Client, Response};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::sync::OnceCell;
 
-/// The most bytes of an answer that is not content: a full page of a listing has about 2 MB.
+/// The most bytes of an answer without content. A full page of a listing has about 2 MB.
 pub(super) const MAX_ANSWER: usize = 32 * 1024 * 1024;
-/// The provider compresses for agents that say `gzip` in their name as well.
+/// The name of the user agent. The provider compresses only for agents that also have `gzip` in
+/// their names.
 const AGENT: &str = concat!("recollect/", env!("CARGO_PKG_VERSION"), " (gzip)");
 
-/// A client that is made when it is first needed: reading the authorities takes a while, and most processes that know
-/// the drive never ask it.
+/// A client that is created on first use. Reading the certificate authorities takes a while, and
+/// most processes never send a request.
 #[derive(Default)]
 pub(super) struct Http(OnceCell<Client>);
 
@@ -49,7 +51,7 @@ fn client() -> Result<Client, ConnectorError> {
     Client::builder()
         .tls_backend_preconfigured(tls)
         .redirect(Policy::none())
-        // Without this the client obeys the environment's proxies, whatever its features.
+        // Otherwise the client uses the proxies in the environment, regardless of its features.
         .no_proxy()
         .referer(false)
         .user_agent(AGENT)
@@ -59,17 +61,17 @@ fn client() -> Result<Client, ConnectorError> {
         .map_err(|error| ConnectorError::Fault(format!("HTTP client: {error}")))
 }
 
-/// A fault of the network. Addresses are left out, as they may be secret.
+/// Converts a network error. It omits the address, which may be secret.
 pub(super) fn unreachable(error: reqwest::Error) -> ConnectorError {
     ConnectorError::Unavailable(Box::new(error.without_url()))
 }
 
-/// An answer that is none.
+/// Returns the error for an answer that is not usable.
 pub(super) fn unavailable(what: &str) -> ConnectorError {
     ConnectorError::Unavailable(what.into())
 }
 
-/// The body, `None` when it has more than `limit` bytes.
+/// Reads the body, or returns `None` if it has more than `limit` bytes.
 pub(super) async fn body(
     mut response: Response,
     limit: usize,
@@ -79,7 +81,7 @@ pub(super) async fn body(
         return Ok(None);
     }
 
-    // What was announced is not believed: memory grows with what comes.
+    // The announced length is not trusted: memory grows with the bytes that arrive.
     let mut bytes = Vec::with_capacity(usize::try_from(announced).unwrap_or(0).min(1024 * 1024));
     while let Some(chunk) = response.chunk().await.map_err(unreachable)? {
         if bytes.len() + chunk.len() > limit {
@@ -91,7 +93,7 @@ pub(super) async fn body(
     Ok(Some(bytes.into()))
 }
 
-/// The essence of the media type that an answer says to have, in lower case.
+/// Returns the media type of a response without parameters, in lower case.
 pub(super) fn media_type(response: &Response) -> String {
     let value = response
         .headers()

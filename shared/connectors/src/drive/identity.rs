@@ -1,5 +1,6 @@
-//! Whose account it is, by the identity token that comes with the tokens. It comes from the provider itself over TLS,
-//! so its signature proves nothing more; what it says is checked.
+//! The identity of an account, read from the identity token that comes with the other tokens. The
+//! token comes directly from the provider over TLS, so its signature would prove nothing more and
+//! is not verified. Its claims are checked.
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -9,9 +10,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use url::Url;
 
-/// The provider's own names.
+/// The names of the issuer.
 const ISSUERS: [&str; 2] = ["https://accounts.google.com", "accounts.google.com"];
-/// How far clocks may differ.
+/// The largest accepted difference of clocks.
 const LEEWAY_SECONDS: i64 = 300;
 
 #[derive(Deserialize)]
@@ -25,16 +26,16 @@ struct Claims {
     email_verified: Option<Value>,
 }
 
-/// What an identity token has to say.
+/// The values that an identity token has to contain.
 pub(super) struct Expected<'a> {
     pub(super) client_id: &'a str,
     pub(super) nonce: &'a str,
-    /// Where the user was asked.
+    /// The address at which the user was asked.
     pub(super) authorize: &'a Url,
     pub(super) now: Timestamp,
 }
 
-/// Reads an identity token; else what is wrong with it.
+/// Reads an identity token. The error says why the token is not accepted.
 pub(super) fn account_of(token: &str, expected: &Expected<'_>) -> Result<Account, &'static str> {
     let claims = claims_of(token).ok_or("the identity token cannot be read")?;
     let origin = expected.authorize.origin().ascii_serialization();
@@ -47,7 +48,6 @@ pub(super) fn account_of(token: &str, expected: &Expected<'_>) -> Result<Account
         Value::Array(clients) => clients.iter().any(|client| client == expected.client_id),
         _ => false,
     };
-
     if !for_us {
         return Err("the identity token is for another app");
     }
@@ -120,6 +120,7 @@ mod tests {
                 ("77", Some("ida@example.org"))
             );
         }
+
         let bad: [(&str, Value); 8] = [
             ("iss", json!("https://accounts.example")),
             ("aud", json!("other")),

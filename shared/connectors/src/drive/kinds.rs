@@ -1,22 +1,22 @@
-//! Which kinds of files become documents, and what each is handed over as.
+//! The types of files that become documents, and the extensions for their contents.
 
 use domain::document::DocumentType;
 
-/// A folder.
+/// The media type of folders.
 pub(super) const FOLDER: &str = "application/vnd.google-apps.folder";
-/// A shortcut.
+/// The media type of shortcuts.
 pub(super) const SHORTCUT: &str = "application/vnd.google-apps.shortcut";
-/// What the media types of everything begin with that exists on the drive only.
+/// The prefix of the media types of content that exists only in Google Drive.
 const NATIVE: &str = "application/vnd.google-apps.";
 
-/// Tables, as others read them.
+/// The format in which sheets are exported.
 pub(super) const XLSX: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
-/// Slides, as others read them.
+/// The format in which slides are exported.
 pub(super) const PPTX: &str =
     "application/vnd.openxmlformats-officedocument.presentationml.presentation";
 const DOCX: &str = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
 
-/// What exists on the drive only.
+/// Returns the document type of a file that exists only in Google Drive and can be exported.
 pub(super) fn native(media_type: &str) -> Option<DocumentType> {
     match media_type.strip_prefix(NATIVE)? {
         "document" => Some(DocumentType::CloudDoc),
@@ -26,7 +26,7 @@ pub(super) fn native(media_type: &str) -> Option<DocumentType> {
     }
 }
 
-/// The extension under which a file's content is handed over; `None` for a kind that is not read.
+/// Returns the extension for the content of a file, or `None` for a type that is not read.
 pub(super) fn extension(media_type: &str, name: &str) -> Option<String> {
     let essence = media_type
         .split(';')
@@ -65,7 +65,7 @@ pub(super) fn extension(media_type: &str, name: &str) -> Option<String> {
     named.filter(|end| (vague || essence == "application/javascript") && readable(end))
 }
 
-/// Kinds that say all.
+/// The extensions of the media types that suffice to identify a format.
 const EXTENSIONS: [(&str, &str); 27] = [
     ("application/pdf", "pdf"),
     ("application/x-pdf", "pdf"),
@@ -99,7 +99,7 @@ const EXTENSIONS: [(&str, &str); 27] = [
     ("application/x-ipynb+json", "ipynb"),
 ];
 
-/// Names that say more than a vague kind.
+/// The extensions that identify a format when the media type is vague.
 const READABLE: [&str; 38] = [
     "pdf", "docx", "docm", "xlsx", "xlsm", "pptx", "pptm", "odt", "odp", "ods", "doc", "xls",
     "ppt", "rtf", "epub", "html", "htm", "md", "markdown", "txt", "text", "csv", "tsv", "json",

@@ -1,4 +1,4 @@
-//! Pages of files.
+//! Listings of files, page by page.
 
 use domain::ports::{Access, ConnectorError, ConnectorResult, Listing};
 use serde::Deserialize;
@@ -8,14 +8,14 @@ use super::api::Call;
 use super::failure::Failure;
 use super::file::{FIELDS, File};
 
-/// Where a listing looks.
+/// The items that a listing searches.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Corpus<'a> {
-    /// What the account has, has opened, or was given.
+    /// The items that the account owns, has opened, or was given access to.
     Own,
-    /// A shared drive.
+    /// The items of a shared drive.
     Drive(&'a str),
-    /// Everywhere, as far as the provider manages: it may say that the answer is not complete.
+    /// All items. The provider may report that the answer is incomplete.
     Everywhere,
 }
 
@@ -29,7 +29,7 @@ struct Files {
     files: Vec<File>,
 }
 
-/// What a listing asks for.
+/// The parameters of a listing.
 pub(super) struct Search<'a> {
     pub(super) query: &'a str,
     pub(super) corpus: Corpus<'a>,
@@ -38,11 +38,11 @@ pub(super) struct Search<'a> {
     pub(super) page: Option<&'a str>,
 }
 
-/// A full page, as it costs as much as a short one.
+/// The size of a full page, which costs as much as a short one.
 pub(super) const FULL_PAGE: &str = "1000";
 
 impl Drive {
-    /// A page of files.
+    /// Returns a page of files as items.
     pub(super) async fn list(
         &self,
         access: &Access,
@@ -56,7 +56,8 @@ impl Drive {
         })
     }
 
-    /// The key of a file that was shared by its link alone, as a shortcut to it knows.
+    /// Finds the resource key of a file that was shared only by its link, in a shortcut to the
+    /// file.
     pub(super) async fn key_of(
         &self,
         access: &Access,
@@ -98,6 +99,7 @@ impl Drive {
             Corpus::Drive(id) => ("drive", Some(id)),
             Corpus::Everywhere => ("allDrives", None),
         };
+
         let call = Call::get(&["files"])
             .with("q", search.query)
             .with("corpora", corpora)
@@ -108,10 +110,11 @@ impl Drive {
             .with("fields", &fields)
             .maybe("orderBy", search.order)
             .maybe("pageToken", search.page);
+
         self.json(access, call)
             .await
             .map_err(|failure| match failure {
-                // The query is ours and good: what is not is the page that it was to go on from.
+                // Our query is valid, so the page token must be the part that was rejected.
                 Failure::Refused(_) if search.page.is_some() => {
                     Failure::Other(ConnectorError::PageLost)
                 }
@@ -120,7 +123,7 @@ impl Drive {
     }
 }
 
-/// A text inside the quotes of a query.
+/// Escapes a text for use inside the quotes of a query.
 pub(super) fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('\'', "\\'")
 }

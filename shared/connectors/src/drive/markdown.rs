@@ -1,9 +1,9 @@
-//! Markdown as the drive exports it, without the pictures inside: they are longer than all of the text.
+//! The removal of embedded images from exported Markdown. They are longer than the whole text.
 
-/// The most bytes of a picture's description.
+/// The most bytes of the description of an image.
 const MAX_DESCRIPTION: usize = 1_000;
 
-/// The text with pictures replaced by their descriptions.
+/// Replaces images by their descriptions.
 pub(super) fn without_pictures(text: &str) -> String {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut labels = Vec::new();
@@ -17,7 +17,7 @@ pub(super) fn without_pictures(text: &str) -> String {
     without_uses(&kept, &labels)
 }
 
-/// The label of a line as `[image1]: <data:image/png;base64,iVBOR…>`.
+/// Returns the label of a line such as `[image1]: <data:image/png;base64,iVBOR…>`.
 fn picture_definition(line: &str) -> Option<&str> {
     let (label, target) = line
         .trim_start_matches(' ')
@@ -34,10 +34,12 @@ fn is_data(target: &str) -> bool {
         .is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
 }
 
-/// Replaces each `![description](data:…)` and `![description][label]` of a known label by the description.
+/// Replaces each `![description](data:…)`, and each `![description][label]` with a known label, by
+/// its description.
 fn without_uses(text: &str, labels: &[String]) -> String {
     let mut kept = String::with_capacity(text.len());
-    // What nothing closes any more is not searched for its end again and again.
+    // Without this position, each unclosed image would cause another search through the rest of the
+    // text.
     let last_closed = text.rfind(')').unwrap_or(0);
     let mut rest = text;
     while let Some(start) = rest.find("![") {
@@ -53,13 +55,14 @@ fn without_uses(text: &str, labels: &[String]) -> String {
     kept
 }
 
-/// The description of the picture that a text begins with, and how much of the text the picture is.
+/// Returns the description of the image at the beginning of a text, and the length of the image in
+/// bytes.
 fn picture_at<'a>(text: &'a str, labels: &[String], may_close: bool) -> Option<(&'a str, usize)> {
     let (description, after) = bracketed(text.strip_prefix('!')?)?;
     let before = text.len() - after.len();
     if let Some(target) = after.strip_prefix('(') {
         let target = target.strip_prefix('<').unwrap_or(target);
-        // Data has no parentheses: percent signs or base64.
+        // Data consists of base64 or percent encoding, neither of which contains parentheses.
         return (may_close && is_data(target))
             .then(|| after.find(')'))
             .flatten()
@@ -73,8 +76,9 @@ fn picture_at<'a>(text: &'a str, labels: &[String], may_close: bool) -> Option<(
     known.then_some((description, text.len() - rest.len()))
 }
 
-/// What stands in the brackets that a text begins with, and what comes after them. Descriptions are short: a text full
-/// of open brackets is not searched to its end for each.
+/// Returns the text in the brackets at the beginning of a text, and the rest after them. The limit
+/// on descriptions prevents a text full of open brackets from being searched to its end for each of
+/// them.
 fn bracketed(text: &str) -> Option<(&str, &str)> {
     let inside = text.strip_prefix('[')?;
     let near = &inside.as_bytes()[..inside.len().min(MAX_DESCRIPTION)];
@@ -116,6 +120,7 @@ mod tests {
             ),
             ("![[nested](data:,x)", "[nested"),
         ];
+
         for (given, wanted) in cases {
             assert_eq!(without_pictures(given), wanted, "{given}");
         }

@@ -1,4 +1,4 @@
-//! How users give permission.
+//! The OAuth flow in which users give permission.
 
 use async_trait::async_trait;
 use domain::connection::{Account, Tokens};
@@ -19,16 +19,16 @@ use super::http::{body, unavailable, unreachable};
 use super::identity::{Expected, account_of};
 use super::tokens::{Answer, Refusal, refused};
 
-/// What lets files be read.
+/// The scope that permits reading files.
 const DRIVE: &str = "https://www.googleapis.com/auth/drive.readonly";
-/// What lets them be read and more.
+/// The scope that permits reading files and more.
 const DRIVE_FULL: &str = "https://www.googleapis.com/auth/drive";
-/// How long an access token lasts when the provider does not say so.
+/// The lifetime of an access token if the provider states none.
 const ACCESS_SECONDS: i64 = 3600;
-/// The longest time that is believed.
+/// The longest lifetime that is accepted.
 const MAX_SECONDS: i64 = 10 * 366 * 24 * 3600;
 
-/// Of `GET /about`.
+/// The answer of `GET /about`.
 #[derive(Deserialize)]
 struct About {
     user: User,
@@ -56,7 +56,7 @@ impl OAuth for Drive {
             .add_scopes(["openid", "email", DRIVE].map(|scope| Scope::new(scope.to_owned())))
             .set_pkce_challenge(challenge)
             .add_extra_param("nonce", &consent.nonce)
-            // Without both of these the provider gives no refresh token the second time.
+            // Without both of these, the provider issues no refresh token the second time.
             .add_extra_param("access_type", "offline")
             .add_extra_param("prompt", "consent")
             .add_extra_param("include_granted_scopes", "false")
@@ -129,12 +129,14 @@ impl OAuth for Drive {
             .send()
             .await
             .map_err(unreachable)?;
+
         let status = response.status().as_u16();
         let answer = body(response, 64 * 1024).await?.unwrap_or_default();
         let answer: serde_json::Value = serde_json::from_slice(&answer).unwrap_or_default();
+
         match status {
             200..300 => Ok(()),
-            // It has ended before.
+            // The permission had already ended.
             400 if answer["error"] == "invalid_token" => Ok(()),
             400..500 if status != 429 && answer["error"].is_string() => Err(ConnectorError::Fault(
                 format!("the permission cannot be revoked: {status}"),
@@ -145,7 +147,7 @@ impl OAuth for Drive {
 }
 
 impl Drive {
-    /// Whose account it is: by the identity token, else as the drive says.
+    /// Returns the account, from the identity token if there is one and otherwise from the API.
     async fn account(
         &self,
         client: &OAuthClient,
@@ -188,7 +190,8 @@ impl Drive {
     }
 }
 
-/// The `oauth2` crate panics on a verifier that the standard does not permit.
+/// Returns the PKCE verifier. Checks its length, because the `oauth2` crate panics on a verifier
+/// that the standard does not permit.
 fn verifier(consent: &Consent) -> ConnectorResult<PkceCodeVerifier> {
     let text = consent.verifier.expose();
     if !(43..=128).contains(&text.len()) {
@@ -199,7 +202,8 @@ fn verifier(consent: &Consent) -> ConnectorResult<PkceCodeVerifier> {
     Ok(PkceCodeVerifier::new(text.to_owned()))
 }
 
-/// Users may leave out what they are asked for. An answer that says nothing of it grants what was asked.
+/// Checks whether the granted scopes permit reading files. Users may deselect scopes. An answer
+/// without scopes grants those that were requested.
 fn lets_files_be_read(answer: &Answer) -> bool {
     answer.scopes().is_none_or(|granted| {
         granted
@@ -208,7 +212,8 @@ fn lets_files_be_read(answer: &Answer) -> bool {
     })
 }
 
-/// The tokens of an answer; a refresh token that does not come anew is the one that is held.
+/// Returns the tokens of an answer. Without a new refresh token, the old one is kept. Returns
+/// `None` if there is neither.
 fn tokens(answer: &Answer, held: Option<&Tokens>, now: Timestamp) -> Option<Tokens> {
     let after = |seconds: i64| now.plus_seconds(seconds.clamp(0, MAX_SECONDS));
     let lasts = answer

@@ -1,4 +1,4 @@
-//! Single items.
+//! Lookups of single items.
 
 use domain::ports::{Access, ConnectorError, ConnectorResult, Item};
 
@@ -10,10 +10,11 @@ use super::file::{FIELDS, File};
 use crate::bounds;
 
 impl Drive {
-    /// The item as it is now; `None` when the account does not see it.
+    /// Returns the item in its current state, or `None` when the account does not see it.
     pub(super) async fn look(&self, access: &Access, id: &str) -> ConnectorResult<Option<Item>> {
         let mut found = self.file(access, id, FIELDS, None).await;
-        // What was shared by its link alone is shown to whoever says the key in it, which shortcuts keep.
+        // An item that was shared only by its link requires the resource key of the link, which
+        // shortcuts to it contain.
         if matches!(found, Err(Failure::Gone))
             && let Some(key) = self.key_of(access, id).await?
         {
@@ -22,7 +23,8 @@ impl Drive {
 
         let file: File = match found {
             Ok(file) => file,
-            // Whether there is nothing or nothing for this account or app is the same.
+            // It makes no difference whether the item does not exist or is not available to this
+            // account or app.
             Err(Failure::Gone | Failure::Other(ConnectorError::Item(_))) => return Ok(None),
             Err(failure) => return Err(failure.into()),
         };
@@ -42,7 +44,7 @@ impl Drive {
         }
     }
 
-    /// What the API shows of a file.
+    /// Requests the given fields of a file.
     pub(super) async fn file<T: serde::de::DeserializeOwned>(
         &self,
         access: &Access,

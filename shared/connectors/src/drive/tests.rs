@@ -1,4 +1,5 @@
-//! The drive against a server that answers as scripted. `tests/drive.rs` has the whole of it against a whole stand-in.
+//! Tests of the connector against a server with scripted answers. The tests in `tests/drive` run
+//! all of it against a complete fake drive.
 
 mod content;
 mod pages;
@@ -12,12 +13,12 @@ use serde_json::{Value, json};
 
 const HTML: &str = "Content-Type: text/html\r\n";
 
-/// An error as the API words it.
+/// Returns an error in the format of the API.
 fn error(status: u16, reason: &str) -> Value {
     json!({"error": {"code": status, "message": "private words", "errors": [{"domain": "global", "reason": reason}]}})
 }
 
-/// A file that was listed a moment ago.
+/// Returns a file that counts as just listed.
 fn item(media_type: &str) -> Item {
     Item {
         id: "f1".into(),
@@ -38,7 +39,7 @@ fn item(media_type: &str) -> Item {
     }
 }
 
-/// An error with all of its causes, as somebody may log it.
+/// Formats an error with all its causes, as a log may have it.
 fn all_words(error: &ConnectorError) -> String {
     let mut words = format!("{error:?} {error}");
     let mut cause = std::error::Error::source(error);

@@ -22,10 +22,11 @@ use super::http::{body, unavailable, unreachable};
 
 /// The most bytes of an answer.
 const MAX_ANSWER: usize = 256 * 1024;
-/// How long an answer may take: less than a worker may take to renew a permission.
+/// The time limit for an answer. It is shorter than the time in which a worker has to renew a
+/// permission.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What the endpoint says beyond the standard.
+/// The fields of an answer that the standard does not define.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Extra {
     pub(super) id_token: Option<String>,
@@ -40,10 +41,10 @@ impl std::fmt::Debug for Extra {
     }
 }
 
-/// An answer with tokens.
+/// A successful answer, with tokens.
 pub(super) type Answer = StandardTokenResponse<Extra, BasicTokenType>;
 
-/// An app with its addresses.
+/// An OAuth app with the addresses of the provider.
 pub(super) type App = oauth2::Client<
     BasicErrorResponse,
     Answer,
@@ -57,18 +58,18 @@ pub(super) type App = oauth2::Client<
     EndpointSet,
 >;
 
-/// Why there are no tokens.
+/// The reasons for which there are no tokens.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Refusal {
-    /// The code or the refresh token is not good (any more); the word for why.
+    /// The code or the refresh token is not valid or no longer valid, with the name of the reason.
     #[error("the grant is not valid: {0}")]
     InvalidGrant(&'static str),
-    /// Everything else.
+    /// Any other error.
     #[error(transparent)]
     Other(#[from] ConnectorError),
 }
 
-/// An answer without tokens.
+/// An error response, without tokens.
 #[derive(Deserialize)]
 struct ErrorAnswer {
     error: String,
@@ -98,7 +99,7 @@ impl Drive {
         Ok(app.set_redirect_uri(redirect))
     }
 
-    /// What carries the requests of the `oauth2` crate to the provider.
+    /// Returns the function that sends the requests of the `oauth2` crate to the provider.
     pub(super) async fn carrier(
         &self,
     ) -> Result<impl Fn(HttpRequest) -> Carried + use<>, ConnectorError> {
@@ -107,10 +108,11 @@ impl Drive {
     }
 }
 
-/// An answer for the `oauth2` crate, in time.
+/// The future of an answer for the `oauth2` crate.
 type Carried = BoxFuture<'static, Result<HttpResponse, Refusal>>;
 
-/// The crate sees good answers only: what it makes of others says too little, or holds all of the body.
+/// Sends a request. Passes only successful answers to the `oauth2` crate, whose errors either say
+/// too little or contain the whole body.
 async fn carry(client: reqwest::Client, request: HttpRequest) -> Result<HttpResponse, Refusal> {
     let mut request = reqwest::Request::try_from(request).map_err(unreachable)?;
     *request.timeout_mut() = Some(PATIENCE);
@@ -130,7 +132,7 @@ async fn carry(client: reqwest::Client, request: HttpRequest) -> Result<HttpResp
     Ok(HttpResponse::new(body.into()))
 }
 
-/// What the crate makes of it. Its own words may hold the body.
+/// Converts an error of the `oauth2` crate. Its own messages may contain the body.
 pub(super) fn refused(error: RequestTokenError<Refusal, BasicErrorResponse>) -> Refusal {
     match error {
         RequestTokenError::Request(refusal) => refusal,
@@ -140,25 +142,29 @@ pub(super) fn refused(error: RequestTokenError<Refusal, BasicErrorResponse>) -> 
     }
 }
 
-/// What an answer without tokens means.
+/// Interprets an error response.
 fn refusal(status: u16, headers: &HeaderMap, body: &[u8]) -> Refusal {
     if status == 429 {
         return throttled(headers).into();
     }
+
     let answer = match serde_json::from_slice::<ErrorAnswer>(body) {
         Ok(answer) if status < 500 => answer,
         _ => return unavailable("no answer of the token endpoint").into(),
     };
+
     let name: String = answer
         .error
         .chars()
         .filter(|c| c.is_ascii_alphanumeric() || *c == '_')
         .take(60)
         .collect();
+
     let session = [&answer.error_subtype, &answer.error_description];
     let session = session
         .iter()
         .any(|text| text.contains("invalid_rapt") || text.contains("rapt_required"));
+
     match name.as_str() {
         "invalid_grant" if session => Refusal::InvalidGrant("invalid_rapt"),
         "invalid_grant" => Refusal::InvalidGrant("invalid_grant"),
@@ -211,6 +217,7 @@ mod tests {
             (400, "<html>secret words</html>".into(), "Other(Unavailable("),
             (429, "<html>slow</html>".into(), "Other(Throttled"),
         ];
+
         for (status, body, wanted) in cases {
             let meant = format!("{:?}", refusal(status, &HeaderMap::new(), body.as_bytes()));
             assert!(meant.starts_with(wanted), "{status} {body}: {meant}");

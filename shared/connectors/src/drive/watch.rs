@@ -12,9 +12,10 @@ use super::failure::{Failure, date};
 use super::feeds::shared;
 use crate::settings::is_loopback;
 
-/// How long notifications are asked for: the most that the provider grants, less the time that the asking takes.
+/// The requested duration of notifications: the longest that the provider grants, less the time
+/// that the request takes.
 const SECONDS: i64 = 7 * 24 * 3600 - 60;
-/// How long they last when nothing was said.
+/// The assumed duration if the provider states none.
 const UNSAID_SECONDS: i64 = 3600;
 
 #[derive(Deserialize)]
@@ -53,7 +54,8 @@ impl Drive {
         match self.json::<Channel>(access, call).await {
             Ok(channel) => Ok(watched(channel, now)),
             Err(Failure::Gone) => Err(ConnectorError::CursorLost),
-            // Whatever it has against our address: without notifications changes are found all the same.
+            // Changes are found without notifications as well, whatever the provider's objection to
+            // our address is.
             Err(Failure::Refused(reason)) => {
                 tracing::warn!(reason, "the drive does not tell changes");
                 Ok(None)
@@ -71,13 +73,14 @@ impl Drive {
         let call =
             Call::post(&["channels", "stop"]).body(json!({"id": id, "resourceId": resource}));
         match self.done(access, call).await {
-            // It had ended by itself.
+            // The channel had already expired.
             Ok(()) | Err(Failure::Gone) => Ok(()),
             Err(failure) => Err(failure.into()),
         }
     }
 
-    /// The provider tells nothing in the clear; a stand-in on this machine may tell this machine.
+    /// Checks whether notifications may be requested for an address. The provider sends none
+    /// without TLS. A fake drive on this machine may send them to this machine.
     fn may_be_told_at(&self, address: &str) -> bool {
         let Ok(address) = Url::parse(address) else {
             return false;
@@ -87,7 +90,7 @@ impl Drive {
             || (stand_in && address.scheme() == "http" && is_loopback(&address))
     }
 
-    /// What time it is where the end of the notifications is reckoned.
+    /// Returns the current time at the provider, by whose clock the notifications end.
     async fn provider_time(&self, access: &Access) -> ConnectorResult<Option<Timestamp>> {
         let call = Call::get(&["about"]).with("fields", "user(permissionId)");
         let (_, headers) = self
@@ -103,7 +106,7 @@ fn watched(channel: Channel, now: Option<Timestamp>) -> Option<Watched> {
         Value::String(text) => text.parse().ok(),
         number => number.as_i64(),
     });
-    // Without an end and without a clock nobody would know when to ask again.
+    // Without an end and a clock, it would be unknown when to renew the notifications.
     let end = said
         .map(Timestamp::from_millis)
         .or_else(|| now.map(|now| now.plus_seconds(UNSAID_SECONDS)));

@@ -1,4 +1,4 @@
-//! Crawling a site, a few pages a call.
+//! The crawl of a site, a few pages in each call.
 
 use std::time::Duration;
 
@@ -18,16 +18,19 @@ use super::visit::{Visit, essence, is_html, is_read};
 use super::{AGENT, Crawler, sitemap};
 use crate::bounds;
 
-/// Pages and sitemaps a call. With [`CALL`] this bounds what a crashed process has to do again.
+/// The most pages and sitemaps in one call. Together with [`CALL`], this limits the work that has
+/// to be repeated after a crash.
 const PAGES_A_CALL: usize = 20;
-/// After this no other page is begun: one may take half a minute, and a step has less than two.
+/// The time after which a call begins no further page. A page may take half a minute, and a step
+/// has less than two minutes.
 const CALL: Duration = Duration::from_secs(20);
-/// How deep lists of sitemaps may nest. The protocol says one.
+/// The deepest nesting of lists of sitemaps. The protocol permits one level.
 const MAP_DEPTH: u64 = 2;
-/// Visits beyond the pages that are wanted: of those that turn out to be no page.
+/// The number of visits beyond the pages that are wanted, for addresses that turn out not to be
+/// pages.
 const SPARE_VISITS: usize = 50;
 
-/// One call's part of a crawl.
+/// The part of a crawl that one call executes.
 pub(super) struct Crawl<'a> {
     crawler: &'a Crawler,
     plan: &'a Plan,
@@ -38,7 +41,7 @@ pub(super) struct Crawl<'a> {
 }
 
 impl<'a> Crawl<'a> {
-    /// Goes on at a page of the listing, or begins.
+    /// Continues at a page of the listing, or begins a new crawl.
     pub(super) async fn open(
         crawler: &'a Crawler,
         plan: &'a Plan,
@@ -51,7 +54,7 @@ impl<'a> Crawl<'a> {
 
         let site = frontier.site.clone().ok_or(ConnectorError::PageLost)?;
         let robots = crawler.robots(&site).await?;
-        // The start may have led to another host, which has rules of its own.
+        // The start may have redirected to another host, which has its own rules.
         if page.is_none() && plan.start.is_some() && !robots.is_url_allowed(&site) {
             return Err(forbidden(&site));
         }
@@ -66,7 +69,7 @@ impl<'a> Crawl<'a> {
         })
     }
 
-    /// Visits as many pages as a call may.
+    /// Visits as many pages as one call may.
     pub(super) async fn run(mut self) -> ConnectorResult<Listing> {
         let end = Instant::now() + CALL;
         for request in 0..PAGES_A_CALL {
@@ -106,7 +109,8 @@ impl<'a> Crawl<'a> {
         all || self.frontier.is_empty()
     }
 
-    /// How many pages may wait: more than are still wanted would never be visited, but some turn out to be none.
+    /// Returns how many pages may wait. More than the pages still wanted would never be visited,
+    /// but some turn out not to be pages.
     fn room(&self) -> usize {
         self.plan.max_pages.saturating_sub(self.frontier.listed) + SPARE_VISITS
     }
@@ -144,12 +148,13 @@ impl<'a> Crawl<'a> {
         }
     }
 
-    /// The address on this site that `href` names on a page at `base`.
+    /// Returns the address on this site that `href` refers to on a page at `base`.
     fn here(&self, base: &Url, href: &str) -> Option<Url> {
         on_site(&self.site, named(base, href)?)
     }
 
-    /// Visits a page. One that gives trouble does not end the crawl, for the site has just answered for its rules.
+    /// Visits a page. A page that cannot be fetched does not end the crawl, because the site has
+    /// just answered the request for its rules.
     async fn visit(&mut self, waiting: Waiting) {
         if !self.robots.is_url_allowed(&waiting.url) {
             return;
@@ -165,17 +170,17 @@ impl<'a> Crawl<'a> {
         }
     }
 
-    /// Lists a page unless it is another's copy, and has wait what it leads to.
+    /// Lists a page unless it is a copy of another one, and enqueues its links.
     fn take(&mut self, waiting: Waiting, found: &Page) {
         let Some(url) = Url::parse(&found.url)
             .ok()
             .and_then(|base| self.here(&base, &found.url))
         else {
-            // It leads to another site.
+            // The address redirects to another site.
             return;
         };
 
-        // What it redirects to may have been visited by its own address.
+        // The target of the redirect may have been visited under its own address.
         if url != waiting.url && !self.frontier.see(&url) {
             return;
         }
@@ -206,7 +211,7 @@ impl<'a> Crawl<'a> {
         }
     }
 
-    /// The address that a page would rather have, where that is another one of the site.
+    /// Returns the canonical address of a page if that is another address of the site.
     fn better(&self, url: &Url, seen: &Seen) -> Option<Url> {
         let canonical = self.here(url, seen.canonical.as_deref()?)?;
         Some(canonical)
@@ -214,7 +219,7 @@ impl<'a> Crawl<'a> {
     }
 
     fn follow(&mut self, url: &Url, seen: &Seen, depth: u64) {
-        // A sitemap says which pages there are.
+        // A crawl of a sitemap alone visits only the pages in the sitemap.
         if depth >= self.plan.max_depth || self.plan.start.is_none() {
             return;
         }
@@ -236,7 +241,7 @@ impl<'a> Crawl<'a> {
     }
 }
 
-/// Finds the site: the host that the first address leads to.
+/// Finds the site, which is the host that the first address leads to.
 async fn begin(crawler: &Crawler, plan: &Plan) -> ConnectorResult<Frontier> {
     let mut frontier = Frontier::default();
     if let Some(start) = &plan.start {
@@ -258,7 +263,8 @@ async fn begin(crawler: &Crawler, plan: &Plan) -> ConnectorResult<Frontier> {
     Ok(frontier)
 }
 
-/// The connection stops until somebody has decided: going on as if the site were empty would remove all of its documents.
+/// Returns the error that stops the connection until somebody makes a decision. Continuing as if
+/// the site were empty would remove all of its documents.
 fn forbidden(start: &Url) -> ConnectorError {
     let host = start.host_str().unwrap_or_default();
     ConnectorError::Policy(format!(
@@ -267,7 +273,7 @@ fn forbidden(start: &Url) -> ConnectorError {
     ))
 }
 
-/// Where an address of the caller's leads.
+/// Returns the page that an address from the caller leads to.
 async fn first(crawler: &Crawler, url: &Url) -> ConnectorResult<Url> {
     let nothing = |what: &str| ConnectorError::Unavailable(format!("{url} {what}").into());
     match crawler.get(url).await? {
@@ -282,7 +288,7 @@ async fn first(crawler: &Crawler, url: &Url) -> ConnectorResult<Url> {
     }
 }
 
-/// A page as an item; none where it is of a kind that nobody reads.
+/// Converts a page into an item, or returns `None` for a type that is not read.
 fn item(url: &Url, found: &Page, html: Option<&Seen>, changed: Option<Timestamp>) -> Option<Item> {
     let media_type = essence(found);
     if html.is_none() && !is_read(&media_type) {
@@ -324,7 +330,7 @@ fn item(url: &Url, found: &Page, html: Option<&Seen>, changed: Option<Timestamp>
     })
 }
 
-/// What is known of a page before its content is.
+/// Returns the item of a page whose content is not known.
 fn unreadable(url: &Url, reason: SkipReason) -> Item {
     Item {
         id: url.to_string(),
@@ -343,7 +349,8 @@ fn unreadable(url: &Url, reason: SkipReason) -> Item {
     }
 }
 
-/// What a page without a title is called: its address without what all pages of the site share.
+/// Returns the name of a page without a title: its address without the part that all pages of the
+/// site share.
 fn name_of(url: &Url) -> String {
     let path = url.path().trim_matches('/');
     let name = if path.is_empty() {
@@ -355,8 +362,8 @@ fn name_of(url: &Url) -> String {
     bounds::name(format!("{name}{}", query.unwrap_or_default()))
 }
 
-/// An item by its id, as it is now; `None` when it is no page of the site any more. One that is there and cannot be had is an
-/// error of this item alone.
+/// Returns an item in its current state, or `None` if it is no longer a page of the site. A page
+/// that exists but cannot be fetched is an error of this item alone.
 pub(super) async fn stat(crawler: &Crawler, id: &str) -> ConnectorResult<Option<Item>> {
     let Ok(url) = Url::parse(id) else {
         return Ok(None);
@@ -370,10 +377,10 @@ pub(super) async fn stat(crawler: &Crawler, id: &str) -> ConnectorResult<Option<
     sleep(crawler.pause(&robots)).await;
     match crawler.get(&url).await? {
         Visit::Page(found) => Ok(as_it_is(&url, &found)),
-        // It may be a firewall in a mood: what was read before stays.
+        // A firewall may have refused this one request, so the old content stays.
         Visit::NoPage(reason) => Err(ConnectorError::Item(reason)),
         Visit::Gone => {
-            // Sites lose pages for a moment, while they are being put up anew.
+            // Sites lose pages for a moment while they are redeployed.
             sleep(crawler.pause(&robots) + crawler.doubt).await;
             match crawler.get(&url).await? {
                 Visit::Page(found) => Ok(as_it_is(&url, &found)),
@@ -384,7 +391,8 @@ pub(super) async fn stat(crawler: &Crawler, id: &str) -> ConnectorResult<Option<
     }
 }
 
-/// What is at an address now; none where it leads elsewhere or asks not to be found.
+/// Converts the page now at an address into an item. Returns `None` if the address redirects
+/// elsewhere or the page asks not to be indexed.
 fn as_it_is(url: &Url, found: &Page) -> Option<Item> {
     let there = Url::parse(&found.url)
         .ok()

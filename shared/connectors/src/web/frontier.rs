@@ -1,5 +1,6 @@
-//! How far a crawl is: what waits to be visited, and what was seen. It travels in the page of a listing, because no process
-//! keeps anything between calls, and so it is bounded.
+//! The progress of a crawl: the addresses that wait to be visited, and those that were seen. It is
+//! stored in the page token of the listing, because no process keeps state between calls. Its size
+//! is therefore limited.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -10,52 +11,53 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use url::Url;
 
-/// The most bytes of addresses that wait.
+/// The most bytes of waiting addresses.
 const MAX_WAITING_BYTES: usize = 80 * 1024;
-/// The most sitemaps that wait.
+/// The most waiting sitemaps.
 const MAX_MAPS: usize = 100;
-/// The most addresses that are remembered: 8 bytes of each.
+/// The most addresses that are remembered, with 8 bytes for each.
 const MAX_SEEN: usize = 5_000;
-/// How often a page is tried that gives trouble.
+/// The most attempts to fetch a page.
 const MAX_TRIES: u8 = 3;
-/// Bytes of an address's digest.
+/// The bytes of the digest of an address.
 const MARK: usize = 8;
 
-/// How far a crawl is.
+/// The progress of a crawl.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Frontier {
-    /// The first page of the site, which all others share scheme, host and port with.
+    /// The first page of the site. All other pages have the same scheme, host and port.
     pub(super) site: Option<Url>,
     waiting: VecDeque<Waiting>,
     maps: Vec<Waiting>,
-    /// Digests of the addresses that were seen, one after another, in base64.
+    /// The concatenated digests of the addresses that were seen, in base64.
     #[serde(with = "marks")]
     seen: HashSet<[u8; MARK]>,
-    /// Pages that were listed.
+    /// The number of pages that were listed.
     pub(super) listed: usize,
-    /// Pages that were visited.
+    /// The number of pages that were visited.
     pub(super) visited: usize,
-    /// Whether something was left out that may belong to the site.
+    /// `true` if something was skipped that may belong to the site.
     pub(super) incomplete: bool,
-    /// Bytes of the addresses that wait.
+    /// The bytes of the waiting addresses.
     bytes: usize,
 }
 
-/// An address that waits.
+/// An address that waits to be visited.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Waiting {
     #[serde(rename = "u")]
     pub(super) url: Url,
-    /// How many links away from the start.
+    /// The number of links between it and the start.
     #[serde(rename = "d")]
     pub(super) depth: u64,
-    /// How often it was tried.
+    /// The number of attempts to fetch it.
     #[serde(rename = "t", default, skip_serializing_if = "is_default")]
     pub(super) tries: u8,
-    /// Whether another page has named it as its better self: it is listed whatever it says of itself.
+    /// `true` if another page named it as its canonical address. It is then listed even if it names
+    /// yet another one.
     #[serde(rename = "n", default, skip_serializing_if = "is_default")]
     pub(super) named: bool,
-    /// When it last changed, as a sitemap says.
+    /// The time at which it last changed, according to a sitemap.
     #[serde(rename = "m", default, skip_serializing_if = "is_default")]
     pub(super) changed: Option<Timestamp>,
 }
@@ -77,24 +79,24 @@ impl Waiting {
 }
 
 impl Frontier {
-    /// Reads what [`Frontier::to_page`] wrote.
+    /// Parses the result of [`Frontier::to_page`].
     pub(super) fn read(page: &str) -> Option<Self> {
         serde_json::from_str(page).ok()
     }
 
-    /// As the page of a listing.
+    /// Serializes the progress as the page token of a listing.
     pub(super) fn to_page(&self) -> Option<String> {
         serde_json::to_string(self).ok()
     }
 
-    /// The next page to visit.
+    /// Returns the next page to visit.
     pub(super) fn next(&mut self) -> Option<Waiting> {
         let next = self.waiting.pop_front()?;
         self.bytes = self.bytes.saturating_sub(next.url.as_str().len());
         Some(next)
     }
 
-    /// The next sitemap to read.
+    /// Returns the next sitemap to read.
     pub(super) fn next_map(&mut self) -> Option<Waiting> {
         let next = self.maps.pop()?;
         self.bytes = self.bytes.saturating_sub(next.url.as_str().len());
@@ -105,7 +107,8 @@ impl Frontier {
         self.waiting.is_empty() && self.maps.is_empty()
     }
 
-    /// Has a page wait that nobody has seen. `room` is how many may wait.
+    /// Enqueues a page that was not seen before, if fewer than `room` pages are waiting. Otherwise
+    /// the crawl is incomplete.
     pub(super) fn add(&mut self, waiting: Waiting, room: usize) {
         let bytes = waiting.url.as_str().len();
         let is_full = self.waiting.len() >= room || self.bytes + bytes > MAX_WAITING_BYTES;
@@ -117,7 +120,7 @@ impl Frontier {
         }
     }
 
-    /// Has a sitemap wait that nobody has seen.
+    /// Enqueues a sitemap that was not seen before.
     pub(super) fn add_map(&mut self, waiting: Waiting) {
         let bytes = waiting.url.as_str().len();
         if self.maps.len() >= MAX_MAPS || self.bytes + bytes > MAX_WAITING_BYTES {
@@ -128,7 +131,8 @@ impl Frontier {
         }
     }
 
-    /// Puts a page back that gave trouble, behind all others; not for ever.
+    /// Enqueues a page that could not be fetched once more, behind all others, until [`MAX_TRIES`]
+    /// is reached.
     pub(super) fn again(&mut self, mut waiting: Waiting) {
         waiting.tries += 1;
         if waiting.tries < MAX_TRIES {
@@ -139,7 +143,7 @@ impl Frontier {
         }
     }
 
-    /// Takes note of an address; whether it is new.
+    /// Records an address as seen, and returns whether it is new.
     pub(super) fn see(&mut self, url: &Url) -> bool {
         self.seen.insert(mark(url))
     }
@@ -193,6 +197,7 @@ mod tests {
         for path in ["/a", "/b", "/a"] {
             frontier.add(Waiting::new(url(path), 1), 10);
         }
+
         frontier.add_map(Waiting::new(url("/sitemap.xml"), 0));
         let page = frontier.to_page().expect("a page");
         let mut read = Frontier::read(&page).expect("a frontier");

@@ -1,23 +1,24 @@
-//! Tags and texts of a page or a sitemap, in one pass whose time grows with its length and nothing else: pages come from
-//! strangers, and this is not behind the wall that parsers are behind.
+//! A tokenizer for the tags and texts of pages and sitemaps. It makes a single pass in time linear
+//! in the length, because pages come from strangers and this code does not run in the sandbox of
+//! the other parsers.
 
-/// The most attributes of a tag that are looked at.
+/// The most attributes of a tag that are kept.
 const MAX_ATTRIBUTES: usize = 32;
-/// Elements whose content is no markup, and none for people.
+/// The elements whose content is neither markup nor text for people.
 const RAW: [&str; 4] = ["script", "style", "noscript", "template"];
 
-/// What comes next in a text of markup.
+/// A token of markup.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Event {
-    /// An element begins; its name is in lower case.
+    /// The start tag of an element, whose name is in lower case.
     Start(Tag),
-    /// An element ends.
+    /// The end tag of an element.
     End(String),
-    /// Text between tags, entities resolved.
+    /// Text between tags, with entities resolved.
     Text(String),
 }
 
-/// The beginning of an element.
+/// The start tag of an element.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Tag {
     pub(super) name: String,
@@ -25,7 +26,7 @@ pub(super) struct Tag {
 }
 
 impl Tag {
-    /// The value of an attribute.
+    /// Returns the value of an attribute.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.attributes
             .iter()
@@ -34,10 +35,10 @@ impl Tag {
     }
 }
 
-/// Reads markup from its beginning.
+/// An iterator over the tokens of markup.
 pub(super) struct Markup<'a> {
     rest: &'a str,
-    /// Whether elements with raw content are elements like others, as in XML.
+    /// `true` if elements such as `script` have ordinary content, as in XML.
     xml: bool,
 }
 
@@ -56,7 +57,7 @@ impl<'a> Markup<'a> {
         }
     }
 
-    /// Takes what is before `mark`, which goes as well; all of it where there is no mark.
+    /// Returns the text up to `mark`, and skips the mark. Returns the rest if there is no mark.
     fn take_until(&mut self, mark: &str) -> &'a str {
         match self.rest.split_once(mark) {
             Some((before, after)) => {
@@ -68,7 +69,7 @@ impl<'a> Markup<'a> {
     }
 
     fn text(&mut self) -> Event {
-        // A lone `<` is text.
+        // A `<` that begins no tag is text.
         let from = usize::from(self.rest.starts_with('<'));
         let end = self.rest[from..]
             .find('<')
@@ -78,7 +79,7 @@ impl<'a> Markup<'a> {
         Event::Text(resolved(text))
     }
 
-    /// What stands between `<` and `>`, with quotes respected.
+    /// Reads a tag up to its `>`, respecting quotes.
     fn tag(&mut self) -> Event {
         let is_end = self.rest.starts_with("</");
         self.rest = &self.rest[if is_end { 2 } else { 1 }..];
@@ -117,14 +118,16 @@ impl<'a> Markup<'a> {
                 self.rest = rest;
                 return found;
             }
+
             let first = self.rest.chars().next().map_or(0, char::len_utf8);
-            // A name has at least one character, whatever that is.
+            // A name has at least one character, whichever that is.
             let end = self.rest[first..]
                 .find(|c: char| c.is_whitespace() || matches!(c, '/' | '>' | '='));
             let (name, rest) = self
                 .rest
                 .split_at(end.map_or(self.rest.len(), |at| at + first));
             self.rest = rest;
+
             let value = self.value();
             if found.len() < MAX_ATTRIBUTES {
                 found.push((name.to_ascii_lowercase(), resolved(value)));
@@ -146,7 +149,7 @@ impl<'a> Markup<'a> {
         self.word(|c| c.is_whitespace() || c == '>')
     }
 
-    /// Leaves out the content of an element up to its end tag.
+    /// Skips the content of an element up to its end tag.
     fn skip_raw(&mut self, name: &str) {
         loop {
             self.take_until("</");
@@ -194,7 +197,8 @@ impl Iterator for Markup<'_> {
 /// The longest entity that is resolved, without `&` and `;`.
 const LONGEST_ENTITY: usize = 10;
 
-/// A text with its entities resolved: those of XML and numbers, which is what addresses and most titles have.
+/// Resolves the entities of XML, a few others, and numeric ones, which suffices for addresses and
+/// most titles.
 fn resolved(text: &str) -> String {
     let mut parts = text.split('&');
     let mut resolved = parts.next().unwrap_or_default().to_owned();
@@ -243,7 +247,7 @@ fn entity(name: &str) -> Option<char> {
 mod tests {
     use super::*;
 
-    /// Events in short: `+a`, `-a` and texts.
+    /// Formats tokens briefly as `+a`, `-a` and texts.
     fn read(markup: Markup<'_>) -> Vec<String> {
         let show = |event| match event {
             Event::Start(tag) => {
@@ -290,6 +294,7 @@ mod tests {
         ] {
             assert_eq!(read(Markup::html(text)), wanted, "{text}");
         }
+
         assert_eq!(
             read(Markup::xml("<loc><![CDATA[a&b]]></loc><script>x")),
             ["+loc", "a&b", "-loc", "+script", "x"]
@@ -299,6 +304,7 @@ mod tests {
     #[test]
     fn the_time_for_hostile_markup_grows_with_its_length() {
         let long = 400_000;
+
         for text in [
             "<".repeat(long),
             "<a ".repeat(long),

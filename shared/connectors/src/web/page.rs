@@ -1,39 +1,41 @@
-//! What a crawler needs of a page: where it leads, what it is called, and a digest of what people read on it.
+//! The parts of a page that a crawler needs: its links, its title, and a digest of its visible
+//! text.
 
 use encoding_rs::{Encoding, UTF_8};
 use sha2::{Digest, Sha256};
 
 use super::markup::{Event, Markup, Tag};
 
-/// The most of a page that is looked at; reading it for search is another matter.
+/// The most bytes of a page that the crawler reads. Reading it for search has other limits.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
-/// The most links that are taken of a page.
+/// The most links of a page that are followed.
 const MAX_LINKS: usize = 5_000;
-/// The longest title.
+/// The most characters of a title.
 const MAX_TITLE: usize = 200;
-/// Where a page may say in which encoding it is.
+/// The number of bytes at the beginning in which a page may name its encoding.
 const HEAD: usize = 1024;
 
 /// A page as a crawler sees it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Seen {
-    /// As in `<title>`, else the first heading.
+    /// The content of `<title>`, or the first heading if there is none.
     pub(super) title: Option<String>,
-    /// What addresses are relative to, when the page says so.
+    /// The base of relative addresses, if the page states one.
     pub(super) base: Option<String>,
-    /// The address that the page would rather have.
+    /// The canonical address, if the page states one.
     pub(super) canonical: Option<String>,
-    /// Where it leads, but for links that are not to be followed.
+    /// The links, except for those marked `nofollow`.
     pub(super) links: Vec<String>,
-    /// Whether it asks not to be found.
+    /// `true` if the page asks not to be indexed.
     pub(super) no_index: bool,
-    /// Whether nothing on it is to be followed.
+    /// `true` if the page asks that none of its links are followed.
     pub(super) no_follow: bool,
-    /// SHA-256 of the text on it, in hex: tokens in forms and scripts are another each time. None when there is no text.
+    /// The SHA-256 digest of the text in hexadecimal, or `None` if there is no text. Markup is left
+    /// out because tokens in forms and scripts differ with each request.
     pub(super) digest: Option<String>,
 }
 
-/// Reads a page; `media_type` is what the server said of it.
+/// Reads a page. `media_type` is the media type from the server.
 pub(super) fn read(bytes: &[u8], media_type: &str) -> Seen {
     let bytes = &bytes[..bytes.len().min(MAX_BYTES)];
     let text = encoding(bytes, media_type).decode(bytes).0;
@@ -44,7 +46,7 @@ pub(super) fn read(bytes: &[u8], media_type: &str) -> Seen {
     reader.end()
 }
 
-/// The encoding that the server or the page names.
+/// Returns the encoding that the server or the page names, or UTF-8.
 fn encoding(bytes: &[u8], media_type: &str) -> &'static Encoding {
     let named = |text: &str| {
         let text = text.to_ascii_lowercase();
@@ -64,7 +66,7 @@ struct Reader {
     seen: Seen,
     heading: String,
     title: String,
-    /// The element whose text is wanted by itself.
+    /// The current element, if its text is needed separately.
     within: Option<&'static str>,
     hash: Sha256,
     has_text: bool,
@@ -139,13 +141,14 @@ impl Reader {
     }
 }
 
-/// Whether a `meta` of this name speaks to crawlers of our kind.
+/// Checks whether a `meta` element with this name addresses this crawler.
 fn is_for_us(name: &str) -> bool {
     name.eq_ignore_ascii_case("robots") || name.eq_ignore_ascii_case(super::AGENT)
 }
 
-/// Whether a list such as `noindex, nofollow` asks not to be found, and not to be followed. In a header each directive may
-/// be for one crawler alone, as in `other: none`.
+/// Parses a list of directives such as `noindex, nofollow`, and returns whether it forbids indexing
+/// and following links. In a header, directives may be meant for another crawler, as in `other:
+/// none`.
 pub(super) fn directives(list: &str) -> (bool, bool) {
     let mut found = (false, false);
     let mut ours = true;
@@ -179,6 +182,7 @@ mod tests {
             moons </title><base href="/en/"><link rel="alternate canonical" href="/tides"></head>
             <body><h1>Other</h1><a href="a?x=1&amp;y=2">A</a><a name=x>no</a><a rel="ugc nofollow" href=b>B</a>
             <AREA HREF=c><script>document.write('<a href="d">')</script></body></html>"#);
+
         assert_eq!(seen.title.as_deref(), Some("Tides & moons"));
         assert_eq!(
             (seen.base.as_deref(), seen.canonical.as_deref()),
@@ -186,6 +190,7 @@ mod tests {
         );
         assert_eq!(seen.links, ["a?x=1&y=2", "c"]);
         assert!(!seen.no_index && !seen.no_follow);
+
         assert_eq!(
             of("<h1>The <b>tide</b></h1><h1>two</h1>").title.as_deref(),
             Some("The tide")
@@ -245,6 +250,7 @@ mod tests {
                 .as_deref(),
             Some("Küste")
         );
+
         let said = [b"<meta charset='windows-1252'>".as_slice(), latin].concat();
         assert_eq!(read(&said, "text/html").title.as_deref(), Some("Küste"));
         assert_eq!(

@@ -1,49 +1,49 @@
-//! Which pages belong to a crawl: what its caller configured, and what an address is called.
+//! The scope of a crawl as its caller configured it, and the normalization of addresses.
 
 use domain::Metadata;
 use remote::{parse_page_url, refusal};
 use serde_json::Value;
 use url::Url;
 
-/// How far from the start, when the caller does not say.
+/// The default distance from the start in links.
 const DEPTH: u64 = 3;
-/// The farthest.
+/// The largest distance from the start in links.
 const MAX_DEPTH: u64 = 10;
-/// How many pages, when the caller does not say.
+/// The default number of pages.
 const PAGES: u64 = 100;
-/// The most.
+/// The largest number of pages.
 const MAX_PAGES: u64 = 1_000;
-/// The longest address of a page.
+/// The most bytes of the address of a page.
 const MAX_ADDRESS: usize = 2_048;
-/// Parameters that say where a reader came from, and nothing about the page.
+/// Query parameters that identify where a reader came from, and not the page.
 const TRACKING: [&str; 6] = ["fbclid", "gclid", "mc_cid", "mc_eid", "msclkid", "yclid"];
-/// Ends of addresses whose files are never text.
+/// The extensions of files that are never text.
 const NO_TEXT: [&str; 38] = [
     "7z", "aac", "apk", "avi", "avif", "bin", "bmp", "css", "dmg", "eot", "exe", "flac", "gif",
     "gz", "ico", "iso", "jpeg", "jpg", "js", "json", "m4a", "mov", "mp3", "mp4", "mpeg", "msi",
     "ogg", "png", "rar", "svg", "tar", "tif", "tiff", "wav", "webm", "webp", "woff2", "zip",
 ];
 
-/// What is crawled.
+/// The configuration of a crawl.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Plan {
     /// The first page.
     pub(super) start: Option<Url>,
-    /// A list of pages.
+    /// The sitemap.
     pub(super) sitemap: Option<Url>,
-    /// How many links away from the start.
+    /// The largest number of links between the start and a page.
     pub(super) max_depth: u64,
-    /// How many pages.
+    /// The largest number of pages.
     pub(super) max_pages: usize,
-    /// What the paths of pages begin with.
+    /// The beginning of the paths of all pages.
     pub(super) prefix: Option<String>,
 }
 
 impl Plan {
-    /// Reads a connection's metadata; other keys are the caller's own.
+    /// Reads the metadata of a connection. Other keys belong to the caller.
     ///
     /// # Errors
-    /// A sentence for the caller that names the field.
+    /// Returns a sentence for the caller that names the invalid field.
     pub(super) fn read(metadata: &Metadata) -> Result<Self, String> {
         let (start, sitemap) = (
             address(metadata, "startUrl")?,
@@ -81,7 +81,7 @@ impl Plan {
         })
     }
 
-    /// Whether a page of the site is wanted.
+    /// Checks whether a page of the site is in the scope of the crawl.
     pub(super) fn wants(&self, url: &Url) -> bool {
         self.prefix
             .as_ref()
@@ -105,7 +105,8 @@ fn address(metadata: &Metadata, field: &str) -> Result<Option<Url>, String> {
     Ok(Some(url))
 }
 
-/// A whole number, also as digits: some clients send every value as a string.
+/// Reads a whole number. It may be a string of digits, because some clients send every value as a
+/// string.
 fn number(
     metadata: &Metadata,
     field: &str,
@@ -118,14 +119,13 @@ fn number(
         Some(Value::String(digits)) => digits.parse().ok(),
         Some(value) => value.as_u64(),
     };
-
     let number = number.filter(|number| (least..=most).contains(number));
     number
         .ok_or_else(|| format!("metadata.{field}: expected a whole number from {least} to {most}"))
 }
 
-/// The address that `href` names on a page, as the crawler calls it: without a fragment and without what only says where
-/// a reader came from. `None` for what is no page of the web.
+/// Returns the normalized address that `href` refers to, without the fragment and without tracking
+/// parameters, or `None` if it is not a page of the web.
 pub(super) fn named(base: &Url, href: &str) -> Option<Url> {
     let mut url = base.join(href.trim()).ok()?;
     let is_web = matches!(url.scheme(), "http" | "https") && url.host().is_some();
@@ -150,12 +150,12 @@ pub(super) fn named(base: &Url, href: &str) -> Option<Url> {
             .collect::<Vec<_>>()
             .join("&")
     });
-
     url.set_query(query.as_deref().filter(|query| !query.is_empty()));
     Some(url).filter(|url| url.as_str().len() <= MAX_ADDRESS)
 }
 
-/// The same address on the site of `site`, which may be reached by http and https alike; `None` on any other host.
+/// Returns the address with the scheme of `site`, because a site may be reached by http and https
+/// alike, or `None` for an address of another host.
 pub(super) fn on_site(site: &Url, mut url: Url) -> Option<Url> {
     if url.host() != site.host() {
         return None;
@@ -300,6 +300,7 @@ mod tests {
     #[test]
     fn a_site_is_one_host_by_http_and_https() {
         let site = Url::parse("https://tides.example/").expect("an address");
+
         for (url, wanted) in [
             ("http://tides.example/a", Some("https://tides.example/a")),
             ("https://tides.example/a", Some("https://tides.example/a")),
@@ -321,6 +322,7 @@ mod tests {
     fn a_plan_wants_pages_below_its_prefix_that_may_be_text() {
         let plan = plan(&json!({"startUrl": "https://tides.example", "pathPrefix": "/docs"}))
             .expect("a plan");
+
         for (path, wanted) in [
             ("/docs", true),
             ("/docs/a.html", true),

@@ -1,4 +1,4 @@
-//! Sitemaps: lists of a site's pages, and lists of such lists.
+//! Sitemaps: lists of the pages of a site, and lists of such lists.
 
 use std::io::Read;
 
@@ -7,21 +7,23 @@ use flate2::read::MultiGzDecoder;
 
 use super::markup::{Event, Markup};
 
-/// The most bytes of a sitemap, unpacked. The protocol allows 50 MB; what a crawl takes of one is far less.
+/// The most bytes of a sitemap after decompression. The protocol permits 50 MB, but a crawl uses
+/// far less.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
-/// The most addresses that are taken of one sitemap. The protocol's limit.
+/// The most addresses of one sitemap, which is the limit of the protocol.
 const MAX_ADDRESSES: usize = 50_000;
 
-/// What a sitemap lists.
+/// The contents of a sitemap.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Sitemap {
-    /// Other sitemaps.
+    /// The addresses of other sitemaps.
     pub(super) maps: Vec<String>,
-    /// Pages, and when each last changed where it says so.
+    /// The addresses of pages, with the time of the last change if it is stated.
     pub(super) pages: Vec<(String, Option<Timestamp>)>,
 }
 
-/// Reads a sitemap of XML or of plain lines, packed or not; `None` when it is neither.
+/// Reads a sitemap in XML or in plain lines, compressed or not. Returns `None` if it cannot be
+/// decompressed.
 pub(super) fn read(bytes: &[u8]) -> Option<Sitemap> {
     const GZIP: [u8; 2] = [0x1f, 0x8b];
     if bytes.starts_with(&GZIP) {
@@ -94,7 +96,7 @@ fn of_xml(text: &str) -> Sitemap {
     found
 }
 
-/// A W3C date: a day, or a time with its offset.
+/// Parses a W3C date: a day, or a time with an offset.
 fn date(text: &str) -> Option<Timestamp> {
     let day = text.get(..10)?;
     let whole = if text.len() == 10 {
@@ -137,6 +139,7 @@ mod tests {
                 pages
             })
         );
+
         let index = "<sitemapindex><sitemap><loc>https://tides.example/1.xml.gz</loc></sitemap></sitemapindex>";
         let maps = vec!["https://tides.example/1.xml.gz".to_owned()];
         assert_eq!(
@@ -146,6 +149,7 @@ mod tests {
                 pages: Vec::new()
             })
         );
+
         let lines = read("\u{feff}https://a.example/\r\n\r\nhttps://a.example/b\n".as_bytes())
             .expect("lines");
         assert_eq!(lines.pages.len(), 2);

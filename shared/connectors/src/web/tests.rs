@@ -1,4 +1,4 @@
-//! The crawler against a server that claims to be a site of the internet.
+//! Tests of the crawler against a server that simulates sites of the internet.
 
 mod server;
 mod strangers;
@@ -20,7 +20,7 @@ fn access(metadata: &Value) -> Access {
     }
 }
 
-/// All items of a crawl, and whether the site says that some are missing.
+/// Returns all items of a crawl, and whether the crawl reports missing items.
 async fn crawl(crawler: &Crawler, metadata: &Value) -> Result<(Vec<Item>, bool), ConnectorError> {
     let access = access(metadata);
     let (mut items, mut page, mut incomplete) = (Vec::new(), None, false);
@@ -90,6 +90,7 @@ async fn a_site_is_what_its_first_page_leads_to_within_its_host() {
         .await
         .expect("a crawl");
     assert!(!incomplete);
+
     let shown: Vec<(&str, &str)> = items
         .iter()
         .map(|item| (&item.id["http://tides.example".len()..], item.name.as_str()))
@@ -104,6 +105,7 @@ async fn a_site_is_what_its_first_page_leads_to_within_its_host() {
         ("/deep/2", "deep/2"),
     ];
     assert_eq!(shown, wanted, "breadth first, and three links deep");
+
     let kind = |at: usize| items[at].kind.clone();
     assert_eq!(
         kind(0),
@@ -118,12 +120,15 @@ async fn a_site_is_what_its_first_page_leads_to_within_its_host() {
         0
     );
     assert_eq!(web.asked("tides.example/a"), 1);
+
     let shallow = ids(&web, &json!({"startUrl": START, "maxDepth": 0})).await;
     assert_eq!(shallow, [START]);
+
     let few = crawl(&crawler, &json!({"startUrl": START, "maxPages": 2}))
         .await
         .expect("a crawl");
     assert_eq!((few.0.len(), few.1), (2, true));
+
     let below = json!({"startUrl": "http://tides.example/deep/1", "pathPrefix": "/deep/2"});
     assert_eq!(ids(&web, &below).await, ["http://tides.example/deep/2"]);
 }
@@ -170,6 +175,7 @@ async fn robots_txt_is_honoured() {
         ids(&web, &json!({"startUrl": START})).await,
         [START, "http://tides.example/private/open"]
     );
+
     let access = access(&json!({"startUrl": START}));
     let known = |id: &'static str| crawler.stat(&access, id);
     assert_eq!(
@@ -179,6 +185,7 @@ async fn robots_txt_is_honoured() {
         None
     );
     assert_eq!(web.asked("tides.example/private/1"), 0);
+
     let denied = crawl(
         &crawler,
         &json!({"startUrl": "http://tides.example/private/1"}),
@@ -195,9 +202,11 @@ async fn robots_txt_is_honoured() {
     ] {
         assert!(said.contains(word), "{said}");
     }
+
     web.moved("other.example/", "http://tides.example/private/1");
     let led = crawl(&crawler, &json!({"startUrl": "http://other.example/"})).await;
     assert!(matches!(led, Err(ConnectorError::Policy(said)) if said.contains("tides.example")));
+
     web.put("tides.example/robots.txt", 503, &[], "");
     let later = crawl(&crawler, &json!({"startUrl": START})).await;
     assert!(
@@ -208,6 +217,7 @@ async fn robots_txt_is_honoured() {
         known(START).await,
         Err(ConnectorError::Unavailable(_))
     ));
+
     web.put("tides.example/robots.txt", 429, &[], "");
     assert!(matches!(
         known(START).await,
@@ -261,6 +271,7 @@ async fn pages_have_one_address_each() {
         &[("content-type", "text/html"), ("x-robots-tag", "noindex")],
         "t",
     );
+
     let mut found = ids(&web, &json!({"startUrl": START})).await;
     found.sort();
     let wanted = ["a", "behind", "home", "original", "ring/2", "syndicated"];
@@ -287,6 +298,7 @@ async fn a_sitemap_lists_what_is_crawled() {
     web.page("tides.example/a", "a <a href='/not-listed'>x</a>");
     web.page("tides.example/b", "b");
     web.page("tides.example/not-listed", "n");
+
     let metadata = json!({"sitemapUrl": "http://tides.example/sitemap.xml"});
     let (items, incomplete) = crawl(&web.crawler().await, &metadata)
         .await
@@ -295,6 +307,7 @@ async fn a_sitemap_lists_what_is_crawled() {
         .iter()
         .map(|item| (item.id.as_str(), item.modified_at.as_millis()))
         .collect();
+
     assert_eq!(
         shown,
         [
@@ -317,9 +330,11 @@ async fn nothing_leads_inside() {
     web.page("10.0.0.7/secret", "secret");
     web.page("inside.example/", "secret");
     assert_eq!(ids(&web, &json!({"startUrl": START})).await, [START]);
+
     let crawler = web.crawler().await;
     let inside = crawl(&crawler, &json!({"startUrl": "http://inside.example/"})).await;
     assert!(matches!(inside, Err(ConnectorError::Unavailable(_))));
+
     let inside = crawler
         .stat(
             &access(&json!({"startUrl": START})),
@@ -387,7 +402,7 @@ async fn pages_that_give_trouble_do_not_end_the_crawl() {
         ("http://tides.example/unlawful", SkipReason::NotDownloadable),
         ("http://tides.example/huge", SkipReason::TooLarge),
     ] {
-        // A matter of this page alone, which says nothing of whether it is gone.
+        // This is an error of the page alone, and does not mean that the page is gone.
         let refused = stat(path).await.expect_err("no page");
         assert!(
             matches!(refused, ConnectorError::Item(told) if told == reason),
@@ -418,6 +433,7 @@ async fn what_a_site_says_at_length_is_cut() {
         (item.name.len(), item.id.len()),
         (500, "http://".len() + long.len())
     );
+
     let fetched = crawler.fetch(&access, &item, 100).await.expect("a page");
     let BodyForm::File {
         declared: Some(declared),
@@ -458,6 +474,7 @@ async fn a_page_is_gone_when_it_is_gone_twice() {
         .expect("an answer")
         .expect("an item");
     assert_eq!((&one.mark, &one.version), (&two.mark, &two.version));
+
     web.page(
         "tides.example/a",
         "<title>B</title>words <form><input value=2></form>",
@@ -467,6 +484,7 @@ async fn a_page_is_gone_when_it_is_gone_twice() {
         .expect("an answer")
         .expect("an item");
     assert_ne!(one.version, three.version);
+
     for path in [
         "http://tides.example/gone",
         "http://tides.example/moved",
@@ -475,6 +493,7 @@ async fn a_page_is_gone_when_it_is_gone_twice() {
     ] {
         assert_eq!(stat(path).await.expect("an answer"), None, "{path}");
     }
+
     assert_eq!(web.asked("tides.example/gone"), 2);
 }
 
@@ -499,11 +518,13 @@ async fn a_page_is_fetched_as_it_was_listed() {
         .expect("an item");
     let fetched = crawler.fetch(&access, &item, 100).await.expect("a page");
     assert_eq!(fetched.bytes, "<title>A</title>words");
+
     let form = |name: &str, declared: &str| BodyForm::File {
         name: Some(name.into()),
         declared: Some(declared.into()),
     };
     assert_eq!(fetched.form, form("page.html", "text/html; charset=utf-8"));
+
     let other = |id: &str| Item {
         id: id.into(),
         ..item.clone()
@@ -513,11 +534,13 @@ async fn a_page_is_fetched_as_it_was_listed() {
         .await
         .expect("a file");
     assert_eq!(fetched.form, form("file.pdf", "application/pdf"));
+
     let large = crawler.fetch(&access, &item, 5).await;
     assert!(matches!(
         large,
         Err(ConnectorError::Item(SkipReason::TooLarge))
     ));
+
     for path in ["moved", "gone", "denied"] {
         let fetched = crawler
             .fetch(

@@ -1,4 +1,4 @@
-//! Asking a site for one thing, and what its answers mean.
+//! Single requests to a site, and the meaning of their answers.
 
 use std::time::Duration;
 
@@ -11,21 +11,21 @@ use url::Url;
 use super::{AGENT, Crawler};
 use crate::bounds;
 
-/// The longest pause between two requests that a site may ask for.
+/// The longest accepted pause between two requests that a site states.
 const MAX_PAUSE: Duration = Duration::from_secs(5);
 
-/// What is at an address.
+/// The result of a request.
 pub(super) enum Visit {
-    /// A page, perhaps at another address.
+    /// A page, which may have another address after redirects.
     Page(Page),
-    /// Nothing.
+    /// The page does not exist.
     Gone,
-    /// Something that cannot be had.
+    /// The page exists, but cannot be read.
     NoPage(SkipReason),
 }
 
 impl Crawler {
-    /// Asks for an address.
+    /// Requests an address.
     pub(super) async fn get(&self, url: &Url) -> ConnectorResult<Visit> {
         match self.fetcher.fetch(url.as_str()).await {
             Ok(page) => Ok(Visit::Page(page)),
@@ -33,8 +33,9 @@ impl Crawler {
         }
     }
 
-    /// What crawlers may do on the site of an address. One without rules allows everything; one whose rules cannot be had
-    /// just now allows nothing, so it is not crawled now.
+    /// Returns the crawling rules for the site of an address. A site without rules permits
+    /// everything. If the rules are temporarily unavailable, nothing is permitted, and the crawl
+    /// waits.
     pub(super) async fn robots(&self, url: &Url) -> ConnectorResult<Robots> {
         let rules = url
             .join("/robots.txt")
@@ -45,7 +46,7 @@ impl Crawler {
         }
     }
 
-    /// How long to wait between two requests.
+    /// Returns the pause between two requests.
     pub(super) fn pause(&self, robots: &Robots) -> Duration {
         robots
             .crawl_delay()
@@ -59,7 +60,7 @@ fn of_error(error: FetchError) -> ConnectorResult<Visit> {
         (FetchErrorKind::TooLarge, _) => Ok(Visit::NoPage(SkipReason::TooLarge)),
         (FetchErrorKind::Failed, Some(404 | 410)) => Ok(Visit::Gone),
         (FetchErrorKind::Failed, Some(429)) => Err(ConnectorError::Throttled { retry_after: None }),
-        // Whoever is told that it took too long, or came too early, may come again.
+        // The server permits another attempt after a timeout or a request that came too early.
         (FetchErrorKind::Failed, Some(408 | 425)) => {
             Err(ConnectorError::Unavailable(Box::new(error)))
         }
@@ -68,7 +69,7 @@ fn of_error(error: FetchError) -> ConnectorResult<Visit> {
     }
 }
 
-/// The media type of a page, without parameters.
+/// Returns the media type of a page without parameters, or a guess if the server names none.
 pub(super) fn essence(page: &Page) -> String {
     let declared = page.media_type.as_deref().unwrap_or_default();
     let essence = declared
@@ -100,7 +101,7 @@ pub(super) fn is_html(page: &Page) -> bool {
     )
 }
 
-/// Whether a file of this type is read beside web pages.
+/// Checks whether files of this type are read in addition to web pages.
 pub(super) fn is_read(essence: &str) -> bool {
     matches!(
         essence,

@@ -1,4 +1,4 @@
-//! Every kind of content of the stand-in.
+//! Tests of all types of content in the fake drive.
 
 use domain::connection::SkipReason;
 use domain::document::{BodyForm, DocumentType};
@@ -127,7 +127,7 @@ async fn a_file_comes_as_it_was_uploaded() {
         matches!(flagged, ConnectorError::Item(SkipReason::FlaggedMalware)),
         "{flagged:?}"
     );
-    // What was listed before it was forbidden.
+    // The item was listed before access to it was forbidden.
     let listed = Item {
         kind: ItemKind::File { document: None },
         ..stage.item(&id).await
@@ -220,11 +220,13 @@ async fn what_was_shared_by_its_link_is_had_with_the_key_that_a_shortcut_keeps()
         stage.drive().stat(&stage.ida(), &linked).await.unwrap(),
         None
     );
+
     stage
         .fake
         .add_shortcut(&stage.root(), "to it", &linked)
         .unwrap();
     assert_eq!(stage.item(&linked).await.name, "Linked");
+
     let bytes = fetch(&stage, &linked).await.unwrap().bytes;
     assert!(String::from_utf8_lossy(&bytes).contains("# Linked"));
 }

@@ -1,4 +1,4 @@
-//! Faults of the stand-in, each by its class.
+//! Tests of the faults of the fake drive, by class.
 
 use domain::ports::{ConnectorError, Item, Listing};
 use fake_drive::{Effect, Fault};
@@ -68,8 +68,10 @@ async fn the_drives_faults_are_told_apart_and_pass() {
         assert!(failed.starts_with(wanted), "{fault:?}: {failed}");
         assert!(!failed.contains(&token), "{failed}");
     }
+
     stage.fake.plan(Fault::on(FILES, Effect::Incomplete));
     assert!(everything(&stage).await.unwrap().incomplete);
+
     stage.fake.plan(Fault::on(
         FILES,
         Effect::Trickle {

@@ -1,4 +1,5 @@
-//! The cloud drive against a stand-in that holds every request against what the real one documents.
+//! Tests of the Google Drive connector against a fake drive that checks every request against the
+//! documentation of the real one.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
@@ -15,12 +16,12 @@ use domain::vault::Secret;
 use fake_drive::FakeDrive;
 use remote::{Fetcher, Network};
 
-/// Whose drive it is.
+/// The owner of the drive.
 const IDA: &str = "ida@northwind.example";
-/// Somebody else.
+/// Another user.
 const OLE: &str = "ole@northwind.example";
 
-/// A stand-in and the connector that reads it.
+/// A fake drive, and the connector to it.
 struct Stage {
     fake: FakeDrive,
     all: Connectors,
@@ -39,7 +40,7 @@ impl Stage {
         self.all.of(Provider::CloudDrive).unwrap()
     }
 
-    /// What Ida's requests need.
+    /// Returns the access data for Ida's requests.
     fn ida(&self) -> Access {
         access(&self.fake.account(IDA).access_token())
     }
@@ -48,7 +49,7 @@ impl Stage {
         self.fake.account(IDA).root().to_owned()
     }
 
-    /// An item as the connector shows it to Ida.
+    /// Returns an item as the connector shows it to Ida.
     async fn item(&self, id: &str) -> Item {
         self.drive().stat(&self.ida(), id).await.unwrap().unwrap()
     }

@@ -1,4 +1,4 @@
-//! Listings, changes and browsing of the stand-in.
+//! Tests of listings, changes and browsing in the fake drive.
 
 use std::collections::BTreeMap;
 
@@ -19,6 +19,7 @@ async fn everything_and_the_children_of_a_folder_come_in_pages() {
             .add_doc(&folder, &format!("Plan {number}"), "Words")
             .unwrap();
     }
+
     let bin = stage.fake.add_doc(&root, "Old", "Words").unwrap();
     stage.fake.trash(&bin).unwrap();
     stage.fake.set_quirks(|quirks| quirks.page_cap = Some(3));
@@ -45,6 +46,7 @@ async fn everything_and_the_children_of_a_folder_come_in_pages() {
         ]
     );
     assert_eq!(pages, 3);
+
     let first = stage
         .drive()
         .children(&ida, &folder, None, None)
@@ -57,6 +59,7 @@ async fn everything_and_the_children_of_a_folder_come_in_pages() {
             .iter()
             .all(|item| item.parent.as_deref() == Some(&folder))
     );
+
     let other = stage
         .drive()
         .children(&ida, &root, None, first.next.as_deref())
@@ -166,6 +169,7 @@ async fn changes_tell_what_is_and_what_is_gone() {
     );
     assert_ne!(renamed.version, before.version);
     assert!(seen[&pdf].as_ref().unwrap().trashed && seen[&old].is_none() && feeds);
+
     let none = stage.drive().changes(&ida, "user", &cursor).await.unwrap();
     assert!(none.changes.is_empty() && !none.more);
     stage.fake.rename_drive(&sales, "More sales").unwrap();
@@ -289,13 +293,14 @@ async fn the_picker_looks_through_all_views() {
         .fake
         .add_file(&folder, "in.pdf", "application/pdf", "%PDF")
         .unwrap();
-    // More than a page of what is never offered, before the first that is.
+    // More than a page of items that are never offered precedes the first one that is.
     for number in 0..101 {
         stage
             .fake
             .add_file(&root, &format!("a{number}.png"), "image/png", "png")
             .unwrap();
     }
+
     stage
         .fake
         .add_file(&root, "a.mp4", "video/mp4", "mp4")
@@ -348,6 +353,7 @@ async fn notifications_are_asked_for_and_stopped() {
         }
     };
     assert_eq!(told("http://api.example/hook").await, None);
+
     let watched = told("http://127.0.0.1:1/hook").await.unwrap();
     let seconds = (watched.expires_at.as_millis() - stage.fake.now()) / 1000;
     assert!(
@@ -355,12 +361,14 @@ async fn notifications_are_asked_for_and_stopped() {
         "a week by the clock of the drive: {seconds}"
     );
     assert_eq!(stage.fake.channels(), ["channel-1"]);
+
     stage
         .drive()
         .unwatch(&ida, "channel-1", &watched.resource)
         .await
         .unwrap();
     assert!(stage.fake.channels().is_empty());
+
     stage
         .drive()
         .unwatch(&ida, "channel-1", &watched.resource)

@@ -1,4 +1,4 @@
-//! The way through the stand-in's consent.
+//! Tests of the consent flow of the fake drive.
 
 use domain::Timestamp;
 use domain::connection::Tokens;
@@ -19,7 +19,7 @@ fn consent() -> Consent {
     }
 }
 
-/// Opens the consent page as a browser does; what the provider sends the browser back with.
+/// Opens the consent page like a browser, and returns the parameters of the provider's redirect.
 async fn answer(stage: &Stage, how: Answer) -> Vec<(String, String)> {
     stage.fake.account(IDA);
     stage.fake.plan_consent(how);

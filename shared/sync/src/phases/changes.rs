@@ -1,4 +1,5 @@
-//! What changed since the cursors. A cursor moves in the commit of all that its page has caused.
+//! Reads the changes since the cursors. A cursor advances in the commit that stores all effects of
+//! its page.
 
 use std::collections::HashSet;
 
@@ -22,7 +23,7 @@ pub(crate) async fn tick(work: &mut Work<'_>, mut done: Vec<String>) -> Result<(
         return lost(work, &name).await;
     };
 
-    // Whatever is decided about this page has to be newer than the page.
+    // All lookups for this page have to be newer than the page.
     work.look_anew();
     work.asked(1);
     let page = match work.connector.changes(&work.access, &name, &cursor).await {
@@ -55,7 +56,8 @@ pub(crate) async fn tick(work: &mut Work<'_>, mut done: Vec<String>) -> Result<(
     Ok(())
 }
 
-/// A change above a selected item shows in no change of what lies below it.
+/// Ends the phase. The selected items are examined again if one of them, or a folder above one, has
+/// changed, because the changes of the items below do not show that.
 fn end(work: &mut Work<'_>) -> Result<(), Halt> {
     work.state.phase = Some(if work.state.roots_changed && work.tools.flags.roots {
         Phase::Roots { next: 0 }
@@ -65,8 +67,9 @@ fn end(work: &mut Work<'_>) -> Result<(), Halt> {
     Ok(())
 }
 
-/// Nobody knows what has changed: everything is looked at. Once in a run; then the provider does not do what it says, and
-/// the next run looks at everything.
+/// Handles a lost cursor: the changes are unknown, so everything is scanned again. If this happens
+/// twice in a run, the provider does not behave as documented, and the scan is left to the next
+/// run.
 async fn lost(work: &mut Work<'_>, feed: &str) -> Result<(), Halt> {
     let again = work.state.scanning_since.is_some();
     if let Some(feed) = work.state.feeds.get_mut(feed) {
@@ -77,7 +80,8 @@ async fn lost(work: &mut Work<'_>, feed: &str) -> Result<(), Halt> {
     work.state.scanning_since = None;
     work.state.phase = Some(Phase::Feeds);
     if again {
-        // The halt takes back what is not committed: the next run would stand at the same lost cursor.
+        // The halt discards what is not committed, and the next run would continue with the same
+        // lost cursor.
         work.commit().await?;
         return Err(Halt::Provider(ConnectorError::CursorLost));
     }
@@ -85,7 +89,7 @@ async fn lost(work: &mut Work<'_>, feed: &str) -> Result<(), Halt> {
     Ok(())
 }
 
-/// Each item once, as it was told last.
+/// Keeps only the last change of each item.
 fn latest(changes: Vec<Changed>) -> Vec<Changed> {
     let mut seen = HashSet::new();
     let mut latest: Vec<Changed> = changes
@@ -110,7 +114,7 @@ async fn apply(work: &mut Work<'_>, changes: &[Changed]) -> Result<(), Halt> {
     let gone = changes.iter().filter(|change| change.item.is_none());
     let gone: Vec<String> = gone.map(|change| change.id.clone()).collect();
     work.load(&gone).await?;
-    // What is gone from one feed may have moved to another one.
+    // An item that is gone from one feed may have moved to another one.
     work.look_at(&[parents, gone].concat()).await?;
     let above: HashSet<String> = work
         .state
@@ -122,7 +126,7 @@ async fn apply(work: &mut Work<'_>, changes: &[Changed]) -> Result<(), Halt> {
         work.state.roots_changed |=
             work.selected.contains(&change.id) || above.contains(&change.id);
         match one(work, change).await {
-            // It stays as it is known until everything is looked at: the others go on.
+            // The record stays until the next scan, and the other changes continue.
             Err(Halt::Withheld) => {}
             done => done?,
         }
@@ -149,7 +153,7 @@ async fn one(work: &mut Work<'_>, change: &Changed) -> Result<(), Halt> {
         };
     }
 
-    // Selected items come and go as a whole, when they are looked at.
+    // Selected items are added and removed as a whole when the roots are examined.
     let guarded = flags.root_guard && work.selected.contains(&change.id);
     if !guarded && (flags.remove_unknown || work.node(&change.id).await?.is_some()) {
         work.remove(&change.id, false).await?;
@@ -161,7 +165,8 @@ async fn one(work: &mut Work<'_>, change: &Changed) -> Result<(), Halt> {
     work.shortcuts_to(&change.id).await
 }
 
-/// An item in scope has changed. With a folder everything below it may have come, without a word of it.
+/// Handles a change of an item in scope. A folder may have brought along everything below it
+/// without any further change.
 async fn present(work: &mut Work<'_>, item: &Item) -> Result<(), Halt> {
     let flags = work.tools.flags;
     let stamp = work.stamp();
@@ -169,7 +174,8 @@ async fn present(work: &mut Work<'_>, item: &Item) -> Result<(), Halt> {
         for folder in work.unknown_above(item).await? {
             let path = work.place(&folder).await?;
             work.upsert(&folder, path, stamp).await?;
-            // What nothing lies above may be a whole account; its own change comes, if it is new.
+            // A folder without a parent may be a whole account. If such a folder is new, its own
+            // change follows.
             if work.is_selective() || folder.parent.is_some() {
                 work.walk(&folder.id, folder.drive.as_deref(), stamp, true)
                     .await?;

@@ -1,13 +1,13 @@
-//! Which lists of changes there are, and whether everything has to be looked at.
+//! Lists the change feeds, and decides whether a scan is required.
 
 use domain::connection::Phase;
 
 use crate::limits::RECONCILE_DAYS;
 use crate::work::{Halt, Work};
 
-/// Stands for a cursor where there is none to be had before the scan.
+/// The pending cursor of a feed that has no cursor before the scan.
 const NONE_YET: &str = "";
-/// Feeds whose cursors one tick takes.
+/// The number of feeds whose cursors one tick takes.
 const AT_A_TIME: usize = 10;
 
 pub(crate) async fn tick(work: &mut Work<'_>) -> Result<(), Halt> {
@@ -30,7 +30,7 @@ pub(crate) async fn tick(work: &mut Work<'_>) -> Result<(), Halt> {
     Ok(())
 }
 
-/// What comes once it is known where the selected items stand.
+/// Returns the phase that follows the examination of the selected items.
 pub(crate) fn after_roots(work: &Work<'_>) -> Phase {
     if work.state.feeds.values().any(|feed| feed.pending.is_some()) {
         Phase::Scan {
@@ -44,7 +44,8 @@ pub(crate) fn after_roots(work: &Work<'_>) -> Phase {
     }
 }
 
-/// A scan that goes on already is enough, unless it was about something else.
+/// Checks whether to begin a scan. A scan in progress suffices, unless the selection or the feeds
+/// have changed since it began.
 fn has_to_scan(work: &Work<'_>, feeds: &[String]) -> bool {
     let state = &work.state;
     let reselected = work.is_selective() && work.selection.rev != state.selection;
@@ -66,8 +67,9 @@ fn has_to_scan(work: &Work<'_>, feeds: &[String]) -> bool {
     wanted && state.scanning_since.is_none()
 }
 
-/// Everything that changes from here on will be told after these cursors, so the scan may miss it. A tick takes some of
-/// them: whether all are taken. One that was taken for an earlier scan is good for this one as well.
+/// Prepares a scan by taking the cursors. All later changes will be reported after these cursors,
+/// so the scan may miss them. One tick takes only some of the cursors; returns whether all are
+/// taken. A cursor that was taken for an earlier scan is kept.
 async fn begin_scan(work: &mut Work<'_>, feeds: &[String]) -> Result<bool, Halt> {
     work.state.feeds.retain(|feed, _| feeds.contains(feed));
     for feed in feeds {
@@ -104,7 +106,8 @@ async fn begin_scan(work: &mut Work<'_>, feeds: &[String]) -> Result<bool, Halt>
     Ok(true)
 }
 
-/// All that there was is recorded: from now on changes count.
+/// Replaces the cursors by the pending ones: the scan is recorded, and from now on only changes are
+/// read.
 pub(crate) async fn follow(work: &mut Work<'_>) -> Result<(), Halt> {
     let pending: Vec<(String, String)> = work
         .state

@@ -1,5 +1,5 @@
-//! Files that wait become documents, some at a time. Which ones is written down before, so that whoever comes after a
-//! crash knows what may have been made.
+//! Makes documents from the waiting files, several in each tick. The chosen files are stored first,
+//! so that after a crash the next worker knows which documents may have been made.
 
 mod one;
 
@@ -27,7 +27,7 @@ pub(crate) async fn tick(work: &mut Work<'_>) -> Result<(), Halt> {
 
     let halt = fetch(work, &fetching).await?;
     if let Some(halt) = halt {
-        // What was done is kept; the rest is tried again.
+        // The finished files are committed, and the others are tried again.
         work.commit().await?;
         return Err(halt);
     }
@@ -42,7 +42,8 @@ pub(crate) async fn tick(work: &mut Work<'_>) -> Result<(), Halt> {
     Ok(())
 }
 
-/// Fetches these files. The halt is what stopped some of them, which are still to be fetched.
+/// Fetches these files. The returned halt is the error that prevented some of them, which remain to
+/// be fetched.
 async fn fetch(work: &mut Work<'_>, intents: &[Intent]) -> Result<Option<Halt>, Halt> {
     if intents.is_empty() {
         return Ok(None);
@@ -85,13 +86,13 @@ async fn record(
         .iter()
         .filter(|(_, _, outcome)| matches!(outcome, Ok(Outcome::Again(_))))
         .count();
-    // Once the provider has had its time, it is the files after all.
+    // After `PATIENCE` failures in a row, the files are to blame after all.
     let all_fail = passing >= 3 && passing == outcomes.len() && work.state.attempts < PATIENCE;
     let mut halt = None;
     for (intent, node, outcome) in outcomes {
         match outcome {
             Ok(Outcome::Again(error)) if all_fail => {
-                // Not these files, the provider.
+                // The provider is at fault, not these files.
                 work.state.fetching.push(intent);
                 halt = Some(Halt::Provider(domain::ports::ConnectorError::Unavailable(
                     error.into(),
@@ -131,7 +132,7 @@ async fn apply(
             let before = old.filed.as_ref().map(|filed| filed.document.clone());
             let now = node.filed.as_ref().map(|filed| filed.document.clone());
             work.put(Some(&old), node);
-            // A shortcut that leads elsewhere now.
+            // A shortcut may have a new target, which makes another document.
             return match before.filter(|before| Some(before) != now.as_ref()) {
                 Some(before) => leave::give_back(work, &before, &intent.item).await,
                 None => Ok(()),
@@ -178,11 +179,12 @@ async fn apply(
         work.batch.enqueue(Queue::Fetch, key, keys::text(&waiting));
     }
 
-    // Nothing was made of it, unless before a crash.
+    // A document can exist only if it was made before a crash.
     leave::settle(work, intent).await
 }
 
-/// The next files. New ones only as far as there is room for documents and, where a model decides, for questions.
+/// Chooses the next files. New files are chosen only as long as there is room for their documents
+/// and, if a model decides, for questions.
 async fn choose(work: &mut Work<'_>) -> Result<Vec<Intent>, Halt> {
     let limit = u64::from(work.connection.document_limit);
     let mut room = limit.saturating_sub(work.state.documents);
@@ -192,7 +194,7 @@ async fn choose(work: &mut Work<'_>) -> Result<Vec<Intent>, Halt> {
     };
 
     let (number, now) = (work.run_number(), work.now());
-    // Whoever asks for a run has perhaps removed what was wrong.
+    // A user who requests a run may have removed the cause of a failure.
     let asked_for = work
         .state
         .run
@@ -207,7 +209,7 @@ async fn choose(work: &mut Work<'_>) -> Result<Vec<Intent>, Halt> {
     let mut chosen: Vec<Intent> = Vec::new();
     let mut after: Option<String> = None;
     let most = work.tools.limits.files;
-    // With no question left nothing may be chosen, however much waits.
+    // Without any questions left, nothing may be chosen, no matter how many files wait.
     while questions > 0 {
         let mut page = work.first(Queue::Fetch, after.as_deref(), most * 4).await?;
         let Some(last) = page.last() else {
@@ -242,7 +244,7 @@ async fn choose(work: &mut Work<'_>) -> Result<Vec<Intent>, Halt> {
                 return Ok(chosen);
             }
         }
-        // New files that have no room need not be read.
+        // New files without room need not be read.
         let skips = room == 0
             && after
                 .as_deref()
@@ -255,18 +257,20 @@ async fn choose(work: &mut Work<'_>) -> Result<Vec<Intent>, Halt> {
     Ok(chosen)
 }
 
-/// Whether this tick has dealt with what is read as waiting.
+/// Checks whether this tick has already handled an entry that is read as waiting.
 fn is_taken(work: &Work<'_>, entry: &QueueEntry) -> bool {
     work.batch.waits(Queue::Fetch, &entry.key).is_some()
 }
 
-/// The node that waits under a key; `None` when it waits under another one, or no longer.
+/// Returns the node that waits under a key, or `None` if it waits under another key or no longer
+/// waits.
 async fn current(work: &mut Work<'_>, key: &str, id: &str) -> Result<Option<Node>, Halt> {
     let node = work.node(id).await?;
     Ok(node.filter(|node| keys::fetch_key(node).as_deref() == Some(key)))
 }
 
-/// Marks new files that wait as over the limit, a page at a time; whether all that wait are.
+/// Marks a page of the waiting new files as over the limit, and returns whether all of them are
+/// marked.
 async fn mark_limited(work: &mut Work<'_>) -> Result<bool, Halt> {
     if !work.is_full() {
         work.state.limited = None;

@@ -1,5 +1,5 @@
-//! A connection's end: its documents are given up or go, its permission ends with the last connection that uses it, and
-//! nothing that was known is left.
+//! Ends a connection: releases or removes its documents, revokes its grant if no other connection
+//! uses it, and deletes all its records.
 
 use domain::connection::{Claim, Grant, Intent, Leaving, Node, Queue, Run, Trigger};
 use domain::usecase::custom_id_of;
@@ -10,12 +10,12 @@ use tracing::warn;
 use crate::limits::AT_ONCE;
 use crate::work::{Flow, Halt, Work};
 
-/// How long the end of a permission is tried at the provider.
+/// The seconds for which a revocation is attempted at the provider.
 const REVOKE_SECONDS: i64 = 86_400;
 const REVOKE_AGAIN_SECONDS: i64 = 600;
-/// How often a record is changed or deleted against concurrent changes.
+/// The most attempts to change or delete a record despite concurrent changes.
 const ATTEMPTS: usize = 20;
-/// Records that are erased at once.
+/// The most records that are deleted in one request.
 const ERASED: usize = 1_000;
 
 pub(crate) async fn tick(work: &mut Work<'_>) -> Result<Flow, Halt> {
@@ -31,7 +31,7 @@ pub(crate) async fn tick(work: &mut Work<'_>) -> Result<Flow, Halt> {
             .document(work.tenant, &work.connection.tag, &custom_id)
             .await?
         {
-            // What was about to be made may be a document that stays from another connection.
+            // The document may be one that another connection has left behind.
             let claim = Claim {
                 connection: work.connection.id.clone(),
                 item: intent.item.clone(),
@@ -55,7 +55,8 @@ pub(crate) async fn tick(work: &mut Work<'_>) -> Result<Flow, Halt> {
     Ok(Flow::Ended)
 }
 
-/// Deletes the connection's own record, last of all: while it is there, its end is gone on with.
+/// Deletes the record of the connection. This comes last, because the deletion continues only while
+/// the record exists.
 async fn erase_record(work: &Work<'_>) -> Result<(), Halt> {
     let connections = work.tools.desk.connections();
     for _ in 0..ATTEMPTS {
@@ -69,7 +70,7 @@ async fn erase_record(work: &Work<'_>) -> Result<(), Halt> {
     Err(Halt::Pause(1))
 }
 
-/// Notes when the end began.
+/// Records the time at which the deletion began, and returns it. The first recorded time is kept.
 pub(crate) fn began(work: &mut Work<'_>) -> Timestamp {
     let now = work.now();
     let end = || Run::begin(0, Trigger::Manual, now);
@@ -84,7 +85,7 @@ pub(crate) fn began(work: &mut Work<'_>) -> Timestamp {
     since
 }
 
-/// A page of nodes is forgotten; whether there was one.
+/// Removes a page of nodes, and returns whether there was one.
 async fn nodes(work: &mut Work<'_>) -> Result<bool, Halt> {
     let (id, rows) = (&work.connection.id, work.tools.limits.rows);
     let page = work
@@ -134,7 +135,7 @@ async fn all(work: &Work<'_>, nodes: &[Node]) -> Result<(), Halt> {
         .await
 }
 
-/// The document stays, unless it was asked to go as well.
+/// Gives up a document, which stays unless the user asked to delete the documents as well.
 async fn give_up(work: &Work<'_>, document: &DocumentId, item: &str) -> Result<(), Halt> {
     let claim = Claim {
         connection: work.connection.id.clone(),
@@ -149,7 +150,8 @@ async fn give_up(work: &Work<'_>, document: &DocumentId, item: &str) -> Result<(
     Ok(())
 }
 
-/// As far as that is possible; notifications end by themselves, and their ticket stands for nothing any more.
+/// Ends the notifications if possible. Otherwise they end by themselves, and their ticket is no
+/// longer valid.
 async fn unwatch(work: &mut Work<'_>) {
     let access = work
         .tools
@@ -173,8 +175,8 @@ async fn unwatch(work: &mut Work<'_>) {
     }
 }
 
-/// Takes the connection out of its permission. The last one ends it at the provider, and what that keeps from answering
-/// for a day is left to end by itself.
+/// Removes the connection from its grant. The last connection revokes the grant at the provider. A
+/// revocation that fails for a day is abandoned, and the permission ends by itself.
 async fn leave_grant(work: &mut Work<'_>) -> Result<(), Halt> {
     let Some(id) = work.connection.grant.clone() else {
         return Ok(());
@@ -200,7 +202,8 @@ async fn leave_grant(work: &mut Work<'_>) -> Result<(), Halt> {
 
 async fn end_grant(work: &mut Work<'_>, mut grant: Grant) -> Result<(), Halt> {
     let (desk, tenant) = (work.tools.desk, work.tenant);
-    // From here on nobody else takes it for in use; whoever joins meanwhile is first with the next write.
+    // After this write, nobody else considers the grant in use. If another connection joins
+    // concurrently, its write comes first and this one fails.
     grant.rev += 1;
     if !desk.connections().save_grant(tenant, &grant).await? {
         return Err(Halt::Pause(1));
@@ -218,7 +221,7 @@ async fn end_grant(work: &mut Work<'_>, mut grant: Grant) -> Result<(), Halt> {
         warn!(connection.id = %id, error = &error as &dyn std::error::Error, "a permission was not ended");
     }
 
-    // Whoever joins brings tokens under another name.
+    // A connection that joins later stores its tokens under another name.
     desk.forget_tokens(tenant, &grant).await?;
     desk.connections().delete_grant(tenant, &grant).await?;
 

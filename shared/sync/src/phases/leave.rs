@@ -1,4 +1,5 @@
-//! Documents whose items are gone. They go a while after, and not very many at once without a second look.
+//! Removes documents whose items are gone. They are removed after a grace period, and many at once
+//! only after a second examination.
 
 use domain::connection::{Claim, Intent, Leaving, Phase, Queue, QueueEntry};
 use domain::ports::Item;
@@ -11,12 +12,13 @@ use crate::scope::is_folder;
 use crate::step::in_time;
 use crate::work::{Halt, Work};
 
-/// Pages of documents that are to leave which one tick looks through.
+/// The most pages of waiting removals that one tick examines.
 const PAGES: usize = 10;
-/// Items that one tick looks at again.
+/// The most items that one tick examines again.
 const LOOKS: usize = 100;
 
-/// Whether too many documents are about to leave in this run. Then only those do that a user has taken out.
+/// Holds back the removals of this run if they are too many. Then only documents of deselected
+/// items are removed.
 pub(crate) async fn brake(work: &mut Work<'_>) -> Result<(), Halt> {
     if work.state.held_by_run.is_some() {
         return Ok(());
@@ -69,15 +71,16 @@ pub(crate) async fn tick(work: &mut Work<'_>) -> Result<(), Halt> {
     Ok(())
 }
 
-/// Removes a document, or only this connection's claim on it.
+/// Removes a document, or only this connection's claim if other claims remain.
 async fn release(work: &mut Work<'_>, intent: &Intent) -> Result<(), Halt> {
     let Some(leaving) = work.leaving(&intent.item).await? else {
-        // It has come back after a removal had begun: whatever that has done is done, and it is made anew.
+        // The item has reappeared after the removal began. Whatever the removal did stays, and the
+        // document is made again.
         return settle(work, intent).await;
     };
 
     let node = work.node(&intent.item).await?;
-    // A crash may have left an entry behind whose item had already come back.
+    // A crash may have left this entry although the item has reappeared.
     let stays = node.and_then(|node| node.filed).map(|filed| filed.document);
     if let Some(filed) = leaving
         .node
@@ -105,7 +108,8 @@ async fn release(work: &mut Work<'_>, intent: &Intent) -> Result<(), Halt> {
     Ok(())
 }
 
-/// Gives up a document that may have been made, or half removed, unless its item has it.
+/// Gives up a document that may have been made or partly removed, unless the item's record refers
+/// to it.
 pub(crate) async fn settle(work: &mut Work<'_>, intent: &Intent) -> Result<(), Halt> {
     let custom_id = custom_id_of(work.connection.provider, &intent.of);
     let desk = work.tools.desk;
@@ -131,8 +135,9 @@ pub(crate) async fn settle(work: &mut Work<'_>, intent: &Intent) -> Result<(), H
     Ok(())
 }
 
-/// Gives up an item's claim on a document that is not its own any more. One that this connection never claimed is left
-/// alone, though nothing may claim it: it stays from a connection that was deleted without its documents.
+/// Gives up an item's claim on a document that is no longer its own. A document that this
+/// connection never claimed is kept even without any claim: it may remain from a connection that
+/// was deleted without its documents.
 pub(crate) async fn give_back(
     work: &Work<'_>,
     document: &DocumentId,
@@ -151,8 +156,8 @@ pub(crate) async fn give_back(
     Ok(())
 }
 
-/// The next documents to go, and whether more are to be looked through. What was held back goes after one more look at
-/// each.
+/// Returns the next documents to remove, and whether more entries remain to be examined. Removals
+/// that were held back are confirmed by examining each item again.
 async fn choose(work: &mut Work<'_>) -> Result<(Vec<Intent>, bool), Halt> {
     let (now, number) = (work.now(), work.run_number());
     let held = work.state.held_by_run == Some(number);
@@ -201,7 +206,7 @@ async fn choose(work: &mut Work<'_>) -> Result<(Vec<Intent>, bool), Halt> {
     Ok((chosen, true))
 }
 
-/// Looks at all of a page that [`is_gone`] is going to ask about.
+/// Looks up all items of a page that [`is_gone`] will ask for.
 async fn look_together(
     work: &mut Work<'_>,
     page: &[QueueEntry],
@@ -224,7 +229,8 @@ fn read(entry: &QueueEntry) -> Option<Leaving> {
     serde_json::from_str(&entry.value).ok()
 }
 
-/// Whether an item is gone by another look at it. One that the provider does not show is not said to be.
+/// Checks with a new lookup whether an item is gone. An item that the provider does not show does
+/// not count as gone.
 async fn is_gone(work: &mut Work<'_>, id: &str) -> Result<bool, Halt> {
     match came_back(work, id).await {
         Err(Halt::Withheld) => Ok(false),
@@ -232,7 +238,8 @@ async fn is_gone(work: &mut Work<'_>, id: &str) -> Result<bool, Halt> {
     }
 }
 
-/// Looks at an item once more. One that is there after all is known again, and keeps its document.
+/// Looks up an item again. If it exists after all, its record is restored and it keeps its
+/// document.
 async fn came_back(work: &mut Work<'_>, id: &str) -> Result<bool, Halt> {
     let item: Option<Item> = work.look(id).await?;
     if work.node(id).await?.is_some() || !work.in_scope(item.as_ref()).await? {
@@ -249,12 +256,13 @@ async fn came_back(work: &mut Work<'_>, id: &str) -> Result<bool, Halt> {
         work.walk(id, item.drive.as_deref(), stamp, true).await?;
     }
 
-    // Whatever took it away may have taken more.
+    // The cause of this removal may have removed other items as well.
     work.state.must_scan = true;
     Ok(true)
 }
 
-/// Where documents have gone there may be room for others.
+/// Ends the phase. If documents were removed, there may be room for files that wait because of the
+/// limit.
 async fn end(work: &mut Work<'_>) -> Result<(), Halt> {
     let number = work.run_number();
     if work.state.held_by_run.is_some_and(|held| held < number) {

@@ -1,4 +1,4 @@
-//! What becomes of an item that was seen, and of one that is gone.
+//! The handling of items that were seen, and of items that are gone.
 
 use domain::connection::{Leaving, Node, NodeState, Queue, SkipReason};
 use domain::ports::{Item, ItemKind};
@@ -6,11 +6,11 @@ use domain::ports::{Item, ItemKind};
 use crate::keys::{self, Waiting};
 use crate::work::{Halt, Work};
 
-/// The most shortcuts to one item that are looked at when it changes.
+/// The most shortcuts to one item that are examined when it changes.
 const SHORTCUTS: usize = 100;
 
 impl Work<'_> {
-    /// Reads all that [`Self::upsert`] needs of these items at once.
+    /// Reads everything that [`Self::upsert`] needs for these items, in few requests.
     pub(crate) async fn prepare(&mut self, items: &[Item]) -> Result<(), Halt> {
         let ids: Vec<String> = items.iter().map(|item| item.id.clone()).collect();
         self.load(&ids).await?;
@@ -29,7 +29,7 @@ impl Work<'_> {
         self.load_waits(Queue::Walk, folders).await
     }
 
-    /// An item in scope is as given, and lies at `path`.
+    /// Records an item in scope in its current state, with the path `path`.
     pub(crate) async fn upsert(
         &mut self,
         item: &Item,
@@ -53,7 +53,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// A document whose item has come back stays: unless somebody has begun to remove it, then it is made again.
+    /// Restores the document of an item that has reappeared. If its removal has already begun, the
+    /// document is made again instead.
     async fn restore(&mut self, node: &mut Node) -> Result<(), Halt> {
         if node.filed.is_some() {
             return Ok(());
@@ -80,7 +81,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Decides what becomes of a node and stores it. `reason` is why its provider leaves it out.
+    /// Determines the state of a node, and stores it. `reason` is the reason for which the provider
+    /// excludes it.
     pub(crate) async fn settle(
         &mut self,
         old: Option<&Node>,
@@ -109,7 +111,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The state of a node that its provider, a rule or an earlier try leaves out.
+    /// Returns the state of a node that the provider, a rule or an earlier attempt excludes, or
+    /// `None` if nothing does.
     async fn left_out(
         &mut self,
         old: Option<&Node>,
@@ -122,9 +125,9 @@ impl Work<'_> {
         }
 
         let same = old.filter(|old| old.version == node.version && old.target == node.target);
-        // What a shortcut leads to changes without it.
+        // The target of a shortcut changes without the shortcut.
         let same = same.filter(|old| old.target.is_none() || self.state.scanning_since.is_none());
-        // What has failed is tried anew by whoever looks at everything: what was wrong may be over.
+        // A scan retries failed items, because the cause may be gone.
         let same = same.filter(|old| {
             !matches!(old.state, NodeState::Failed { .. }) || self.state.scanning_since.is_none()
         });
@@ -132,7 +135,7 @@ impl Work<'_> {
         Ok(same.and_then(|old| settled(&old.state)))
     }
 
-    /// The document of a node that is left out from now on goes.
+    /// Schedules the removal of the document of a node that is now skipped.
     fn leave_out(&mut self, old: Option<&Node>, node: &mut Node) {
         let NodeState::Skipped { reason } = node.state else {
             return;
@@ -142,7 +145,7 @@ impl Work<'_> {
             self.count(|run| run.skipped += 1);
         }
 
-        // What waits for a filter is neither taken nor thrown away.
+        // The document of an item that waits for the model filter is kept.
         if reason != SkipReason::PendingFilter {
             let by_rule = matches!(
                 reason,
@@ -152,10 +155,11 @@ impl Work<'_> {
         }
     }
 
-    /// The state of a node that nothing leaves out.
+    /// Returns the state of a node that nothing excludes.
     fn wanted(&self, node: &Node) -> NodeState {
         let new = node.filed.is_none();
-        // What a shortcut leads to may have changed without a word: a scan looks there as well.
+        // The target of a shortcut may have changed without a report, so a scan examines it as
+        // well.
         let leads = node.target.is_some() && self.state.scanning_since.is_some();
 
         match self.filter.verdict(node) {
@@ -173,12 +177,12 @@ impl Work<'_> {
         }
     }
 
-    /// Whether the connection has as many documents as it may.
+    /// Checks whether the connection has reached its document limit.
     pub(crate) fn is_full(&self) -> bool {
         self.state.documents >= u64::from(self.connection.document_limit)
     }
 
-    /// The ids of the folders above a node, where a rule asks for them.
+    /// Returns the ids of the node and, if a rule names folders by id, of the folders above it.
     async fn lineage(&mut self, node: &Node) -> Result<Vec<String>, Halt> {
         let mut ids = vec![node.id.clone()];
         let mut next = node.parent.clone().filter(|_| self.filter.names_ids);
@@ -189,7 +193,7 @@ impl Work<'_> {
         Ok(ids)
     }
 
-    /// Stores a node. What waits for it waits under its key from now on.
+    /// Stores a node, and updates its entry in the fetch queue.
     pub(crate) fn put(&mut self, old: Option<&Node>, node: Node) {
         let (before, after) = (old.and_then(keys::fetch_key), keys::fetch_key(&node));
         if before != after {
@@ -208,7 +212,7 @@ impl Work<'_> {
         self.set(&node.id.clone(), Some(node));
     }
 
-    /// The document of a node that is left out, or gone, waits to be removed.
+    /// Enqueues the removal of the document of a node that is skipped or gone.
     pub(crate) fn let_go(&mut self, node: &mut Node, deselected: bool) {
         if node.filed.is_some() {
             let leaving = Leaving {
@@ -222,7 +226,8 @@ impl Work<'_> {
         }
     }
 
-    /// An item is gone or out of scope: it is forgotten, and its document waits to be removed.
+    /// Removes the record of an item that is gone or out of scope, and enqueues the removal of its
+    /// document.
     pub(crate) async fn remove(&mut self, id: &str, deselected: bool) -> Result<(), Halt> {
         let Some(mut node) = self.node(id).await? else {
             return Ok(());
@@ -238,7 +243,7 @@ impl Work<'_> {
         self.shortcuts_to(id).await
     }
 
-    /// Shortcuts to an item are looked at again.
+    /// Enqueues the shortcuts to an item, so that they are fetched again.
     pub(crate) async fn shortcuts_to(&mut self, target: &str) -> Result<(), Halt> {
         if !self.state.shortcuts {
             return Ok(());
@@ -267,7 +272,8 @@ impl Work<'_> {
     }
 }
 
-/// A state that only another version of the item ends: nothing that is known beforehand says it, but a try has.
+/// Returns the state if only another version of the item can end it. Such states result from an
+/// attempt to fetch the item, and not from rules.
 fn settled(state: &NodeState) -> Option<NodeState> {
     use SkipReason as R;
     let found_by_rule = [
@@ -292,7 +298,8 @@ fn node_of(item: &Item, path: String, seen: u64, old: Option<&Node>) -> Node {
         ItemKind::Folder | ItemKind::Unreadable(_) => (None, None),
     };
 
-    // The content of a shortcut is what it leads to, and so is its mark, once that is known.
+    // The content of a shortcut is that of its target, and so is its content version once that is
+    // known.
     let same = old.filter(|old| target.is_some() && old.target == target);
     let mark = same.map_or_else(|| item.mark.clone(), |old| old.mark.clone());
 

@@ -1,4 +1,4 @@
-//! The organization's rules have changed: all that is known is held against them, without a look at the provider.
+//! Applies changed rules of the organization to all records, without requests to the provider.
 
 use domain::connection::{Node, NodeState, Phase, SkipReason};
 
@@ -25,7 +25,7 @@ pub(crate) async fn tick(work: &mut Work<'_>, after: Option<String>) -> Result<(
     work.know(&page);
     for node in page.iter().filter(|node| !node.folder) {
         let reason = own_reason(node);
-        // A try is worth it again when nothing but the rules stood against it.
+        // Another attempt is worthwhile if only the rules excluded the item.
         work.settle(Some(node), node.clone(), reason).await?;
     }
 
@@ -33,7 +33,8 @@ pub(crate) async fn tick(work: &mut Work<'_>, after: Option<String>) -> Result<(
     Ok(())
 }
 
-/// Why the provider itself leaves a node out: what no rule of ours has said.
+/// Returns the reason for which the provider itself excludes a node, or `None` if only our rules
+/// do.
 pub(crate) fn own_reason(node: &Node) -> Option<SkipReason> {
     use SkipReason as R;
     let ours = [

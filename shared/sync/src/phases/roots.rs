@@ -1,4 +1,5 @@
-//! Whether the selected items are still there, and what lies above them: what happens there is told of no item below.
+//! Examines the selected items and the folders above them, whose changes are not reported for the
+//! items below them.
 
 use domain::connection::{Phase, RootState, Selected};
 
@@ -6,7 +7,7 @@ use crate::phases::feeds::after_roots;
 use crate::scope::is_folder;
 use crate::work::{Halt, Work};
 
-/// Selected items of a tick: each is looked at with all that lies above it.
+/// The number of selected items in one tick. Each is examined with all folders above it.
 const AT_A_TIME: usize = 25;
 
 pub(crate) async fn tick(work: &mut Work<'_>, next: usize) -> Result<(), Halt> {
@@ -36,7 +37,7 @@ pub(crate) async fn tick(work: &mut Work<'_>, next: usize) -> Result<(), Halt> {
     work.load(&ids).await?;
     for item in &items {
         match check(work, &item.id).await {
-            // It stays as it was; all looks come before the first write.
+            // The records stay as they were: all lookups of an item precede its first write.
             Err(Halt::Withheld) => {}
             checked => checked?,
         }
@@ -52,8 +53,8 @@ pub(crate) async fn tick(work: &mut Work<'_>, next: usize) -> Result<(), Halt> {
     Ok(())
 }
 
-/// What was selected once and is no longer goes at once, unless something else that is selected leads to it. A tick takes
-/// some of them: whether these are all.
+/// Removes items that are no longer selected, immediately, unless another selected item contains
+/// them. One tick takes some of them; returns whether these are all.
 async fn give_up_deselected(work: &mut Work<'_>) -> Result<bool, Halt> {
     let selected = &work.selected;
     let gone = work.state.roots.keys().filter(|id| !selected.contains(*id));
@@ -63,7 +64,7 @@ async fn give_up_deselected(work: &mut Work<'_>) -> Result<bool, Halt> {
     work.load(now).await?;
     for id in now {
         match give_up(work, id).await {
-            // The sweep of the scan that follows another selection looks at it once more.
+            // The next scan, which the new selection causes, examines the item again in its sweep.
             Err(Halt::Withheld) => {}
             done => done?,
         }
@@ -82,7 +83,8 @@ async fn give_up(work: &mut Work<'_>, id: &str) -> Result<(), Halt> {
     Ok(())
 }
 
-/// Looks at a selected item. One that has come (back) is walked, one that is gone takes all below it along.
+/// Examines a selected item. An item that is new or has reappeared is walked. An item that is gone
+/// is removed with everything below it.
 async fn check(work: &mut Work<'_>, id: &str) -> Result<(), Halt> {
     let item = work.look(id).await?;
     let known = work.state.roots.get(id).cloned().unwrap_or_default();
@@ -114,7 +116,7 @@ async fn check(work: &mut Work<'_>, id: &str) -> Result<(), Halt> {
     let path = work.place(&item).await?;
     let scanning = work.state.feeds.values().any(|feed| feed.pending.is_some());
     let walks = scanning || moved || !known.active || row.is_none();
-    // Seen means that a walk has been here: this alone is none.
+    // `seen` means that a walk has reached the item, which this examination alone does not do.
     let seen = row.filter(|_| !walks).map_or(work.stamp(), |row| row.seen);
     work.upsert(&item, path, seen).await?;
     if walks && is_folder(&item) {

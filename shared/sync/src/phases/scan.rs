@@ -1,5 +1,5 @@
-//! Everything there is: for a whole account from its flat listings, for a selection by walks, which have been asked for
-//! when the selected items were looked at.
+//! Scans everything: the flat listings of a whole account. A selection is scanned by walks, which
+//! were enqueued when the selected items were examined.
 
 use domain::connection::Phase;
 use domain::ports::{ConnectorError, Listing};
@@ -46,7 +46,7 @@ pub(crate) async fn tick(
             feed: Some(feed),
             page: Some(page),
         },
-        // The first name after this one.
+        // This is the smallest name after the current one.
         None => Phase::Scan {
             feed: Some(format!("{feed}\0")),
             page: None,
@@ -56,7 +56,8 @@ pub(crate) async fn tick(
     Ok(())
 }
 
-/// Folders first, so that what lies in them finds its path. Where a folder is listed after its items, the sweep corrects it.
+/// Records a page of a listing, folders first, so that the items in them find their paths. If a
+/// folder is listed after its items, the sweep corrects their paths.
 async fn record(work: &mut Work<'_>, listed: Listing) -> Result<(), Halt> {
     let mut items = listed.items;
     items.retain(|item| !item.trashed);

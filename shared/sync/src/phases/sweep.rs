@@ -1,5 +1,5 @@
-//! After a scan: what it has not seen is looked at one by one, and goes if it is gone. In a whole account, where items
-//! were listed in any order, paths are put right.
+//! Examines the items that a scan has not seen one by one, and removes those that are gone. For a
+//! whole account, whose items are listed in any order, it also corrects paths.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use crate::phases::walk::verify;
 use crate::scope::below;
 use crate::work::{Halt, Work};
 
-/// Folders above a node. More are a circle.
+/// The most folders above a node that are followed. A longer chain is a cycle.
 const DEEPEST: usize = 100;
 
 pub(crate) async fn tick(work: &mut Work<'_>, after: Option<String>) -> Result<(), Halt> {
@@ -43,7 +43,7 @@ pub(crate) async fn tick(work: &mut Work<'_>, after: Option<String>) -> Result<(
     Ok(())
 }
 
-/// Computes the paths of nodes anew from the names above them.
+/// Recomputes the paths of nodes from the names above them.
 async fn put_right(work: &mut Work<'_>, nodes: Vec<Node>) -> Result<(), Halt> {
     let mut paths = HashMap::new();
     for node in nodes {
@@ -65,7 +65,8 @@ async fn put_right(work: &mut Work<'_>, nodes: Vec<Node>) -> Result<(), Halt> {
     Ok(())
 }
 
-/// The path of a folder. One that no listing has shown, as the top of a drive, is known from now on.
+/// Returns the path of a folder. A folder that no listing has shown, such as the top of a drive, is
+/// recorded.
 async fn path_of(
     work: &mut Work<'_>,
     folder: &str,

@@ -1,4 +1,4 @@
-//! Folders that wait: to be listed, or to have forgotten what is known below them.
+//! Handles the queued folders: lists their children, or removes the records below them.
 
 use domain::connection::{Node, Phase, Queue, QueueEntry, WalkEntry};
 use domain::ports::{ConnectorError, Listing};
@@ -8,7 +8,7 @@ use crate::phases::feeds::follow;
 use crate::scope::is_folder;
 use crate::work::{Halt, Work};
 
-/// Pages of known children that one tick looks through.
+/// The most pages of known children that one tick examines.
 const PAGES: usize = 10;
 
 pub(crate) async fn tick(work: &mut Work<'_>) -> Result<(), Halt> {
@@ -24,10 +24,10 @@ pub(crate) async fn tick(work: &mut Work<'_>) -> Result<(), Halt> {
             break;
         }
         let (_, folder) = keys::folder_of(&entry.key);
-        // A folder that was dropped or asked for anew in this tick waits for its turn.
+        // An entry that this tick has replaced is handled in a later tick.
         if work.batch.waits(Queue::Walk, &entry.key).is_none() {
             match visit(work, folder, keys::read(&entry.value), &entry.key).await {
-                // What lies in it stays as it is known.
+                // The records of the items in the folder stay.
                 Err(Halt::Withheld) => work.batch.go_on(Queue::Walk, entry.key.clone(), None),
                 visited => visited?,
             }
@@ -37,7 +37,8 @@ pub(crate) async fn tick(work: &mut Work<'_>) -> Result<(), Halt> {
     Ok(())
 }
 
-/// Nothing waits: before the changes that came during a scan, or after all changes.
+/// Ends the phase when the queue is empty. The changes during the scan follow, or the phases after
+/// all changes.
 async fn end(work: &mut Work<'_>) -> Result<(), Halt> {
     let scanned = work.state.feeds.values().any(|feed| feed.pending.is_some());
     if scanned {
@@ -53,7 +54,7 @@ async fn end(work: &mut Work<'_>) -> Result<(), Halt> {
     Ok(())
 }
 
-/// Goes on with a folder: its listing, or what that has not shown.
+/// Continues with a folder: lists its children, or examines those that the listing has not shown.
 async fn visit(
     work: &mut Work<'_>,
     folder: &str,
@@ -62,7 +63,7 @@ async fn visit(
 ) -> Result<(), Halt> {
     let item = work.look(folder).await?;
     if !work.in_scope(item.as_ref()).await? {
-        // It has gone since it was asked for.
+        // The folder has gone since it was enqueued.
         work.batch.go_on(Queue::Walk, key.to_owned(), None);
         if !work.selected.contains(folder) {
             work.remove(folder, false).await?;
@@ -88,7 +89,7 @@ async fn visit(
     Ok(())
 }
 
-/// A page of a folder; whether it was the last one.
+/// Records a page of a folder's listing, and returns whether it was the last one.
 async fn list(work: &mut Work<'_>, folder: &str, entry: &mut WalkEntry) -> Result<bool, Halt> {
     work.asked(1);
     let (page, drive) = (entry.page.clone(), entry.drive.clone());
@@ -101,7 +102,7 @@ async fn list(work: &mut Work<'_>, folder: &str, entry: &mut WalkEntry) -> Resul
             entry.page = None;
             return Ok(false);
         }
-        // Nothing is concluded: what is known of it is looked at one by one.
+        // Nothing is concluded from this: the known children are examined one by one.
         Err(ConnectorError::Item(_)) => Listing::default(),
         listed => listed?,
     };
@@ -134,14 +135,15 @@ async fn list(work: &mut Work<'_>, folder: &str, entry: &mut WalkEntry) -> Resul
     Ok(entry.listed)
 }
 
-/// Looks at known children that the listing has not shown: a listing is no proof. Whether all were looked at.
+/// Examines known children that the listing has not shown, because a listing does not prove that an
+/// item is gone. Returns whether all of them were examined.
 async fn prune(work: &mut Work<'_>, folder: &str, entry: &mut WalkEntry) -> Result<bool, Halt> {
     for _ in 0..PAGES {
         let rows = work.rows_to_look_at();
         let (known, next) = children(work, folder, entry.page.as_deref(), rows).await?;
         let mut unseen = Vec::new();
         for child in known {
-            // As this tick leaves it.
+            // An earlier part of this tick may have changed it.
             let now = work.node(&child.id).await?;
             unseen.extend(
                 now.filter(|now| now.seen < entry.since && now.parent.as_deref() == Some(folder)),
@@ -160,8 +162,8 @@ async fn prune(work: &mut Work<'_>, folder: &str, entry: &mut WalkEntry) -> Resu
     Ok(false)
 }
 
-/// Looks at nodes one by one: those in scope are as they are shown now, the others are gone. One that the provider does
-/// not show, for whatever reason of its own, is left as it is.
+/// Looks up nodes one by one: updates those in scope, and removes the others. A node that the
+/// provider does not show, for whatever reason, stays as it is.
 pub(crate) async fn verify(work: &mut Work<'_>, nodes: &[Node]) -> Result<(), Halt> {
     let ids: Vec<String> = nodes.iter().map(|node| node.id.clone()).collect();
     work.look_at(&ids).await?;
@@ -169,7 +171,7 @@ pub(crate) async fn verify(work: &mut Work<'_>, nodes: &[Node]) -> Result<(), Ha
         if work.selected.contains(&node.id) {
             continue;
         }
-        // All looks come before the first write.
+        // All lookups of a node precede its first write.
         match check(work, node).await {
             Err(Halt::Withheld) => {}
             checked => checked?,
@@ -209,7 +211,8 @@ async fn children(
     Ok((known, next))
 }
 
-/// Forgets what is known below the first folder that waits for that; whether there was one.
+/// Removes the records below the first folder that waits for this, and returns whether there was
+/// one.
 pub(crate) async fn forget_below(work: &mut Work<'_>) -> Result<bool, Halt> {
     let first = work.first(Queue::Walk, None, 1).await?;
     let Some(QueueEntry { key, value }) = first

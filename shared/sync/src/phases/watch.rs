@@ -1,4 +1,5 @@
-//! Notifications: polling stays the truth, they only make it sooner.
+//! Requests notifications of changes. They only make a run start earlier; polling remains the
+//! reliable way to find changes.
 
 use domain::Revision;
 use domain::connection::{Channel, FeedState};
@@ -8,9 +9,9 @@ use tracing::warn;
 use crate::work::{Flow, Halt, Work};
 
 const DAY: i64 = 86_400;
-/// Longer than any provider notifies.
+/// The days for which a ticket is valid, which is longer than any subscription lasts.
 const TICKET_DAYS: i64 = 31;
-/// Feeds of a tick.
+/// The number of feeds in one tick.
 const AT_A_TIME: usize = 10;
 
 pub(crate) async fn tick(work: &mut Work<'_>) -> Result<Flow, Halt> {
@@ -56,7 +57,7 @@ pub(crate) async fn tick(work: &mut Work<'_>) -> Result<Flow, Halt> {
     Ok(Flow::Ended)
 }
 
-/// A new channel of a feed, and then the end of the old one.
+/// Opens a new notification channel for a feed, and then closes the old one.
 async fn watch(
     work: &mut Work<'_>,
     name: &str,
@@ -90,7 +91,7 @@ async fn watch(
     };
 
     if let Some(old) = &feed.channel {
-        // It ends by itself.
+        // If this fails, the old channel expires by itself.
         work.connector
             .unwatch(access, &old.id, &old.resource)
             .await

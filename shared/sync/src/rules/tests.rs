@@ -108,6 +108,7 @@ fn folders_match_by_name_by_path_and_by_id() {
         ("id:other", false),
     ];
     let names = Names::of(&node("/My Drive/Projects/Alpha/a.txt", None));
+
     for (folder, matches) in cases {
         let matcher = Matcher::of(&rules(&[], &[folder])).unwrap();
         assert_eq!(

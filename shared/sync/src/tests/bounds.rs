@@ -1,4 +1,4 @@
-//! Notifications, and how much is in memory at once.
+//! Tests of the notifications, and of the number of rows in memory.
 
 use domain::connection::{RunState, SyncScope};
 
@@ -20,6 +20,7 @@ async fn notifications_are_asked_for_where_they_can_arrive() {
         world.run(&id).await;
         world.run(&id).await;
         assert_eq!(world.drive.lock().watched.len(), channels, "{base:?}");
+
         if channels > 0 {
             let address = "https://a.example/v3/connections/cloud-drive/notifications";
             assert_eq!(
@@ -47,6 +48,7 @@ async fn a_large_folder_is_never_in_memory_at_once() {
         (world.faults(&id).len(), world.rows(&id).runs[&1].state),
         (0, RunState::Completed)
     );
+
     world
         .drive
         .lock()
@@ -57,7 +59,7 @@ async fn a_large_folder_is_never_in_memory_at_once() {
     assert!(world.office.memory.lock().most_read <= 4 * world.limits.rows);
 }
 
-/// A file is seen before the folders above it, and these have left before they are seen.
+/// A file is seen before the folders above it, and these are moved away before they are seen.
 #[tokio::test]
 async fn folders_that_were_never_seen_take_along_what_lies_below() {
     let cases = [
@@ -96,6 +98,7 @@ async fn folders_that_were_never_seen_take_along_what_lies_below() {
         while world.node(&id, &file).is_none() {
             world.step(&id).await.unwrap();
         }
+
         world.drive.lock().shift(&top, &outer);
         world.settle(&id).await;
         assert_eq!(

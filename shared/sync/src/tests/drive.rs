@@ -1,5 +1,6 @@
-//! A drive, and what it tells: a change of a folder says nothing of what lies in it, listings are no snapshots, changes
-//! come twice, and what moves to another drive is only gone from the first.
+//! A simulated drive with its change feeds. As in a real drive, a change of a folder does not
+//! report the items in it, listings are not snapshots, changes are reported twice, and an item that
+//! moves to another drive is only reported as gone from the first.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -7,9 +8,9 @@ use domain::ports::ConnectorError;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-/// The name of the list of changes of the account's own.
+/// The name of the account's own feed.
 pub(super) const USER: &str = "user";
-/// An entry that says that the shared drives are others.
+/// A feed entry that reports a change of the list of shared drives.
 pub(super) const DRIVES: &str = "@drives";
 
 #[derive(Debug, Clone)]
@@ -24,34 +25,35 @@ pub(super) struct Thing {
     pub(super) shown: bool,
 }
 
-/// What may happen in a drive.
+/// The kinds of events in a drive.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Life {
-    /// Shared drives come and go, and things move between drives.
+    /// Shared drives come and go, and items move between drives.
     pub(super) shared: bool,
     pub(super) shortcuts: bool,
     pub(super) renames: bool,
-    /// What happens between two pages of a listing moves the rest, so that items are listed twice or never.
+    /// Events between two pages of a listing shift the rest, so that items are listed twice or
+    /// never.
     pub(super) unstable: bool,
 }
 
 pub(super) struct Drive {
     pub(super) things: BTreeMap<String, Thing>,
     pub(super) logs: BTreeMap<String, Vec<String>>,
-    /// Shared drives that the user is a member of.
+    /// The shared drives that the user is a member of.
     pub(super) joined: BTreeSet<String>,
     count: usize,
     pub(super) rng: SmallRng,
     pub(super) life: Life,
-    /// How often something happens while a folder is listed.
+    /// The probability of an event while a folder is listed.
     pub(super) busy: f64,
-    /// What the next requests are answered with, by the name of the request.
+    /// The errors for the next requests, by the name of the request.
     pub(super) faults: HashMap<&'static str, Vec<ConnectorError>>,
-    /// Items that looks and fetches are always answered with this for.
+    /// The items whose lookups and fetches always fail, with their errors.
     pub(super) broken: HashMap<String, fn() -> ConnectorError>,
-    /// Items and requests that are never answered.
+    /// The items and requests that are never answered.
     pub(super) silent: BTreeSet<String>,
-    /// The bytes of files whose size is not told.
+    /// The size in bytes of the files whose size is not stated.
     pub(super) untold: Option<usize>,
     pub(super) fetched: usize,
     pub(super) watched: Vec<(String, String)>,
@@ -112,7 +114,7 @@ impl Drive {
         from[self.rng.random_range(0..from.len())].clone()
     }
 
-    /// An item and all that lies above it.
+    /// Returns the ids of an item and of everything above it.
     pub(super) fn line(&self, id: &str) -> Vec<String> {
         let mut line = Vec::new();
         let mut next = Some(id.to_owned());
@@ -248,7 +250,7 @@ impl Drive {
             .collect()
     }
 
-    /// Something happens.
+    /// Simulates one random event.
     pub(super) fn happen(&mut self) {
         let (folders, all) = (self.folders(), self.others());
         let chance = self.random();

@@ -1,4 +1,5 @@
-//! What providers do wrong, and what is written down about it. Nothing of it removes a document.
+//! Tests of the errors of providers and of their records in the connection. None of them removes a
+//! document.
 
 use domain::connection::{ConnectionStatus as Status, NodeState, RunState, SkipReason, SyncScope};
 use domain::ports::ConnectorError;
@@ -69,7 +70,7 @@ async fn each_error_has_its_state_and_its_time() {
     ];
     for (fault, status, kind, after) in cases {
         let (world, id, _) = filled().await;
-        // An access token is made anew before the permission counts as lost.
+        // The access token is renewed before the permission counts as lost.
         let times = if status == Status::Expired { 2 } else { 1 };
         world
             .drive
@@ -79,6 +80,7 @@ async fn each_error_has_its_state_and_its_time() {
         due(&world, &id);
         let before = *world.office.now.lock().unwrap();
         while world.step(&id).await.unwrap() == Next::Again {}
+
         let connection = world.connection(&id);
         assert_eq!(connection.status, status);
         assert_eq!(
@@ -87,6 +89,7 @@ async fn each_error_has_its_state_and_its_time() {
                 .map_or("", |problem| problem.kind.as_str()),
             kind
         );
+
         if let Some(after) = after {
             assert_eq!(
                 connection.next_run_at,
@@ -96,6 +99,7 @@ async fn each_error_has_its_state_and_its_time() {
             assert_eq!(connection.last_run.unwrap().state, RunState::Failed);
         }
         assert_eq!(world.office.docs.lock().unwrap().len(), 6);
+
         world.run(&id).await;
         let connection = world.connection(&id);
         assert_eq!(
@@ -120,6 +124,7 @@ async fn an_access_token_that_ends_early_is_made_anew_once_a_step() {
             .insert("changes", (0..times).map(|_| refused()).collect());
         due(&world, &id);
         while world.step(&id).await.unwrap() == Next::Again {}
+
         assert_eq!(*world.office.renewed.lock().unwrap(), 1);
         assert_eq!(world.connection(&id).status, status);
         assert_eq!(world.office.docs.lock().unwrap().len(), filed);
@@ -228,8 +233,10 @@ async fn whoever_is_asked_to_slow_down_does() {
     );
     due(&world, &id);
     assert_eq!(world.step(&id).await.unwrap(), Next::Later(77));
+
     world.pass(76);
     assert_eq!(world.step(&id).await.unwrap(), Next::Idle);
+
     world.pass(2);
     world.run(&id).await;
     assert_eq!(world.faults(&id), [""; 0]);
@@ -297,6 +304,7 @@ async fn a_second_worker_finds_the_connection_taken() {
         .state
         .leased_until = Some(world.office.now.lock().unwrap().plus_seconds(50));
     assert_eq!(world.step(&id).await.unwrap(), Next::Idle);
+
     world.pass(51);
     assert_ne!(world.step(&id).await.unwrap(), Next::Again);
     assert_eq!(world.rows(&id).state.runs, 2);

@@ -1,4 +1,5 @@
-//! What must not follow from a failure: a lost document, a run that never ends, a state that nobody sees.
+//! Tests that a failure never causes a lost document, a run that does not end, or a problem that
+//! nobody sees.
 
 use std::collections::BTreeSet;
 
@@ -48,7 +49,7 @@ async fn documents_of_a_deleted_connection_outlive_another_one_that_cannot_fetch
         6,
         "one is tried again"
     );
-    // Nor does it take along what it only meant to make.
+    // Deleting a connection does not remove documents that it only intended to make.
     world.run(&id).await;
     assert_eq!(world.faults(&id), [""; 0]);
     delete(&world, &id, false).await;
@@ -89,6 +90,7 @@ async fn one_item_that_cannot_be_looked_at_does_not_stop_a_scan() {
             RunState::Completed
         );
         assert!(world.node(&id, &files[0]).is_some() && world.node(&id, &files[1]).is_none());
+
         files[2..].iter().for_each(|file| {
             world.drive.lock().things.get_mut(file).unwrap().shown = false;
             world.drive.lock().broken.insert(file.clone(), broken);
@@ -99,10 +101,12 @@ async fn one_item_that_cannot_be_looked_at_does_not_stop_a_scan() {
             world.step(&id).await.unwrap();
             world.pass(200);
         }
+
         assert_eq!(
             world.connection(&id).last_run.unwrap().state,
             RunState::Failed
         );
+
         let stays = |file: &String| world.doc(file).is_some();
         assert!(
             stays(&files[0]) && files[2..].iter().all(stays),
@@ -224,7 +228,7 @@ async fn a_late_failure_does_not_undo_a_new_permission() {
         assert_eq!(world.connection(&id).status, status);
     }
 
-    // What was asked for during a run that fails is done after it.
+    // A run that is requested during a failing run follows it.
     let (mut world, id, _) = filled().await;
     world.limits.items = 0;
     due(&world, &id);

@@ -1,5 +1,5 @@
-//! Random histories of a drive, with crashes and with changes in the middle of everything: in the end the documents are
-//! what the drive shows. And the same with one rule switched off at a time, which has to go wrong.
+//! Random histories of a drive, with crashes and concurrent changes. At the end, the documents have
+//! to match the drive. With any single rule switched off, some history has to fail.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,18 +10,18 @@ use super::drive::Life;
 use super::world::{DAY, World};
 use crate::limits::Flags;
 
-/// How much happens.
+/// The parameters of a history.
 #[derive(Clone, Copy)]
 struct Plot {
     life: Life,
     scope: SyncScope,
     days: usize,
-    /// How often the selection changes in a day.
+    /// The probability that the selection changes in a day.
     reselects: f64,
     busy: f64,
     crashes: f64,
     flags: Flags,
-    /// Whether everything is looked at in the end.
+    /// `true` if everything is scanned at the end.
     reconciles: bool,
 }
 
@@ -89,7 +89,7 @@ fn choose(drive: &mut super::drive::Drive) -> Vec<String> {
     chosen
 }
 
-/// Runs histories on all processors; the ones that went wrong, by seed.
+/// Runs histories on all processors, and returns those that failed, by seed.
 fn run(seeds: std::ops::Range<u64>, plot: Plot, until_first: bool) -> Vec<(u64, Vec<String>)> {
     let next = AtomicU64::new(seeds.start);
     let wrong = Mutex::new(Vec::new());
@@ -187,8 +187,8 @@ fn shared_drives_and_renames_are_followed_by_changes_alone() {
     none(run(40_000..40_000 + 500, plot, false));
 }
 
-/// With a rule of the synchronization switched off, some history goes wrong that goes right with it. Those
-/// that few histories need have histories of their own, in the tables.
+/// Checks that for each rule some history fails without it and succeeds with it. Rules that few
+/// histories need have histories of their own in `tables`.
 #[test]
 fn no_rule_can_be_left_out() {
     type Off = fn(&mut Flags);

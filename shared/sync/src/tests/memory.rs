@@ -1,4 +1,4 @@
-//! Records in memory. A commit may be cut off after any of its writes.
+//! A store of records in memory, whose commits may be interrupted after any of their writes.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
@@ -12,7 +12,7 @@ use domain::{ConnectionId, DocumentId, GrantId, PortError, Tenant};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-/// What is stored of a connection.
+/// The stored records of a connection.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Rows {
     pub(super) state: SyncState,
@@ -28,13 +28,13 @@ pub(super) struct Records {
     pub(super) grants: BTreeMap<GrantId, Grant>,
     pub(super) claims: BTreeMap<DocumentId, Vec<Claim>>,
     pub(super) rows: BTreeMap<ConnectionId, Rows>,
-    /// Whether the process has died; nothing works until there is another one.
+    /// `true` if the process has died. All calls fail until it is reset.
     pub(super) dead: bool,
     /// The largest number of rows that one call has read.
     pub(super) most_read: usize,
 }
 
-/// Storage that fails as often as `crashes` says.
+/// A store that fails with the probability `crashes`.
 pub(super) struct Memory {
     records: Mutex<Records>,
     rng: Mutex<SmallRng>,
@@ -59,7 +59,7 @@ impl Memory {
         self.records.lock().unwrap()
     }
 
-    /// Dies now and then.
+    /// Crashes with the probability `crashes`.
     pub(super) fn risk(&self) -> PortResult<()> {
         if self.lock().dead {
             return Err(down());
@@ -278,7 +278,8 @@ impl SyncStore for Memory {
             return if died { Err(down()) } else { Ok(false) };
         }
 
-        // One place more than there are writes: everything is stored, and only the answer is lost.
+        // There is one position more than there are writes: then everything is stored, and only the
+        // answer is lost.
         let made = if died {
             self.cut(writes.len() + 1)
         } else {

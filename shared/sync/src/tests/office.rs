@@ -1,4 +1,4 @@
-//! Documents in memory.
+//! A store of documents in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -24,21 +24,22 @@ pub(super) struct Doc {
     pub(super) title: String,
     pub(super) path: String,
     pub(super) claims: BTreeSet<Claim>,
-    /// The connection that filed it last.
+    /// The connection that last filed it.
     pub(super) by: ConnectionId,
 }
 
-/// The service, as far as the engine needs it.
+/// An implementation of the service, as far as the engine needs it.
 pub(super) struct Office {
     pub(super) memory: Memory,
     pub(super) docs: Mutex<BTreeMap<String, Doc>>,
     pub(super) now: Mutex<Timestamp>,
     pub(super) settings: Mutex<Settings>,
-    /// What the next requests for access are answered with.
+    /// The errors for the next requests for access.
     pub(super) denied: Mutex<Vec<ConnectorError>>,
-    /// How often access was made anew.
+    /// The number of times that access was renewed.
     pub(super) renewed: Mutex<usize>,
-    /// The name of the tokens of a permission that is given while the next one of these is on its way.
+    /// The name of the tokens of a new permission that a user gives while the next request in
+    /// `denied` is in progress.
     pub(super) reconnected: Mutex<Option<String>>,
     pub(super) refused: Mutex<Vec<Error>>,
 }

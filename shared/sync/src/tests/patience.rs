@@ -1,4 +1,4 @@
-//! What fails for a time is not given up, and does not hold up what does not fail.
+//! Tests that temporary failures are retried, and do not delay anything that succeeds.
 
 use domain::connection::{NodeState, RunState, SkipReason};
 use domain::ports::ConnectorError;
@@ -10,7 +10,7 @@ use crate::step::Next;
 
 const HOUR: i64 = 3600;
 
-/// A run that nobody asked for, and in how many seconds the next one comes.
+/// Executes a scheduled run, and returns the seconds until the next one.
 async fn by_itself(world: &World, id: &domain::ConnectionId) -> i64 {
     due(world, id);
     while world.step(id).await.unwrap() == Next::Again {}
@@ -38,7 +38,7 @@ async fn a_file_that_fails_is_tried_for_more_than_a_day_and_then_by_who_looks_at
             row.state
         );
         assert_eq!(row.attempts, tried);
-        // A run in between does not count.
+        // A run before the end of the wait does not count as an attempt.
         world.pass(30);
         assert_eq!(
             by_itself(&world, &id).await,
@@ -60,7 +60,7 @@ async fn a_file_that_fails_is_tried_for_more_than_a_day_and_then_by_who_looks_at
     by_itself(&world, &id).await;
     let row = world.node(&id, &files[0]).unwrap();
     assert_eq!((row.state, row.attempts), (NodeState::Pending, 1));
-    // Whoever asks for a run need not wait.
+    // A run that a user requests does not wait.
     world.run(&id).await;
     assert_eq!(world.faults(&id), [""; 0]);
 }
@@ -112,7 +112,7 @@ async fn whoever_waits_for_an_account_does_not_prolong_the_wait() {
         first,
         Some(world.office.now.lock().unwrap().plus_seconds(77))
     );
-    // Another connection of the account comes now, and is told what is left of it, rounded up.
+    // Another connection of the account begins now, and is told the remaining time, rounded up.
     world.pass(76);
     world
         .office

@@ -1,4 +1,4 @@
-//! The drive as a provider.
+//! The simulated drive as a connector.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -13,7 +13,7 @@ use domain::{BodyForm, Metadata, Timestamp};
 
 use super::drive::{Drive, USER};
 
-/// The drive as the engine sees it.
+/// The simulated drive as the engine sees it.
 pub(super) struct Shared(pub(super) Mutex<Drive>);
 
 impl Shared {

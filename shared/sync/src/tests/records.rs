@@ -1,4 +1,4 @@
-//! Connections, permissions and claims in memory.
+//! A store of connections, grants and claims in memory.
 
 use async_trait::async_trait;
 use domain::connection::{Claim, Connection, Grant};

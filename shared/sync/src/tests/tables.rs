@@ -1,4 +1,4 @@
-//! What the engine does in single situations.
+//! Tests of the engine in single situations.
 
 use domain::connection::{ConnectionStatus, NodeState, Queue, SkipReason, SyncScope};
 use domain::settings::{ItemRules, Settings};
@@ -7,7 +7,7 @@ use super::drive::Life;
 use super::world::{A_WHILE, World};
 use crate::judge::JudgeError;
 
-/// A folder that is selected, in another one, with so many files.
+/// Creates a folder to select, with `files` files, inside another folder.
 pub(super) fn filled(world: &World, files: usize) -> (String, String, Vec<String>) {
     let mut drive = world.drive.lock();
     let outer = drive.add("root", true);
@@ -27,6 +27,7 @@ async fn a_document_outlives_a_short_absence_of_its_item() {
     let id = world.connect(SyncScope::Selected, std::slice::from_ref(&folder));
     world.run(&id).await;
     assert_eq!(world.faults(&id), [""; 0]);
+
     let fetched = world.drive.lock().fetched;
     world
         .drive
@@ -34,6 +35,7 @@ async fn a_document_outlives_a_short_absence_of_its_item() {
         .change(&files[0], |file| file.trashed = true);
     world.run(&id).await;
     assert!(world.doc(&files[0]).is_some() && world.node(&id, &files[0]).is_none());
+
     world
         .drive
         .lock()
@@ -44,6 +46,7 @@ async fn a_document_outlives_a_short_absence_of_its_item() {
         (world.waiting(&id, Queue::Leave), world.drive.lock().fetched),
         (0, fetched)
     );
+
     world.drive.lock().delete(&files[0]);
     world.run(&id).await;
     let next = world.connection(&id).next_run_at.unwrap();
@@ -51,6 +54,7 @@ async fn a_document_outlives_a_short_absence_of_its_item() {
         next <= domain::Timestamp::from_millis(super::world::BEGIN).plus_seconds(900),
         "{next}"
     );
+
     world.pass(700);
     world.run(&id).await;
     assert!(world.doc(&files[0]).is_none() && world.doc(&files[1]).is_some());
@@ -64,6 +68,7 @@ async fn renames_and_moves_fetch_nothing() {
     let id = world.connect(SyncScope::Selected, std::slice::from_ref(&folder));
     world.run(&id).await;
     let fetched = world.drive.lock().fetched;
+
     world.drive.lock().rename(&files[0], "other");
     world.drive.lock().rename(&outer, "Elsewhere");
     world.run(&id).await;
@@ -78,6 +83,7 @@ async fn renames_and_moves_fetch_nothing() {
             .path
             .ends_with("/Elsewhere/n2/other")
     );
+
     world.drive.lock().edit(&files[1]);
     world.run(&id).await;
     assert_eq!(
@@ -95,13 +101,15 @@ async fn what_is_deselected_goes_at_once_however_much_it_is() {
     let id = world.connect(SyncScope::Selected, &[folder.clone(), other.clone()]);
     world.run(&id).await;
     assert_eq!(world.office.docs.lock().unwrap().len(), 31);
+
     world.select(&id, std::slice::from_ref(&other));
     world.run(&id).await;
     assert_eq!(
         (world.faults(&id), world.rows(&id).state.documents),
         (Vec::new(), 1)
     );
-    // What something else that is selected leads to stays.
+
+    // Documents that another selected item contains stay.
     world.select(&id, &[outer.clone(), other.clone()]);
     world.run(&id).await;
     world.select(&id, std::slice::from_ref(&outer));
@@ -128,7 +136,7 @@ async fn a_mass_removal_waits_for_a_second_look() {
         "removal_held"
     );
     assert_eq!(world.office.docs.lock().unwrap().len(), 20);
-    // One has come back without a word of it.
+    // One item reappears without a reported change.
     world
         .drive
         .lock()
@@ -180,7 +188,7 @@ async fn the_newest_come_first_and_others_follow_when_there_is_room() {
     world.change(&id, |connection| connection.document_limit = 8);
     world.run(&id).await;
     assert!(filed(1, 9) && world.rows(&id).state.documents == 8);
-    // An update is none more.
+    // An update does not count against the limit.
     world.drive.lock().edit(&files[3]);
     world.run(&id).await;
     assert_eq!(world.rows(&id).state.documents, 8);
@@ -361,7 +369,9 @@ async fn selected_items_are_guarded_against_what_happens_above() {
         world.run(&id).await;
         world.select(&id, std::slice::from_ref(&folder));
         world.run(&id).await;
-        // It is known by now that one lies in the other, and a change of the outer one is out of scope.
+
+        // By now the engine knows that one folder is inside the other. A change of the outer folder
+        // is out of scope.
         world.drive.lock().change(&outer, |_| {});
         world.settle(&id).await;
         assert_eq!(world.faults(&id).len(), faults, "{guarded}");

@@ -1,4 +1,4 @@
-//! How long a tick may take, and how much it takes on.
+//! Tests of the time limits of a tick, and of the amount of work in it.
 
 use std::time::{Duration, Instant};
 
@@ -29,6 +29,7 @@ async fn a_file_that_never_comes_costs_one_try() {
         .iter()
         .map(|file| world.node(&id, file).unwrap().attempts);
     assert_eq!(tried.collect::<Vec<_>>(), [1, 0, 0]);
+
     world.drive.lock().silent.clear();
     world.run(&id).await;
     assert_eq!(world.faults(&id), [""; 0]);
@@ -54,6 +55,7 @@ async fn a_tick_ends_whatever_does_not_answer() {
             pauses.push(next);
             world.pass(200);
         }
+
         assert!(begin.elapsed() < Duration::from_secs(5), "{silent}");
         assert_eq!(
             (pauses[0], pauses[7]),

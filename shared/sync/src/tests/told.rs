@@ -1,4 +1,4 @@
-//! What the drive shows and tells.
+//! The listings and change feeds of the simulated drive.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use rand::RngExt;
 
 use super::drive::{DRIVES, Drive, Thing, USER};
 
-/// Entries of a page.
+/// The number of entries of a page.
 const PAGE: usize = 3;
 
 impl Drive {
@@ -44,7 +44,7 @@ impl Drive {
         })
     }
 
-    /// Everything that is listed, a page of it.
+    /// Returns a page of the items that `is_meant` selects.
     pub(super) fn list(
         &self,
         is_meant: impl Fn(&str, &Thing) -> bool,

@@ -1,4 +1,4 @@
-//! A drive, a service, and a connection between them.
+//! A test world: a drive, a service, and a connection between them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -21,11 +21,12 @@ use crate::limits::{Flags, Limits};
 use crate::step::{self, Next, Tools};
 
 pub(super) const BEGIN: i64 = 1_800_000_000_000;
-/// Longer than documents stay whose items are gone, and than a removal is held back.
+/// A number of seconds longer than the grace period of documents and the delay of a removal that
+/// was held back.
 pub(super) const A_WHILE: i64 = 4000;
 pub(super) const DAY: i64 = 86_400;
 
-/// Leaves out what says so.
+/// A judge that rejects the items whose names say so.
 pub(super) struct Strict(pub(super) Mutex<Result<usize, JudgeError>>);
 
 #[async_trait]
@@ -93,7 +94,7 @@ impl World {
         }
     }
 
-    /// A connection that is to run.
+    /// Creates a connection with a requested run.
     pub(super) fn connect(&self, scope: SyncScope, selected: &[String]) -> ConnectionId {
         let now = *self.office.now.lock().unwrap();
         let mut connection =
@@ -122,7 +123,6 @@ impl World {
             folder: true,
             drive: None,
         });
-
         let items = items.collect();
         let mut records = self.office.memory.lock();
         let rows = records.rows.entry(id.clone()).or_default();
@@ -146,7 +146,7 @@ impl World {
         self.office.memory.lock().connections[id].clone()
     }
 
-    /// Whether a connection's record is still there.
+    /// Checks whether the record of a connection still exists.
     pub(super) fn has(&self, id: &ConnectionId) -> bool {
         self.office.memory.lock().connections.contains_key(id)
     }
@@ -194,7 +194,7 @@ impl World {
         step::step(&tools, &self.tenant, id).await
     }
 
-    /// A run from its beginning to its end, with as many processes as it takes.
+    /// Executes a run from beginning to end, with as many processes as it takes.
     pub(super) async fn run(&self, id: &ConnectionId) {
         self.change(id, |connection| {
             let now = *self.office.now.lock().unwrap();
@@ -221,7 +221,7 @@ impl World {
         panic!("a run without end: {:?}", self.rows(id).state);
     }
 
-    /// Runs until nothing waits any more.
+    /// Executes runs until nothing waits any more.
     pub(super) async fn settle(&self, id: &ConnectionId) {
         for _ in 0..3 {
             self.run(id).await;
@@ -238,7 +238,8 @@ impl World {
         self.office.docs.lock().unwrap().get(id.as_str()).cloned()
     }
 
-    /// The items that the connection should have a claim for, with what the document is to be like.
+    /// Returns the items that the connection should claim, with the expected content and path of
+    /// the document.
     pub(super) fn wanted(&self, id: &ConnectionId) -> BTreeMap<String, (String, String)> {
         let full = self.connection(id).scope == SyncScope::Full;
         let selected: BTreeSet<String> = self
@@ -280,8 +281,8 @@ impl World {
         wanted
     }
 
-    /// What is wrong with the documents: those that should not be, those that are missing, those that are not as they
-    /// should be.
+    /// Returns the differences between the actual and the expected documents: superfluous, missing
+    /// and outdated ones.
     pub(super) fn faults(&self, id: &ConnectionId) -> Vec<String> {
         let wanted = self.wanted(id);
         let docs = self.office.docs.lock().unwrap().clone();

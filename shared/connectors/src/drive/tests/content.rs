@@ -1,4 +1,4 @@
-//! Fetching and exporting, from a scripted server.
+//! Tests of fetching and exporting, against a server with scripted answers.
 
 use domain::connection::SkipReason;
 use domain::document::BodyForm;
@@ -162,6 +162,7 @@ async fn a_document_comes_as_markdown_without_its_pictures() {
         !stage.last().contains("supportsAllDrives"),
         "export knows nothing of shared drives"
     );
+
     stage.answer(&export("text/markdown"), 200, HTML, "<html>Sign in</html>");
     assert!(matches!(
         fetch(&stage, &item(DOC)).await,
@@ -216,6 +217,7 @@ async fn a_sheet_over_the_limit_is_downloaded_in_the_providers_own_time() {
         &format!("Content-Type: {XLSX}\r\n"),
         "PK sheet",
     );
+
     let fetched = fetch(&stage, &item(SHEET)).await.unwrap();
     assert_eq!(fetched.bytes, "PK sheet");
     assert!(stage.last().contains(TOKEN));
@@ -252,7 +254,7 @@ async fn an_export_link_is_followed_to_the_providers_hosts_only() {
         fetch(&stage, &item(SHEET)).await,
         Err(ConnectorError::Unavailable(_))
     ));
-    // A strange host is never asked; the first table alone is what is left.
+    // A foreign host is never contacted, so only the first table is left.
     let strange = Stage::open().await;
     refuse();
     stage.json(asks, 200, &links(format!("{}/link", stage.url)));

@@ -1,4 +1,4 @@
-//! Listings page by page, from a scripted server.
+//! Tests of paged listings, against a server with scripted answers.
 
 use domain::ports::{Connector, ConnectorError, ItemKind, View};
 use serde_json::{Value, json};
@@ -52,6 +52,7 @@ async fn every_fault_is_one_of_those_that_callers_tell_apart() {
             "Throttled { retry_after: None }",
         ),
     ];
+
     for (status, headers, body, wanted) in cases {
         let stage = Stage::open().await;
         stage.answer(LIST, status, headers, &body);
@@ -87,6 +88,7 @@ async fn a_broken_line_is_no_answer() {
             "{failed:?}"
         );
     }
+
     let nobody = Stage::open().await;
     let mut drive = nobody.drive();
     drive.addresses.api = "http://127.0.0.1:1".into();
@@ -146,12 +148,14 @@ async fn the_feeds_are_the_accounts_own_and_its_shared_drives() {
             .collect();
         json!({"drives": drives, "nextPageToken": next})
     };
+
     stage.json(
         "GET /drive/v3/drives?",
         200,
         &drives(&["d1", "d2"], Some("2")),
     );
     stage.json("GET /drive/v3/drives?", 200, &drives(&["d2", "d3"], None));
+
     assert_eq!(
         stage.drive().feeds(&access()).await.unwrap(),
         ["user", "d1", "d2", "d3"]
@@ -179,10 +183,12 @@ async fn a_folder_out_of_a_foreign_drive_is_listed_as_the_accounts_own() {
         );
         assert_eq!(stage.last().contains("pageToken=p2"), page.is_some());
     }
+
     assert!(
         stage.last().contains("corpora=user")
             && stage.last().contains("q=%27it%5C%27s%27+in+parents")
     );
+
     stage.json(LIST, 404, &error(404, "notFound"));
     assert!(
         stage
@@ -215,6 +221,7 @@ async fn changes_lead_on_and_a_lost_cursor_is_told() {
         (changes.cursor.as_str(), changes.more, changes.feeds_changed),
         ("13", true, true)
     );
+
     let seen: Vec<_> = changes
         .changes
         .iter()
@@ -224,6 +231,7 @@ async fn changes_lead_on_and_a_lost_cursor_is_told() {
         seen,
         [("gone", None), ("a", Some(true)), ("hidden", Some(false))]
     );
+
     stage.json(CHANGES, 200, &json!({"newStartPageToken": "14"}));
     let end = drive.changes(&access(), "d1", "13").await.unwrap();
     assert_eq!(
@@ -231,6 +239,7 @@ async fn changes_lead_on_and_a_lost_cursor_is_told() {
         ("14", false, false)
     );
     assert!(stage.last().contains("driveId=d1") && stage.last().contains("includeRemoved=true"));
+
     for (status, reason) in [
         (400, "invalid"),
         (404, "notFound"),
@@ -244,6 +253,7 @@ async fn changes_lead_on_and_a_lost_cursor_is_told() {
             "{status}: {lost:?}"
         );
     }
+
     stage.json(CHANGES, 403, &error(403, "userRateLimitExceeded"));
     let slow = drive.changes(&access(), "user", "14").await.unwrap_err();
     assert!(matches!(slow, ConnectorError::Throttled { .. }), "{slow:?}");
@@ -276,6 +286,7 @@ async fn what_is_not_seen_is_none_unless_a_shortcut_keeps_its_key() {
         .json(file, 404, &error(404, "notFound"))
         .json(LIST, 200, &json!({"files": []}));
     assert_eq!(drive.stat(&access(), "t1").await.unwrap(), None);
+
     let to =
         json!({"targetId": "t1", "targetMimeType": "text/plain", "targetResourceKey": "0-key"});
     let shortcuts: Value = json!({"files": [{"id": "s1", "shortcutDetails": to}]});
@@ -291,7 +302,8 @@ async fn what_is_not_seen_is_none_unless_a_shortcut_keeps_its_key() {
         "{}",
         stage.last()
     );
-    // What is no id is asked of nobody.
+
+    // No request is sent for an invalid id.
     let before = stage.asked().len();
     stage.json(LIST, 200, &json!({}));
     assert_eq!(drive.stat(&access(), "..").await.unwrap(), None);
@@ -300,6 +312,7 @@ async fn what_is_not_seen_is_none_unless_a_shortcut_keeps_its_key() {
             .iter()
             .all(|asked| asked.starts_with(LIST))
     );
+
     stage
         .json(
             "GET /drive/v3/files/..%2Fabout?",
@@ -337,12 +350,14 @@ async fn the_picker_is_offered_what_documents_can_be_made_of() {
         "{}",
         stage.last()
     );
+
     stage.json(LIST, 200, &files);
     let found = drive
         .browse(&access(), &View::Drives, None, Some("x"), None)
         .await
         .unwrap();
     assert_eq!(ids(found), ["doc"]);
+
     stage.json(
         "GET /drive/v3/drives?",
         200,
@@ -355,6 +370,7 @@ async fn the_picker_is_offered_what_documents_can_be_made_of() {
             .unwrap()),
         ["d1"]
     );
+
     stage
         .json(
             "GET /drive/v3/files/f7?",

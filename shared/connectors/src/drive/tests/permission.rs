@@ -1,4 +1,4 @@
-//! Consent and tokens, from a scripted server.
+//! Tests of consent and tokens, against a server with scripted answers.
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -35,7 +35,7 @@ fn identity(change: impl Fn(&mut Value)) -> String {
     )
 }
 
-/// An answer with tokens, without the fields of `without`.
+/// Returns an answer with tokens, without the fields in `without`.
 fn answer(without: &[&str]) -> Value {
     let mut answer = json!({"access_token": "hidden-a", "expires_in": 3599, "refresh_token": "hidden-r",
         "scope": "openid https://www.googleapis.com/auth/drive.readonly", "token_type": "Bearer",
@@ -126,6 +126,7 @@ async fn a_code_becomes_a_permission() {
     let permission = exchange(&stage).await.unwrap();
     assert_eq!(permission.account.subject, "77");
     assert_eq!(permission.account.email.as_deref(), Some("ida@example.org"));
+
     let tokens = &permission.tokens;
     assert_eq!(
         (tokens.access.expose(), tokens.refresh.expose()),
@@ -134,6 +135,7 @@ async fn a_code_becomes_a_permission() {
     assert_eq!(tokens.access_until, NOW.plus_seconds(3_599));
     assert_eq!(tokens.refresh_until, Some(NOW.plus_seconds(604_799)));
     assert!(!format!("{permission:?}").contains("hidden"));
+
     let asked = stage.last();
     for part in [
         "grant_type=authorization_code",
@@ -221,6 +223,7 @@ async fn a_permission_that_is_not_enough_is_none() {
         ),
         ((200, "", "{\"hidden\": 1}".into()), "Provider(Fault("),
     ];
+
     for ((status, headers, body), wanted) in cases {
         let stage = Stage::open().await;
         stage.answer(TOKEN, status, headers, &body);
@@ -249,6 +252,7 @@ async fn a_refresh_keeps_what_does_not_come_anew() {
         stage.last().contains("grant_type=refresh_token")
             && stage.last().contains("refresh_token=hidden-refresh")
     );
+
     stage.json(TOKEN, 200, &answer(&["refresh_token_expires_in"]));
     let renewed = refresh(&stage).await.unwrap();
     assert_eq!(
@@ -280,6 +284,7 @@ async fn a_refresh_that_fails_says_whether_the_permission_is_gone() {
             "Reauth(\"scope_denied\")",
         ),
     ];
+
     for (status, body, wanted) in cases {
         let stage = Stage::open().await;
         stage.answer(TOKEN, status, "", &body);
@@ -301,6 +306,7 @@ async fn what_has_ended_counts_as_revoked() {
         (503, json!({}), "Err(Unavailable"),
         (404, error(404, "notFound"), "Err(Unavailable"),
     ];
+
     for (status, body, wanted) in cases {
         let stage = Stage::open().await;
         stage.json("POST /revoke ", status, &body);

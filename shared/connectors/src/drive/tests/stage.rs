@@ -1,4 +1,4 @@
-//! A server of a test's own, which answers as scripted and remembers what it was asked.
+//! A server for a single test, which gives scripted answers and records the requests.
 
 use std::sync::{Arc, Mutex};
 
@@ -14,13 +14,14 @@ use crate::drive::Drive;
 /// The access token of tests.
 pub(super) const TOKEN: &str = "ya29.hidden-access";
 
-/// An answer: for requests whose line begins so, in the order given, each once.
+/// A scripted answer to requests whose first line begins with the given text. Answers are given in
+/// order, each once.
 struct Line {
     request: String,
     answer: Vec<u8>,
 }
 
-/// The server. It ends with the test's runtime.
+/// The scripted server. It ends with the runtime of the test.
 pub(super) struct Stage {
     pub(super) url: String,
     lines: Arc<Mutex<Vec<Line>>>,
@@ -47,12 +48,12 @@ impl Stage {
         stage
     }
 
-    /// The drive at this server.
+    /// Returns a connector to this server.
     pub(super) fn drive(&self) -> Drive {
         Drive::new(&Settings::stand_in(&self.url, "app", "hidden-app-secret")).unwrap()
     }
 
-    /// Answers a request with JSON.
+    /// Scripts an answer with JSON.
     pub(super) fn json(&self, request: &str, status: u16, body: &serde_json::Value) -> &Self {
         self.answer(
             request,
@@ -62,7 +63,7 @@ impl Stage {
         )
     }
 
-    /// Answers a request with any body.
+    /// Scripts an answer with any body.
     pub(super) fn answer(
         &self,
         request: &str,
@@ -78,7 +79,7 @@ impl Stage {
         self.raw(request, [head.as_bytes(), body].concat())
     }
 
-    /// Answers a request with these very bytes.
+    /// Scripts an answer with exactly these bytes.
     pub(super) fn raw(&self, request: &str, answer: Vec<u8>) -> &Self {
         self.lines.lock().unwrap().push(Line {
             request: request.to_owned(),
@@ -87,18 +88,18 @@ impl Stage {
         self
     }
 
-    /// The requests so far, with headers and bodies.
+    /// Returns the requests so far, with headers and bodies.
     pub(super) fn asked(&self) -> Vec<String> {
         self.asked.lock().unwrap().clone()
     }
 
-    /// The last request.
+    /// Returns the last request.
     pub(super) fn last(&self) -> String {
         self.asked().pop().unwrap()
     }
 }
 
-/// What requests of tests need.
+/// Returns the access data for requests of tests.
 pub(super) fn access() -> Access {
     Access {
         token: Some(Secret::new(TOKEN)),

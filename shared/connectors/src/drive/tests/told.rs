@@ -1,4 +1,4 @@
-//! What the drive says when it refuses, and what that means.
+//! Tests of the errors of the API and their meaning.
 
 use domain::ports::{Connector, ConnectorError};
 use serde_json::json;
@@ -63,6 +63,7 @@ async fn where_changes_cannot_be_told_there_is_none() {
         None
     );
     assert!(stage.asked().is_empty());
+
     for (status, reason) in [
         (400, "webhookUrlNotHttps"),
         (401, "push.webhookUrlUnauthorized"),
@@ -74,6 +75,7 @@ async fn where_changes_cannot_be_told_there_is_none() {
             "{reason}"
         );
     }
+
     stage.json(WATCH, 401, &error(401, "authError"));
     assert!(matches!(
         watch(&stage, "https://api.example/hook").await,
@@ -99,6 +101,7 @@ async fn notifications_that_have_ended_are_stopped() {
             .last()
             .contains("{\"id\":\"c-1\",\"resourceId\":\"r-1\"}")
     );
+
     stage
         .drive()
         .unwatch(&access(), "c-1", "r-1")

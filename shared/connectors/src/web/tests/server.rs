@@ -1,4 +1,4 @@
-//! A server that claims to be some hosts of the internet.
+//! A server that simulates several hosts of the internet.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -11,10 +11,10 @@ use remote::{Fetcher, Network};
 
 use crate::web::Crawler;
 
-/// An answer: status, headers, body.
+/// An answer: its status, headers and body.
 type Answer = (u16, Vec<(&'static str, String)>, Vec<u8>);
 
-/// Hosts with their pages, which count what is asked of them.
+/// The simulated hosts with their pages. They record the requests.
 #[derive(Clone, Default)]
 pub(super) struct Web {
     pages: Arc<Mutex<BTreeMap<String, Answer>>>,
@@ -66,6 +66,7 @@ impl Web {
         assert!(agent.is_some_and(|agent| agent.to_ascii_lowercase().starts_with("recollect/")));
         let found = self.pages.lock().expect("no panic").get(&address).cloned();
         self.asked.lock().expect("no panic").push(address);
+
         let (status, headers, body) = found.unwrap_or((404, Vec::new(), b"nothing".to_vec()));
         let mut response = Response::builder().status(status);
         for (name, value) in headers {
@@ -74,7 +75,7 @@ impl Web {
         response.body(body.into()).expect("an answer")
     }
 
-    /// How often an address was asked for.
+    /// Returns the number of requests for an address.
     pub(super) fn asked(&self, address: &str) -> usize {
         self.asked
             .lock()
@@ -84,7 +85,7 @@ impl Web {
             .count()
     }
 
-    /// A crawler to which the hosts of these pages are all there is.
+    /// Returns a crawler that sees only these hosts.
     pub(super) async fn crawler(&self) -> Crawler {
         let web = self.clone();
         let answer = move |request: Request<Body>| {

@@ -1,4 +1,5 @@
-//! What strangers send is read: no page, sitemap or list of rules ends the crawler or keeps it.
+//! Tests that input from strangers is always read: no page, sitemap or list of rules makes the
+//! crawler panic or hang.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -9,7 +10,8 @@ use crate::web::markup::Markup;
 use crate::web::site::{named, on_site};
 use crate::web::{AGENT, page, sitemap};
 
-/// Pieces that mean something to one of the readers, and any others.
+/// Generates sequences of fragments that are meaningful to one of the parsers, and of arbitrary
+/// ones.
 fn pieces() -> impl Strategy<Value = Vec<u8>> {
     const KNOWN: [&str; 34] = [
         "<",

@@ -1,4 +1,4 @@
-//! One file: whether it is taken, its content, and its document.
+//! Processes one file: decides whether it is accepted, fetches its content, and makes its document.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -19,29 +19,29 @@ use crate::work::{Halt, Work};
 const MB: u64 = 1024 * 1024;
 const FAULT: &str = "The service could not take this file.";
 
-/// What became of a file.
+/// The outcome of fetching one file.
 pub(super) enum Outcome {
-    /// There is a document of it, as the node now says.
+    /// The document exists, and the node is to be stored as given.
     Filed {
         document: DocumentId,
         fresh: Box<Node>,
     },
-    /// It is left out.
+    /// The file is skipped.
     Skip {
         reason: SkipReason,
         verdict: Option<String>,
     },
-    /// It is not there any more.
+    /// The file no longer exists.
     Gone,
-    /// Its turn comes in another run.
+    /// The file is fetched later.
     Wait,
-    /// It is worth another try.
+    /// The attempt failed, with the reason, and is worth repeating.
     Again(String),
-    /// It is not.
+    /// The file failed for good, with the reason.
     Failed(String),
 }
 
-/// What fetching needs, shared by the files of a tick.
+/// The dependencies for fetching files, shared by the files of a tick.
 pub(super) struct Hands<'a> {
     tools: &'a Tools<'a>,
     tenant: &'a Tenant,
@@ -53,13 +53,14 @@ pub(super) struct Hands<'a> {
     requests: AtomicUsize,
     questions: AtomicU64,
     judged_before: u64,
-    /// After this nothing is begun that no commit can take back.
+    /// The time after which nothing is begun that no commit can undo.
     until: Timestamp,
-    /// After this no answer of the provider or the model is waited for.
+    /// The time after which no answer of the provider or the model is awaited.
     asks_until: Instant,
 }
 
-/// An answer for the file itself, or why there is none: both end the way of a file.
+/// A value to continue with, or the result that ends the processing of the file: an outcome for
+/// this file, or a halt.
 type Way<T> = Result<T, Result<Outcome, Halt>>;
 
 impl<'a> Hands<'a> {
@@ -80,7 +81,7 @@ impl<'a> Hands<'a> {
         }
     }
 
-    /// Requests to the provider, and questions to the model.
+    /// Returns the number of requests to the provider and of questions to the model.
     pub(super) fn counts(&self) -> (usize, u64) {
         (
             self.requests.load(Ordering::Relaxed),
@@ -135,7 +136,7 @@ impl<'a> Hands<'a> {
 
         self.judge(&mut fresh, &item, &fetched).await?;
         if self.tools.desk.now() >= self.until {
-            // Somebody else may be at it by now; it comes again.
+            // Another worker may be processing the file by now. It will be fetched again.
             return Err(Ok(Outcome::Wait));
         }
 
@@ -150,7 +151,7 @@ impl<'a> Hands<'a> {
     async fn look(&self, id: &str) -> Way<Option<Item>> {
         self.requests.fetch_add(1, Ordering::Relaxed);
         match self.in_time(self.connector.stat(self.access, id)).await? {
-            // It is there, and another time it may be shown.
+            // The item exists, and may be shown on a later attempt.
             Err(error @ ConnectorError::Item(SkipReason::NotDownloadable)) => {
                 Err(Ok(Outcome::Again(error.to_string())))
             }
@@ -158,8 +159,8 @@ impl<'a> Hands<'a> {
         }
     }
 
-    /// The content, with the room in memory that it takes. A file that has more than was to be expected of it gets the most
-    /// that there is for one.
+    /// Fetches the content, and reserves the memory for it. A file that exceeds the expected size
+    /// is fetched again with room for the largest possible file.
     async fn content(&self, item: &Item) -> Way<(Fetched, Option<SemaphorePermit<'_>>)> {
         let most = FILE_BYTES as u64 / MB;
         let expected = item
@@ -183,7 +184,7 @@ impl<'a> Hands<'a> {
         let room = self
             .megabytes
             .acquire_many(u32::try_from(megabytes).unwrap_or(1));
-        // Nothing was asked for yet.
+        // No request was sent yet.
         let room = timeout_at(self.asks_until, room)
             .await
             .map_err(|_| Ok(Outcome::Wait))?;
@@ -197,13 +198,15 @@ impl<'a> Hands<'a> {
         Ok((fetched, room.ok()))
     }
 
-    /// An answer that does not come before the step's time is over counts as a failure of the file.
+    /// Waits for an answer. If it does not come within the time of the step, the attempt to fetch
+    /// the file fails.
     async fn in_time<T>(&self, answer: impl Future<Output = T>) -> Way<T> {
         let late = |_| Ok(Outcome::Again("it took too long".into()));
         timeout_at(self.asks_until, answer).await.map_err(late)
     }
 
-    /// The document as its item describes it. A shortcut's document is called as what it leads to is, where that is known.
+    /// Describes the document of an item. The document of a shortcut has the name of the target,
+    /// and its path if that is known.
     async fn document_of(
         &self,
         node: &Node,
@@ -247,7 +250,8 @@ impl<'a> Hands<'a> {
         })
     }
 
-    /// Asks the model, where there is a prompt that it was not asked about this content yet.
+    /// Asks the model, unless there is no prompt or the model has already decided about this
+    /// content.
     async fn judge(&self, node: &mut Node, item: &Item, fetched: &Fetched) -> Way<()> {
         let (Some(prompt), None) = (&self.filter.prompt, self.filter.verdict(node)) else {
             return match self.filter.verdict(node) {
@@ -290,7 +294,7 @@ impl<'a> Hands<'a> {
         }
     }
 
-    /// What the service says about a document that it is to make.
+    /// Converts an error of the service while it makes a document.
     fn ours<T>(&self, result: domain::Result<T>) -> Way<T> {
         result.map_err(|error| match error {
             Error::TooLarge(_) => Ok(skip(SkipReason::TooLarge)),
@@ -324,7 +328,7 @@ fn skip(reason: SkipReason) -> Outcome {
     }
 }
 
-/// What a provider says about one file, or about all of them.
+/// Converts an error of the provider, which concerns one file or all of them.
 fn theirs(error: ConnectorError) -> Result<Outcome, Halt> {
     use ConnectorError as E;
     match error {
