@@ -1,8 +1,12 @@
-//! The request log on DynamoDB: an hour's records in a partition of their own, an organization's hours in another.
+//! The request log on DynamoDB.
 //!
-//! An hour with records has a mark, or its counts, or both. The mark says that the counts are missing or stale; it
-//! carries a token, and is taken away in the transaction that stores the counts. A record that comes late puts a mark
-//! with a fresh token in the transaction that writes it, so counts that were read without it are never the last word.
+//! The records of an hour have a partition of their own. Another partition has the hours of an
+//! organization.
+//!
+//! An hour with records has an open marker, or counts, or both. The marker says that the counts are
+//! missing or stale. It carries a token and is deleted in the transaction that stores the counts. A
+//! late record puts a marker with a fresh token in the transaction that writes the record. Counts
+//! that were computed without that record are therefore never final.
 
 mod hours;
 mod shape;
@@ -25,19 +29,22 @@ use crate::keys;
 use crate::layout::DUE;
 use crate::transaction::transaction_error;
 
-/// A record that is written later than this after the end of its hour comes late: the hour may have been counted. Who
-/// counts hours waits some minutes longer, because a write that began in time takes its time.
+/// The time after the end of an hour, in seconds, after which a record of that hour is late: the
+/// hour may already have been counted. The counting of hours waits some minutes longer, because a
+/// write that began in time takes a while to finish.
 const LATE_SECONDS: i64 = 120;
-/// The most records of a page of which contents are looked for: their names fit into the record of a task.
+/// The most records of one page of a search for contents. The names of that many records fit into
+/// the record of a task.
 const CONTENTS: i32 = 1000;
-/// How many records lose their contents at the same time.
+/// The number of records that lose their contents at the same time.
 const AT_ONCE: usize = 8;
-/// The hours that a process remembers to have marked; it starts over at this number.
+/// The most hours that a process remembers as marked. At this number it forgets all of them and
+/// starts over.
 const MAX_MARKED: usize = 10_000;
 
 pub(crate) struct DynamoActivity {
     table: Table,
-    /// The hours whose marks this process has put.
+    /// The hours whose open markers this process has put.
     marked: Mutex<HashSet<(OrgId, Hour)>>,
 }
 
@@ -50,11 +57,11 @@ impl DynamoActivity {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashSet<(OrgId, Hour)>> {
-        // A panic while the lock was held cannot leave the set half-changed.
+        // A panic while the lock was held cannot leave the set half changed.
         self.marked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Marks an hour as open, unless it is; once for each process.
+    /// Puts the open marker of an hour, unless it exists. Each process does so once for an hour.
     async fn open(&self, tenant: &Tenant, hour: Hour) -> PortResult<()> {
         let known = (tenant.org().clone(), hour);
         if self.lock().contains(&known) {
@@ -81,6 +88,7 @@ impl DynamoActivity {
         Ok(())
     }
 
+    /// Returns the transaction item that puts `item`.
     fn put(&self, item: Item) -> PortResult<TransactWriteItem> {
         let put = Put::builder()
             .table_name(&self.table.name)
@@ -91,7 +99,7 @@ impl DynamoActivity {
             .build())
     }
 
-    /// A query of an hour's records, a page at a time.
+    /// Returns the query for the records of an hour that follow `after`.
     fn page(&self, tenant: &Tenant, hour: Hour, after: Option<&str>) -> QueryFluentBuilder {
         let pk = hours::records(tenant, hour);
         let query = self
@@ -106,7 +114,8 @@ impl DynamoActivity {
         query.set_exclusive_start_key(after.map(|after| key_item(&(pk, after.to_owned()))))
     }
 
-    /// The records that a query finds, and where its next page begins.
+    /// Sends a query and returns the records of its page, with the key at which the next page
+    /// begins.
     async fn read_page(
         &self,
         query: QueryFluentBuilder,
@@ -120,9 +129,11 @@ impl DynamoActivity {
         Ok((records, next_page(page.last_evaluated_key)?))
     }
 
-    /// Whether the hour's counts are those that were stored with this token, and nothing has come since.
+    /// Checks whether the counts of an hour are those that were stored with `token`, and no late
+    /// record has come since.
     async fn is_closed_with(&self, tenant: &Tenant, hour: Hour, token: &str) -> PortResult<bool> {
-        // Counts first: a record that comes late between the two reads is seen by its mark.
+        // The counts are read first. If a late record comes between the two reads, the second one
+        // finds its marker.
         let counts = self
             .table
             .get(&(hours::partition(tenant), hours::closed(hour)))
@@ -138,7 +149,7 @@ impl DynamoActivity {
             .is_none())
     }
 
-    /// Takes input and output out of a record.
+    /// Removes input and output from a record. Does nothing if the record is gone.
     async fn forget(&self, key: (String, String)) -> PortResult<()> {
         let update = self.table.client.update_item().table_name(&self.table.name);
         let update = update
@@ -147,7 +158,8 @@ impl DynamoActivity {
         let update = update
             .expression_attribute_names("#in", "in")
             .expression_attribute_names("#out", "out");
-        // Without the condition, a record that has just expired would come back as a key alone.
+        // Without the condition, the update would recreate a record that has just expired as a bare
+        // key.
         let update = update.condition_expression("attribute_exists(pk)");
 
         match update.send().await {
@@ -160,7 +172,7 @@ impl DynamoActivity {
     }
 }
 
-/// The mark of an open hour, with a token that no other has.
+/// Returns the open marker of an hour, with a token of its own.
 fn mark(tenant: &Tenant, hour: Hour) -> Item {
     let mut item = key_item(&hours::open_key(tenant, hour));
     item.insert("v".into(), n(1));
@@ -171,7 +183,7 @@ fn mark(tenant: &Tenant, hour: Hour) -> Item {
     item
 }
 
-/// The sort key of the last item of a page, unless the page is the last one.
+/// Returns the sort key of the last item of a page, or `None` if the page is the last one.
 fn next_page(last: Option<Item>) -> PortResult<Option<String>> {
     last.map(|key| key.text("sk").map(str::to_owned))
         .transpose()
@@ -231,8 +243,10 @@ impl Activity for DynamoActivity {
         if from > to {
             return Ok(Vec::new());
         }
+
         let pk = hours::partition(tenant);
-        // Marks first: an hour that is closed between the two reads is met twice, never missed.
+        // Markers are read first: an hour that is closed between the two reads is found twice, and
+        // never missed.
         let open = self
             .table
             .range(&pk, &hours::open(from), &hours::open(to))
@@ -241,10 +255,12 @@ impl Activity for DynamoActivity {
             .table
             .range(&pk, &hours::closed(from), &hours::closed(to))
             .await?;
+
         let hour_of = |item: &Item| {
             hours::parse(item.text("sk")?)
                 .ok_or_else(|| PortError::Corrupt("key of an hour".into()))
         };
+
         let mut found = BTreeMap::new();
         for item in &closed {
             let hour = hour_of(item)?;
@@ -254,6 +270,7 @@ impl Activity for DynamoActivity {
             let hour = hour_of(item)?;
             found.insert(hour, HourCounts::Open(hour, item.text("token")?.to_owned()));
         }
+
         Ok(found.into_values().collect())
     }
 

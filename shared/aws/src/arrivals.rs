@@ -1,4 +1,4 @@
-//! What S3 tells about new objects (user guide, "event message structure").
+//! Parses the messages of S3 about new objects (user guide, "event message structure").
 
 use domain::ports::Arrival;
 use percent_encoding::percent_decode_str;
@@ -6,7 +6,8 @@ use serde::Deserialize;
 
 use crate::keys;
 
-/// A message: about objects, or the one that S3 sends when notifications are set up.
+/// A message of S3: records of objects, or the test message that S3 sends when notifications are
+/// set up.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Message {
@@ -43,7 +44,8 @@ struct Object {
     key: String,
 }
 
-/// The objects of `bucket` that a message says are new; `None` when it is no message of S3.
+/// Parses a message and returns the new objects of `bucket` that it names. Returns `None` if the
+/// message is not one of S3.
 pub(crate) fn parse(bucket: &str, message: &str) -> Option<Vec<Arrival>> {
     match serde_json::from_str(message).ok()? {
         Message::Test { event } => (event == "s3:TestEvent").then(Vec::new),
@@ -59,7 +61,7 @@ pub(crate) fn parse(bucket: &str, message: &str) -> Option<Vec<Arrival>> {
     }
 }
 
-/// Keys come as in forms: `+` for a space, other bytes escaped.
+/// Parses an object key, which is encoded as in a form: `+` for a space, other bytes escaped.
 fn arrival(key: &str) -> Option<Arrival> {
     let key = key.replace('+', " ");
     let key = percent_decode_str(&key).decode_utf8().ok()?;
@@ -102,10 +104,12 @@ mod tests {
             ),
             record("ObjectCreated:Put", "content", "beta%2Fd%2F%C3%BC/upload"),
         ];
+
         let wanted = [
             ("acme", "d/one two+three/upload"),
             ("beta", "d/\u{fc}/upload"),
         ];
+
         assert_eq!(
             parsed(&records),
             wanted.map(|(org, path)| (org.to_owned(), path.to_owned()))

@@ -1,5 +1,8 @@
-//! Blobs: up to 8 KiB, compressed, as an item beside the records, above in S3. An S3 PUT costs as much as eight write
-//! units, so that is where the price turns; compression saves about one unit of a text of 2 KB.
+//! Blobs: small ones in DynamoDB, large ones in S3.
+//!
+//! A blob of at most 8 KiB after compression is an item beside the records. A larger one is an
+//! object. The limit is where the price turns: an S3 PUT costs as much as eight write units.
+//! Compression saves about one unit of a text of 2 KB.
 
 mod inventory;
 
@@ -24,15 +27,18 @@ use crate::item::{Item, Read, Table, b, key_item, n};
 use crate::keys;
 use crate::presign::Presigner;
 
-/// The most bytes of an inline blob.
+/// The most bytes of an inline blob as it is stored.
 const INLINE_BYTES: usize = 8 * 1024;
-/// Larger ones go to S3 without a try: text compresses to about a third.
+/// The most bytes of a blob that is worth a try to compress. Text compresses to about a third, so
+/// larger blobs go to S3 at once.
 const COMPRESSIBLE_BYTES: usize = 6 * INLINE_BYTES;
-/// How many objects are read at the same time.
+/// The number of objects that are read at the same time.
 const PARALLEL: usize = 16;
-/// The error of the embedded S3 for an object whose bytes are not those that were stored. AWS repairs its own.
+/// The error code of the embedded S3 for an object whose bytes differ from those that were stored.
+/// AWS repairs its own objects.
 const DAMAGED: &str = "ObjectDamaged";
-/// The attribute of an inline blob with the CRC-32 of its bytes; those from before this was kept have none.
+/// The attribute of an inline blob with the CRC-32 of its bytes. Blobs from before this attribute
+/// have none.
 const CHECKSUM: &str = "c";
 /// The attribute of an inline blob with the time at which it was stored.
 const STORED_AT: &str = "at";
@@ -82,7 +88,8 @@ impl AwsBlobs {
             Err(error) => return Err(port_error(error)),
         };
 
-        // The SDK holds what it received to the object's checksum; what differs was lost on the way.
+        // The SDK checks the received bytes against the checksum of the object. A difference means
+        // that bytes were lost on the way.
         let bytes = object
             .body
             .collect()
@@ -120,21 +127,23 @@ impl AwsBlobs {
     }
 }
 
-/// The attribute and the value of an inline blob: compressed (`z`) where that is smaller, else as it is (`b`). `None`
-/// when it is too large, also compressed.
+/// Returns the attribute and the value of an inline blob: compressed (`z`) if that is smaller,
+/// otherwise as it is (`b`). Returns `None` if the blob is too large even when it is compressed.
 fn inline(bytes: &[u8]) -> Option<(&'static str, Vec<u8>)> {
     if bytes.len() > COMPRESSIBLE_BYTES {
         return None;
     }
+
     let compressed = zstd::bulk::compress(bytes, 3)
         .ok()
         .filter(|compressed| compressed.len() < bytes.len());
     let (name, stored) =
         compressed.map_or_else(|| ("b", bytes.to_vec()), |compressed| ("z", compressed));
+
     (stored.len() <= INLINE_BYTES).then_some((name, stored))
 }
 
-/// The bytes of an inline blob, held to their checksum.
+/// Reads an inline blob and checks its bytes against the checksum.
 fn read_inline(item: Option<Item>) -> Stored {
     let Some(mut item) = item else {
         return Stored::Missing;
@@ -213,13 +222,14 @@ impl Blobs for AwsBlobs {
             .raw_response()
             .map(|response| response.status().as_u16());
         match status {
-            // Our own first try, if its answer was lost, or another's.
+            // The object is from our own first attempt, whose answer was lost, or from another
+            // writer.
             Some(412) => match self.get_object(tenant, path).await? {
                 Stored::Intact(bytes) => Ok(bytes),
                 Stored::Missing => Err(PortError::Unavailable(Box::new(error))),
                 Stored::Damaged => Err(PortError::Corrupt(format!("the blob {path}"))),
             },
-            // Another one is just being stored.
+            // Another writer is storing the object at this moment.
             Some(409) => Err(PortError::Unavailable(Box::new(error))),
             _ => Err(port_error(error)),
         }
@@ -365,7 +375,7 @@ mod tests {
         read_inline(Some(Item::from([(name.to_owned(), b(value))]))).bytes()
     }
 
-    /// Bytes that do not compress: a xorshift generator.
+    /// Returns bytes that do not compress, from a xorshift generator.
     fn noise(length: usize) -> Vec<u8> {
         let mut state = 0x9E37_79B9_7F4A_7C15_u64;
         let mut next = || {

@@ -1,4 +1,4 @@
-//! One client for each service, and the configurations they come from.
+//! The SDK's clients, one for each service, and their configurations.
 
 use std::time::Duration;
 
@@ -11,12 +11,14 @@ use aws_smithy_runtime_api::client::http::HttpClient;
 
 use crate::presign::Presigner;
 
-/// A connection that is not there after this long is tried again; inside a region it takes a few milliseconds.
+/// The longest wait for a connection before the next attempt. Within a region, connecting takes a
+/// few milliseconds.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-/// An attempt without an answer after this long is tried again. Large objects stream within it.
+/// The longest wait for the answer to one attempt before the next. Large objects stream within it.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The standard AWS configuration: environment, profile or role, and `AWS_ENDPOINT_URL` where it is set.
+/// Loads the standard AWS configuration: environment, profile or role, and `AWS_ENDPOINT_URL` if it
+/// is set.
 pub async fn from_environment() -> SdkConfig {
     let https = aws_smithy_http_client::Builder::new()
         .tls_provider(Provider::Rustls(CryptoMode::Ring))
@@ -34,7 +36,7 @@ pub async fn from_environment() -> SdkConfig {
         .await
 }
 
-/// A configuration whose requests all go to `transport`, signed with these keys.
+/// Returns a configuration that sends all requests to `transport`, signed with the given keys.
 pub fn through(
     transport: impl HttpClient + 'static,
     access_key: &str,
@@ -57,23 +59,24 @@ pub fn through(
         .build()
 }
 
-/// The SDK's clients, over one configuration.
+/// The SDK's clients, all from one configuration.
 #[derive(Debug, Clone)]
 pub struct Clients {
-    /// Records.
+    /// The client for records.
     pub dynamodb: aws_sdk_dynamodb::Client,
-    /// Bytes.
+    /// The client for objects.
     pub s3: aws_sdk_s3::Client,
-    /// Work.
+    /// The client for queues.
     pub sqs: aws_sdk_sqs::Client,
-    /// Seals.
+    /// The client for seals.
     pub kms: aws_sdk_kms::Client,
-    /// Addresses of objects for others.
+    /// The signer of object addresses for others.
     pub(crate) presigner: Presigner,
 }
 
 impl Clients {
-    /// Clients for `config`. Buckets are addressed by path, which every endpoint understands.
+    /// Creates the clients for `config`. Buckets are addressed by path, which every endpoint
+    /// understands.
     pub fn new(config: &SdkConfig) -> Self {
         let s3 = aws_sdk_s3::config::Builder::from(config)
             .force_path_style(true)
@@ -87,8 +90,8 @@ impl Clients {
         }
     }
 
-    /// Has addresses and forms for others name `endpoint` and be signed with these keys. Without this, they name the
-    /// endpoint that this process uses itself, signed with the keys that it uses itself.
+    /// Sets the endpoint and the keys of addresses and forms for others. Without this call, they
+    /// name the endpoint that this process uses itself, and are signed with its own keys.
     #[must_use]
     pub fn with_public_endpoint(
         mut self,

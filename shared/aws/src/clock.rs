@@ -1,4 +1,4 @@
-//! The machine's clock.
+//! The system clock.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -6,19 +6,22 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use domain::Timestamp;
 use domain::ports::Clock;
 
-/// A clock that is set back by more than this was wrong before, and is followed.
+/// The largest step back, in milliseconds, that the clock compensates. A clock that is set back
+/// further was wrong before, so its new time is used.
 const MOST_SET_BACK_MS: i64 = 24 * 3600 * 1000;
 
-/// The time of this machine, which never goes back within a process or behind [`SystemClock::go_on_from`]: where the
-/// machine's clock is set back, the time goes on from where it was. What is forgotten, leased or remembered for a while so
-/// keeps its order and its length.
+/// The time of this machine. It never goes back within a process, nor behind the time given to
+/// [`SystemClock::go_on_from`].
+///
+/// If the machine's clock is set back, the time continues from its last value. Expiries, leases and
+/// retention periods therefore keep their order and their length.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 
-/// What the clock told last. One for the process: all of its parts share one time.
+/// The last time that the clock returned. All parts of the process share it.
 static LAST: Mutex<Option<Last>> = Mutex::new(None);
 
-/// A time that was told.
+/// A time that the clock returned.
 #[derive(Debug, Clone, Copy)]
 struct Last {
     millis: i64,
@@ -26,8 +29,8 @@ struct Last {
 }
 
 impl SystemClock {
-    /// Goes on from `time`, at which something was written before this process began. Does nothing after the first time
-    /// that this process was told.
+    /// Continues from `time`, at which something was written before this process began. Does
+    /// nothing if the process has already read the clock or called this function.
     pub fn go_on_from(time: SystemTime) {
         let told = Last {
             millis: millis(time),
@@ -54,7 +57,8 @@ impl Clock for SystemClock {
             None => wall,
         };
 
-        // Only what is ahead is kept: small steps would add up their rounding.
+        // A time is kept only when it differs from the last one: the rounding of many small steps
+        // would add up.
         if last.is_none_or(|last| millis != last.millis) {
             *last = Some(Last { millis, at });
         }
@@ -68,7 +72,7 @@ fn millis(time: SystemTime) -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// The time that follows `last` by `passed`, while the machine's clock says `wall`.
+/// Returns the time that follows `last` after `passed`, while the machine's clock says `wall`.
 fn going_on(last: i64, passed: Duration, wall: i64) -> i64 {
     let steady = last.saturating_add(i64::try_from(passed.as_millis()).unwrap_or(i64::MAX));
     let set_back = steady.saturating_sub(wall);

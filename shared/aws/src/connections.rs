@@ -1,5 +1,5 @@
-//! Connections and the permissions that they use on DynamoDB, in the partition of their organization. A connection that
-//! has something to do is in the sparse index `due`, in shards of its own.
+//! Connections and their grants on DynamoDB, in the partition of their organization. A connection
+//! that has work to do is in the sparse index `due`, in shards of its own.
 
 mod shape;
 
@@ -21,11 +21,13 @@ pub(crate) use shape::hex;
 
 pub(crate) struct DynamoConnections(pub(crate) Table);
 
-/// The attribute that tells one write from all others: of two writers whose records happen to be the same, one is first.
+/// The attribute with a random token that identifies a write. Of two writers with equal records,
+/// only one has its token stored.
 pub(crate) const WRITE: &str = "w";
 
-/// Stores an item on condition that the one before it has the count `before` (none: there is none before it) in the
-/// attribute `rev`; `false` when that does not hold. Our own first try whose answer was lost counts as done.
+/// Puts an item on condition that the stored one has the count `before` in its attribute `rev`, or
+/// that none is stored if `before` is `None`. Returns `false` if the condition does not hold. Our
+/// own first attempt whose answer was lost counts as success.
 pub(crate) async fn put_next(
     table: &Table,
     mut item: Item,
@@ -59,7 +61,8 @@ pub(crate) async fn put_next(
     }
 }
 
-/// Deletes an item on condition that its attribute `rev` is as given, or that it is gone; `false` when that does not hold.
+/// Deletes an item on condition that its attribute `rev` equals `rev`, or that it is gone. Returns
+/// `false` if the condition does not hold.
 async fn delete_as_given(table: &Table, key: &Key, rev: u64) -> PortResult<bool> {
     let delete = table
         .client
@@ -67,6 +70,7 @@ async fn delete_as_given(table: &Table, key: &Key, rev: u64) -> PortResult<bool>
         .table_name(&table.name)
         .set_key(Some(key_item(key)));
     let delete = delete.condition_expression("attribute_not_exists(pk) OR rev = :rev");
+
     match delete
         .expression_attribute_values(":rev", n(rev))
         .send()

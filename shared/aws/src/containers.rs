@@ -1,5 +1,7 @@
-//! Container tags on DynamoDB: one item a tag, in the organization's partition; and one mark for each physical container
-//! that no longer belongs to the tag it was made for, in the container's own partition.
+//! Container tags on DynamoDB.
+//!
+//! Each tag is one item in the partition of the organization. A physical container that no longer
+//! belongs to the tag it was made for has an owner record in its own partition.
 
 mod transactions;
 
@@ -65,10 +67,12 @@ impl Containers for DynamoContainers {
             memory_paths: None,
             merge: None,
         };
+
         let mut item = key_item(&keys::tag(tenant, tag));
         item.insert("v".into(), n(1));
         item.insert("ids".into(), json(&container.ids));
         item.insert("cr".into(), n(now.as_millis()));
+
         let put = self
             .0
             .client
@@ -78,10 +82,13 @@ impl Containers for DynamoContainers {
         let put = put.condition_expression("attribute_not_exists(pk)");
         let put = put
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+
         let Err(error) = put.send().await else {
             return Ok(container);
         };
-        // Somebody was first, or our own first try was, if its answer was lost: either way the stored item decides.
+
+        // Another caller was first, or our own first attempt was and its answer was lost. Either
+        // way the stored item decides.
         match error.as_service_error() {
             Some(aws_sdk_dynamodb::operation::put_item::PutItemError::ConditionalCheckFailedException(
                 old,
@@ -197,7 +204,9 @@ impl Containers for DynamoContainers {
         let expression = Expression::of(change);
         let update = self.0.client.update_item().table_name(&self.0.name);
         let mut update = update.set_key(Some(key_item(&keys::tag(tenant, tag))));
-        // What makes the tag is written by the first to come alone, and the same again is the same.
+
+        // Only the first writer stores the attributes that create the tag. Repeating the update
+        // changes nothing.
         let values = [
             (":v", n(1)),
             (":ids", json(&[id])),
@@ -206,16 +215,19 @@ impl Containers for DynamoContainers {
         for (name, value) in values.into_iter().chain(expression.values) {
             update = update.expression_attribute_values(name, value);
         }
+
         let update = update
             .update_expression(expression.text)
             .return_values(ReturnValue::AllNew);
         let stored = update.send().await.map_err(port_error)?.attributes;
+
         read(&stored.ok_or_else(|| PortError::Corrupt("container".into()))?)
     }
 }
 
 impl DynamoContainers {
-    /// Changes the number of tags while `condition` holds, whose `:bound` is given; whether it did.
+    /// Changes the number of tags by `by` if `condition` holds, in which `bound` is the value of
+    /// `:bound`. Returns whether it held.
     async fn count_tags(
         &self,
         tenant: &Tenant,
@@ -239,7 +251,7 @@ impl DynamoContainers {
     }
 }
 
-/// Whether the condition of a write held.
+/// Checks whether the condition of a write held.
 fn held<T, E>(answer: Result<T, SdkError<E, HttpResponse>>) -> PortResult<bool>
 where
     E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
@@ -251,6 +263,7 @@ where
     }
 }
 
+/// Reads the owner record of a container.
 fn read_owner(mark: &Item) -> PortResult<Owner> {
     match mark.optional_text("tag").map(ContainerTag::parse) {
         Some(Ok(tag)) => Ok(Owner::Tag(tag)),
@@ -259,7 +272,7 @@ fn read_owner(mark: &Item) -> PortResult<Owner> {
     }
 }
 
-/// The part of an update expression that a change makes, with its values.
+/// The part of an update expression for one change, with its values.
 struct Expression {
     text: String,
     values: Vec<(&'static str, AttributeValue)>,
@@ -309,6 +322,7 @@ impl Expression {
     }
 }
 
+/// Reads a container tag from its item.
 fn read(item: &Item) -> PortResult<Container> {
     let corrupt = || PortError::Corrupt("container".into());
     let tag = item
@@ -319,6 +333,7 @@ fn read(item: &Item) -> PortResult<Container> {
     if ids.is_empty() {
         return Err(corrupt());
     }
+
     let tag = ContainerTag::parse(tag).map_err(|_| corrupt())?;
     let created = item.number("cr")?;
     let updated = if item.contains_key("up") {
@@ -326,6 +341,7 @@ fn read(item: &Item) -> PortResult<Container> {
     } else {
         created
     };
+
     Ok(Container {
         tag,
         ids,

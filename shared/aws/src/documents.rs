@@ -1,6 +1,7 @@
 //! Document records on DynamoDB: one item a document, alone in its partition.
 //!
-//! Two sparse indexes hang on it: `by-container` for listings, and `due` while the document is unfinished.
+//! The item appears in two sparse indexes: `by-container` for listings, and `due` while the
+//! document is unfinished.
 
 mod begin;
 mod edit;
@@ -34,16 +35,17 @@ pub(crate) use edit::{EDIT, EDITED_AS_OFTEN, edit_values};
 use shape::write_sent;
 pub(crate) use shape::{new_record, read_document};
 
-/// The tables of the records and of repeated requests.
+/// The tables of documents and of repeated requests.
 pub(crate) struct DynamoDocuments(pub(crate) Table, pub(crate) Table);
 
-/// No merge has superseded the document: one that is superseded is served no more and stays as it is.
+/// The condition that no merge has superseded the document. A superseded document is no longer
+/// served, and stays unchanged.
 pub(crate) const NOT_SUPERSEDED: &str = "attribute_not_exists(sup)";
-/// The revision is the newest and no end was reached.
+/// The condition that the revision is the newest and has not reached a final status.
 const UNFINISHED: &str = "rev = :rev AND NOT st IN (:done, :failed)";
 
 impl DynamoDocuments {
-    /// An update of one document that only happens while `revision` is unfinished.
+    /// Returns an update of one document on condition that `revision` is current and unfinished.
     fn update(
         &self,
         tenant: &Tenant,
@@ -64,9 +66,11 @@ impl DynamoDocuments {
     }
 }
 
-/// The condition of a record that replaces `expected`, and its values. What search serves belongs to it: a commit since
-/// the record was read leaves the revision as it is, but takes away the bytes that the new record would name as served.
-/// And so does the description, which the new record takes over.
+/// Returns the condition for a record that replaces `expected`, and its values.
+///
+/// The condition includes the indexed content: a commit since the record was read keeps the
+/// revision, but removes the blobs that the new record would name as served. It also includes the
+/// description, which the new record takes over.
 fn replacement_condition(
     expected: Option<&Revision>,
     document: &Document,
@@ -93,7 +97,7 @@ fn replacement_condition(
     )
 }
 
-/// Sends an update; `false` when its condition did not hold.
+/// Sends an update. Returns `false` if its condition did not hold.
 async fn applied(update: UpdateItemFluentBuilder) -> PortResult<bool> {
     match update.send().await {
         Ok(_) => Ok(true),
@@ -200,7 +204,7 @@ impl Documents for DynamoDocuments {
             }
         };
 
-        // The SDK sends again when an answer is lost, so the record that is in the way may be our own.
+        // The SDK repeats a request whose answer was lost, so the record in the way may be our own.
         let ours =
             old.is_some_and(|old| old.optional_text("rev") == Some(document.revision.as_str()));
         if ours {
@@ -247,7 +251,8 @@ impl Documents for DynamoDocuments {
             return Err(port_error(error));
         };
 
-        // Our own edit whose answer was lost has written just this. An edit may change nothing and yet has to be counted.
+        // Our own edit whose answer was lost has written exactly these values. The count is
+        // compared too, because an edit may change nothing else.
         let written = [("sent", write_sent(document)), ("ed", n(document.edits))];
         let is_there = |item: &HashMap<_, _>| {
             written
@@ -301,8 +306,9 @@ impl Documents for DynamoDocuments {
             return Ok(Claim::Gone);
         }
 
-        // Our own claim whose answer was lost has our lease. Two workers that claim within one millisecond would both
-        // go on, which costs work but nothing else: the commit is conditional.
+        // Our own claim whose answer was lost has our lease. Two workers that claim within one
+        // millisecond would both continue. That costs work and does no harm, because the commit is
+        // conditional.
         if document.lease_until == lease_until {
             Ok(Claim::Mine(Box::new(document)))
         } else {

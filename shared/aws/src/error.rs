@@ -1,4 +1,4 @@
-//! From the SDK's errors to the ports'.
+//! Conversion of the SDK's errors into errors of the ports.
 
 use aws_sdk_dynamodb::types::CancellationReason;
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
@@ -6,7 +6,7 @@ use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use domain::PortError;
 
-/// Codes that say "not now" although they come as service errors.
+/// The codes of service errors that are temporary.
 const PASSING: [&str; 9] = [
     "ProvisionedThroughputExceededException",
     "ThrottlingException",
@@ -19,7 +19,8 @@ const PASSING: [&str; 9] = [
     "SlowDown",
 ];
 
-/// Whether the call may succeed later decides the kind: no answer, a throttle and a server fault may, the rest may not.
+/// Converts an error of the SDK. No answer, throttling and server faults become `Unavailable`,
+/// because the call may succeed later. All others become `Internal`.
 pub(crate) fn port_error<E>(error: SdkError<E, HttpResponse>) -> PortError
 where
     E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
@@ -48,24 +49,25 @@ where
     }
 }
 
-/// A request that this crate composed wrongly.
+/// Converts the error of a request that this crate composed wrongly.
 pub(crate) fn build_error(error: aws_smithy_types::error::operation::BuildError) -> PortError {
     PortError::Internal(Box::new(error))
 }
 
-/// Why a transaction was cancelled.
+/// The reason why a transaction was cancelled.
 pub(crate) enum Cancellation {
     /// A condition did not hold.
     Condition,
-    /// Another transaction was at the same items: nothing is known, read again.
+    /// Another transaction used the same items. The outcome is unknown, so the caller has to read
+    /// again.
     Conflict,
-    /// Throttled.
+    /// The service throttled the request.
     Passing,
-    /// A fault of ours.
+    /// The request itself is wrong.
     Other,
 }
 
-/// The most telling of the reasons.
+/// Returns the most significant of the reasons.
 pub(crate) fn cancellation(reasons: &[CancellationReason]) -> Cancellation {
     let has = |wanted: &[&str]| {
         reasons

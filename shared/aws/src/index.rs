@@ -1,4 +1,5 @@
-//! A container's index on DynamoDB: head, log and purge records share the container's partition.
+//! The index of a container on DynamoDB. Head, log records and purge records share the partition of
+//! the container.
 
 mod changes;
 mod erasure;
@@ -26,7 +27,8 @@ use changes::{cancelled, change_records, log_entry};
 pub(crate) struct DynamoIndex(pub(crate) Table);
 
 impl DynamoIndex {
-    /// Moves the head to the next number: the fence of every commit.
+    /// Returns the update that moves the head to the next number. It detects concurrent commits:
+    /// only one of them can advance the head.
     fn advance_head(
         &self,
         tenant: &Tenant,
@@ -43,7 +45,7 @@ impl DynamoIndex {
         }
 
         if changes.iter().any(Change::takes_away) {
-            // The first of several says when all of them are due.
+            // The first of several removals decides when all of them are due.
             set += ", rms = :next, qs = if_not_exists(qs, :qs), qd = if_not_exists(qd, :qd)";
             update = update.expression_attribute_values(":qs", s(keys::due_erasure(container)));
             let due_at = now.plus_seconds(ERASE_AFTER_SECONDS);
@@ -66,6 +68,7 @@ impl DynamoIndex {
         update.build().map_err(build_error)
     }
 
+    /// Returns the put of a log record.
     fn append(
         &self,
         tenant: &Tenant,
@@ -85,7 +88,7 @@ impl DynamoIndex {
             .map_err(build_error)
     }
 
-    /// Whether the record `seq` is the one that this very commit wrote, when its answer was lost.
+    /// Checks whether the log record `seq` was written by this very commit, whose answer was lost.
     async fn is_ours(
         &self,
         tenant: &Tenant,
@@ -170,7 +173,7 @@ impl Index for DynamoIndex {
             TransactWriteItem::builder().update(head).build(),
             TransactWriteItem::builder().put(record).build(),
         ];
-        // Which change each item belongs to.
+        // The change to which each item belongs.
         let mut owners = Vec::new();
         for (place, change) in changes.iter().enumerate() {
             let records = change_records(&self.0, tenant, change, now)?;
@@ -257,7 +260,8 @@ impl Index for DynamoIndex {
 
     async fn trim(&self, tenant: &Tenant, container: &ContainerId, through: u64) -> PortResult<()> {
         if through == 0 {
-            // The first fold of a container: DynamoDB refuses a range whose end stands before its start.
+            // In the first compaction of a container nothing is to be trimmed. DynamoDB refuses a
+            // range that ends before it begins.
             return Ok(());
         }
 
@@ -350,7 +354,7 @@ impl Index for DynamoIndex {
         container: &ContainerId,
         limit: usize,
     ) -> PortResult<Vec<String>> {
-        // From the last sort key to the first: purge records, log records, the head.
+        // The order is from the last sort key to the first: purge records, log records, the head.
         let query = self
             .0
             .client
@@ -365,7 +369,7 @@ impl Index for DynamoIndex {
         let mut found = Vec::new();
         while let Some(page) = pages.next().await {
             for item in page.map_err(port_error)?.items() {
-                // The owner's mark outlives the index.
+                // The owner record outlives the index.
                 let name = item.text("sk")?;
                 if name != keys::OWNER && found.len() < limit {
                     found.push(name.to_owned());

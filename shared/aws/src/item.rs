@@ -1,4 +1,4 @@
-//! DynamoDB items: attribute values in and out, and the calls that every adapter makes the same way.
+//! DynamoDB items: conversion of attribute values, and the calls that all adapters share.
 
 use std::collections::HashMap;
 
@@ -21,10 +21,10 @@ pub(crate) type Item = HashMap<String, AttributeValue>;
 const BATCH_KEYS: usize = 100;
 /// The most writes of one `BatchWriteItem`.
 const BATCH_WRITES: usize = 25;
-/// How often what DynamoDB left unprocessed is asked for again.
+/// The most attempts at the part of a batch that DynamoDB leaves unprocessed.
 const BATCH_ATTEMPTS: usize = 8;
 
-/// A table and the client that reaches it.
+/// A table, with the client that reaches it.
 #[derive(Debug, Clone)]
 pub(crate) struct Table {
     pub(crate) client: aws_sdk_dynamodb::Client,
@@ -47,12 +47,12 @@ pub(crate) fn json(value: &impl Serialize) -> AttributeValue {
     s(serde_json::to_string(value).expect("our own types have string keys"))
 }
 
-/// The key attributes of an item.
+/// Returns the key attributes of an item.
 pub(crate) fn key_item(key: &Key) -> Item {
     HashMap::from([("pk".to_owned(), s(&key.0)), ("sk".to_owned(), s(&key.1))])
 }
 
-/// Typed access to an item that this crate wrote.
+/// Typed access to the attributes of an item that this crate wrote.
 pub(crate) trait Read {
     fn text(&self, name: &str) -> PortResult<&str>;
     fn optional_text(&self, name: &str) -> Option<&str>;
@@ -98,7 +98,7 @@ impl Read for Item {
 }
 
 impl Table {
-    /// One item, strongly consistent.
+    /// Reads one item, with strong consistency.
     pub(crate) async fn get(&self, key: &Key) -> PortResult<Option<Item>> {
         let request = self
             .client
@@ -113,7 +113,7 @@ impl Table {
             .item)
     }
 
-    /// Many items, strongly consistent, in the order asked.
+    /// Reads many items, with strong consistency, in the order of `keys`.
     pub(crate) async fn get_many(&self, keys: &[Key]) -> PortResult<Vec<Option<Item>>> {
         let mut found: HashMap<(String, String), Item> = HashMap::new();
         let mut unique: Vec<&Key> = keys.iter().collect();
@@ -170,7 +170,7 @@ impl Table {
         }
     }
 
-    /// Deletes items, whatever they hold; one that is not there is fine.
+    /// Deletes items, whatever they contain. Items that do not exist are ignored.
     pub(crate) async fn delete_many(&self, keys: &[Key]) -> PortResult<()> {
         let mut unique: Vec<&Key> = keys.iter().collect();
         unique.sort();
@@ -213,8 +213,8 @@ impl Table {
         Err(throttled())
     }
 
-    /// The number of a partition's items whose sort key lies between two bounds. An item written a moment ago may be
-    /// missing.
+    /// Counts the items of a partition whose sort keys are between two bounds. Items that were
+    /// written a moment ago may be missing.
     pub(crate) async fn count(&self, pk: &str, from: &str, to: &str) -> PortResult<usize> {
         let mut pages = self
             .between(pk, from, to)
@@ -228,7 +228,8 @@ impl Table {
         Ok(count)
     }
 
-    /// All items of a partition whose sort key lies between two bounds, ascending, strongly consistent.
+    /// Reads all items of a partition whose sort keys are between two bounds, in ascending order,
+    /// with strong consistency.
     pub(crate) async fn range(&self, pk: &str, from: &str, to: &str) -> PortResult<Vec<Item>> {
         collect(self.between(pk, from, to).consistent_read(true)).await
     }
@@ -243,7 +244,7 @@ impl Table {
     }
 }
 
-/// All pages of a query.
+/// Reads all pages of a query.
 pub(crate) async fn collect(query: QueryFluentBuilder) -> PortResult<Vec<Item>> {
     let mut items = Vec::new();
     let mut pages = query.into_paginator().send();

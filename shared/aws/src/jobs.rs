@@ -1,4 +1,4 @@
-//! Work queues on SQS.
+//! The job queues on SQS.
 
 use async_trait::async_trait;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
@@ -10,7 +10,7 @@ use crate::names::Names;
 
 /// The most entries of one batch.
 const BATCH: usize = 10;
-/// The longest that SQS holds a message back.
+/// The longest delay of a message on SQS.
 const MAX_DELAY_SECONDS: u32 = 900;
 
 pub(crate) struct SqsJobs {
@@ -66,10 +66,12 @@ impl SqsJobs {
     }
 }
 
-/// A message's entry. On the standard queues the group is the organization, which makes SQS deliver fairly among them;
-/// on the FIFO queue it is the container, which makes commits of one container come one batch at a time. Every send has
-/// its own deduplication id: a message that the sweeper sends again must not be swallowed as a duplicate. Only a standard
-/// queue takes a delay.
+/// Returns the batch entry of a message.
+///
+/// On the standard queues the message group is the organization, so that SQS delivers fairly among
+/// organizations. On the FIFO queue it is the container, so that the commits of one container
+/// arrive one batch at a time. Every send has its own deduplication id, because a message that the
+/// sweep sends again must not be dropped as a duplicate. Only a standard queue takes a delay.
 fn entry(
     number: usize,
     message: &Envelope,

@@ -1,5 +1,7 @@
-//! Every key of every table, in one place. An organization id has no `#`, and whatever follows it is the last part of
-//! its key or has a fixed alphabet without `#`, so no two records can share a key.
+//! The keys of all tables.
+//!
+//! No two records can share a key: an organization id has no `#`, and what follows it is the last
+//! part of the key or has a fixed alphabet without `#`.
 
 use domain::{
     ConnectionId, ContainerId, ContainerTag, DocumentId, GrantId, KeyId, OrgId, TaskId, Timestamp,
@@ -10,21 +12,22 @@ use domain::Tenant;
 /// A partition key and a sort key.
 pub(crate) type Key = (String, String);
 
-/// Sort key of items that are alone in their partition.
+/// The sort key of items that are alone in their partition.
 pub(crate) const ALONE: &str = "A";
-/// Partitions of the sparse index of unfinished work, to spread its writes.
+/// The number of partitions of the sparse index of unfinished work. Several partitions spread its
+/// writes.
 pub(crate) const DUE_SHARDS: u32 = 8;
 
 pub(crate) fn document(tenant: &Tenant, id: &DocumentId) -> Key {
     (format!("D#{}#{id}", tenant.org()), ALONE.into())
 }
 
-/// What the partition keys of an organization's documents begin with.
+/// Returns the prefix of the partition keys of an organization's documents.
 pub(crate) fn documents_of(tenant: &Tenant) -> String {
     format!("D#{}#", tenant.org())
 }
 
-/// The organization and id in a document's partition key.
+/// Parses the partition key of a document into its organization and id.
 pub(crate) fn parse_document(pk: &str) -> Option<(OrgId, DocumentId)> {
     let (org, id) = pk.strip_prefix("D#")?.split_once('#')?;
     Some((OrgId::parse(org).ok()?, DocumentId::parse(id)?))
@@ -40,7 +43,7 @@ pub(crate) fn tag(tenant: &Tenant, tag: &ContainerTag) -> Key {
     (organization(tenant), format!("{TAG_PREFIX}{tag}"))
 }
 
-/// The number of the organization's tags.
+/// Returns the key of the number of tags of an organization.
 pub(crate) fn tag_count(tenant: &Tenant) -> Key {
     (organization(tenant), "TAGS".into())
 }
@@ -59,7 +62,8 @@ pub(crate) fn head(tenant: &Tenant, id: &ContainerId) -> Key {
 
 const HEAD: &str = "HEAD";
 
-/// Sort key of the mark that says which tag a physical container belongs to now; none for the tag it was made for.
+/// The sort key of the owner record, which says which tag a physical container belongs to now. A
+/// container that belongs to the tag it was made for has none.
 pub(crate) const OWNER: &str = "OWN";
 
 pub(crate) fn owner(tenant: &Tenant, id: &ContainerId) -> Key {
@@ -78,13 +82,13 @@ pub(crate) fn task(tenant: &Tenant, id: &TaskId) -> Key {
     (format!("J#{}#{id}", tenant.org()), ALONE.into())
 }
 
-/// The organization and id in a task's partition key.
+/// Parses the partition key of a task into its organization and id.
 pub(crate) fn parse_task(pk: &str) -> Option<(OrgId, TaskId)> {
     let (org, id) = pk.strip_prefix("J#")?.split_once('#')?;
     Some((OrgId::parse(org).ok()?, TaskId::parse(id)?))
 }
 
-/// The parts of a purge record's key.
+/// Parses the key of a purge record into its organization, container and name.
 pub(crate) fn parse_purge(pk: &str, sk: &str) -> Option<(OrgId, ContainerId, String)> {
     let (org, id) = pk.strip_prefix("C#")?.split_once('#')?;
     Some((
@@ -103,7 +107,7 @@ pub(crate) fn blob(tenant: &Tenant, path: &str) -> Key {
 
 pub(crate) const BLOB_PREFIX: &str = "B#";
 
-/// The organization and path in the partition key of a small blob.
+/// Parses the partition key of an inline blob into its organization and path.
 pub(crate) fn parse_blob(pk: &str) -> Option<(OrgId, String)> {
     let (org, path) = pk.strip_prefix(BLOB_PREFIX)?.split_once('#')?;
     Some((OrgId::parse(org).ok()?, path.to_owned()))
@@ -113,7 +117,7 @@ pub(crate) fn object(tenant: &Tenant, path: &str) -> String {
     format!("{}/{path}", tenant.org())
 }
 
-/// The organization and path in an object's key.
+/// Parses the key of an object into its organization and path.
 pub(crate) fn parse_object(key: &str) -> Option<(OrgId, String)> {
     let (org, path) = key.split_once('/').filter(|(_, path)| !path.is_empty())?;
     Some((OrgId::parse(org).ok()?, path.to_owned()))
@@ -123,7 +127,8 @@ pub(crate) fn listing(tenant: &Tenant, id: &ContainerId) -> String {
     format!("L#{}#{id}", tenant.org())
 }
 
-/// The listing of a container's documents that others of their customId have superseded in a merge.
+/// Returns the listing of a container's documents that a merge has superseded by others with the
+/// same customId.
 pub(crate) fn superseded_listing(tenant: &Tenant, id: &ContainerId) -> String {
     format!("S#{}#{id}", tenant.org())
 }
@@ -132,7 +137,7 @@ pub(crate) fn listing_sort(created_at: Timestamp, id: &DocumentId) -> String {
     format!("{}#{id}", due_sort(created_at))
 }
 
-/// The shard of the index of unfinished work that an id falls into.
+/// Returns the shard of the index of unfinished work to which an id belongs.
 pub(crate) fn due_shard(id: &str) -> String {
     format!("Q#{}", shard(id))
 }
@@ -142,27 +147,28 @@ fn shard(id: &str) -> u32 {
     sum % DUE_SHARDS
 }
 
-/// The same for connections, whose next run is no unfinished work: those who look for the one never meet the other.
+/// Returns a shard of due connections. They have shards of their own, because a next run is not
+/// unfinished work and neither query should find the other's items.
 pub(crate) fn due_connections(shard: u32) -> String {
     format!("S#{shard}")
 }
 
-/// The shard of [`due_connections`] that a connection falls into.
+/// Returns the shard of [`due_connections`] to which a connection belongs.
 pub(crate) fn due_connection(id: &ConnectionId) -> String {
     due_connections(shard(id.as_str()))
 }
 
-/// The same for containers whose index holds what was taken away.
+/// Returns a shard of due erasures: containers whose index still has removed content.
 pub(crate) fn due_erasures(shard: u32) -> String {
     format!("E#{shard}")
 }
 
-/// The shard of [`due_erasures`] that a container falls into.
+/// Returns the shard of [`due_erasures`] to which a container belongs.
 pub(crate) fn due_erasure(id: &ContainerId) -> String {
     due_erasures(shard(id.as_str()))
 }
 
-/// The organization and id in the key of a head.
+/// Parses the key of a head into its organization and container.
 pub(crate) fn parse_head(pk: &str, sk: &str) -> Option<(OrgId, ContainerId)> {
     let (org, id) = pk
         .strip_prefix("C#")?
@@ -171,7 +177,7 @@ pub(crate) fn parse_head(pk: &str, sk: &str) -> Option<(OrgId, ContainerId)> {
     Some((OrgId::parse(org).ok()?, ContainerId::parse(id)?))
 }
 
-/// Milliseconds with leading zeros, so that text order is time order.
+/// Formats a time as milliseconds with leading zeros, so that text order is time order.
 pub(crate) fn due_sort(at: Timestamp) -> String {
     format!("{:014}", at.as_millis().max(0))
 }
@@ -190,7 +196,7 @@ pub(crate) fn repeat(tenant: &Tenant, key: &str) -> Key {
     (format!("R#{}#{key}", tenant.org()), ALONE.into())
 }
 
-/// A ticket of a browser. Kinds are words of ours, without `#`.
+/// Returns the key of a ticket. Kinds are words of this project, without `#`.
 pub(crate) fn ticket(kind: &str, digest: &str) -> Key {
     (format!("E#{kind}#{digest}"), ALONE.into())
 }
@@ -201,7 +207,7 @@ pub(crate) fn connection(tenant: &Tenant, id: &ConnectionId) -> Key {
     (organization(tenant), format!("{CONNECTION_PREFIX}{id}"))
 }
 
-/// The organization and id in a connection's key.
+/// Parses the key of a connection into its organization and id.
 pub(crate) fn parse_connection(pk: &str, sk: &str) -> Option<(OrgId, ConnectionId)> {
     let org = OrgId::parse(pk.strip_prefix("O#")?).ok()?;
     Some((
@@ -214,12 +220,12 @@ pub(crate) fn grant(tenant: &Tenant, id: &GrantId) -> Key {
     (organization(tenant), format!("GR#{id}"))
 }
 
-/// The partition of the claims on a document.
+/// Returns the partition of the claims on a document.
 pub(crate) fn claims(tenant: &Tenant, id: &DocumentId) -> String {
     format!("Y#{}#{id}", tenant.org())
 }
 
-/// The partition of all that a connection knows.
+/// Returns the partition of everything that is stored about a connection's items.
 pub(crate) fn known(tenant: &Tenant, id: &ConnectionId) -> String {
     format!("X#{}#{id}", tenant.org())
 }

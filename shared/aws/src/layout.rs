@@ -1,67 +1,69 @@
-//! What has to exist: tables, bucket, queues and a key, described once. Embedded mode creates them from here, and a test holds
-//! `template.yaml` equal to it.
+//! The resources that must exist: tables, bucket, queues and a key, described once. Embedded mode
+//! creates them from this description, and a test compares `template.yaml` with it.
 
-/// A DynamoDB table: string keys `pk` and `sk`, on-demand billing, no local index.
+/// A DynamoDB table with the string keys `pk` and `sk`, on-demand billing and no local index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableLayout {
-    /// The part of its name that is the same in every deployment.
+    /// The part of the name that is the same in every deployment.
     pub name: &'static str,
-    /// Global secondary indexes.
+    /// The global secondary indexes.
     pub indexes: &'static [IndexLayout],
-    /// The attribute that holds the time, in seconds, after which DynamoDB may delete an item.
+    /// The attribute with the time, in seconds since 1970, after which DynamoDB may delete an item.
     pub ttl: Option<&'static str>,
 }
 
 /// A global secondary index with string keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexLayout {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// Partition key.
+    /// The attribute that is the partition key.
     pub hash: &'static str,
-    /// Sort key.
+    /// The attribute that is the sort key.
     pub range: &'static str,
-    /// Whether it carries whole items, or the keys only.
+    /// Set if the index has whole items, and not only their keys.
     pub project_all: bool,
 }
 
 /// An SQS queue with its dead-letter queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueLayout {
-    /// The part of its name that is the same in every deployment; FIFO queues end with `.fifo`.
+    /// The part of the name that is the same in every deployment. FIFO queues end with `.fifo`.
     pub name: &'static str,
-    /// Its dead-letter queue.
+    /// The name of the dead-letter queue.
     pub dead: &'static str,
-    /// The time-out of the function that reads it. A received message stays hidden six times as long, as AWS advises.
+    /// The time-out of the function that reads the queue. A received message stays hidden six times
+    /// as long, as AWS advises.
     pub function_timeout_seconds: u32,
-    /// How many messages its function takes at a time.
+    /// The most messages that the function takes at a time.
     pub batch_size: u32,
 }
 
 impl QueueLayout {
-    /// Whether messages of a group come one batch at a time.
+    /// Checks whether the queue is a FIFO queue, which delivers the messages of a group one batch
+    /// at a time.
     pub const fn is_fifo(&self) -> bool {
         let name = self.name.as_bytes();
         name.len() > 5 && name[name.len() - 5] == b'.'
     }
 
-    /// How long a received message stays hidden.
+    /// Returns the visibility time-out: how long a received message stays hidden.
     pub const fn visibility_seconds(&self) -> u32 {
         6 * self.function_timeout_seconds
     }
 }
 
-/// How often a message is tried before it goes to the dead-letter queue.
+/// The number of attempts at a message before it goes to the dead-letter queue.
 pub const MAX_RECEIVE_COUNT: u32 = 5;
 
-/// Listing a container's documents by time of creation.
+/// The index of a container's documents by time of creation.
 pub const BY_CONTAINER: IndexLayout = IndexLayout {
     name: "by-container",
     hash: "gl",
     range: "gs",
     project_all: true,
 };
-/// Unfinished work by the time it counts as overdue; sparse.
+/// The sparse index of unfinished work by the time from which it is overdue.
 pub const DUE: IndexLayout = IndexLayout {
     name: "due",
     hash: "qs",
@@ -69,20 +71,20 @@ pub const DUE: IndexLayout = IndexLayout {
     project_all: false,
 };
 
-/// Documents, containers, indexes and small blobs.
+/// The table of documents, containers, indexes and inline blobs.
 pub const RECORDS: TableLayout = TableLayout {
     name: "records",
     indexes: &[BY_CONTAINER, DUE],
     ttl: None,
 };
-/// API key hashes and sealed secrets. Sessions expire by themselves.
+/// The table of API key hashes and sealed secrets. Sessions expire by themselves.
 pub const SECRETS: TableLayout = TableLayout {
     name: "secrets",
     indexes: &[],
     ttl: Some("ttl"),
 };
-/// What expires by itself: the request log and its counts, rate limits, repeated requests. Of what is due in it, the
-/// hours that nobody has counted yet.
+/// The table of items that expire by themselves: the request log and its counts, rate limits,
+/// repeated requests. Its index `due` has the hours that are not counted yet.
 pub const ACTIVITY: TableLayout = TableLayout {
     name: "activity",
     indexes: &[DUE],
@@ -91,36 +93,38 @@ pub const ACTIVITY: TableLayout = TableLayout {
 /// All tables.
 pub const TABLES: [TableLayout; 3] = [RECORDS, SECRETS, ACTIVITY];
 
-/// The key that seals secrets, as the embedded KMS knows it.
+/// The name of the key that seals secrets in the embedded KMS.
 pub const SECRETS_KEY: &str = "local";
 
 /// The bucket of raw bytes, packs and segments.
 pub const BUCKET: &str = "content";
-/// What the keys of objects end in that clients store themselves. The bucket tells the queue [`KEEPER`] about them.
+/// The suffix of the keys of objects that clients store themselves. The bucket notifies the queue
+/// [`KEEPER`] of them.
 pub const UPLOAD_SUFFIX: &str = "/upload";
 
-/// Documents to process, read by the processor.
+/// The queue of documents to process, read by the processor.
 pub const PROCESS: QueueLayout = QueueLayout {
     name: "process",
     dead: "process-dead",
     function_timeout_seconds: 120,
     batch_size: 1,
 };
-/// Processed documents to commit, one batch at a time per container, read by the processor.
+/// The queue of processed documents to commit, read by the processor, one batch at a time for each
+/// container.
 pub const COMMIT: QueueLayout = QueueLayout {
     name: "commit.fifo",
     dead: "commit-dead.fifo",
     function_timeout_seconds: 120,
     batch_size: 10,
 };
-/// Purges and compactions, read by the keeper.
+/// The queue of maintenance: purges, compactions and tasks. Read by the keeper.
 pub const KEEPER: QueueLayout = QueueLayout {
     name: "keeper",
     dead: "keeper-dead",
     function_timeout_seconds: 120,
     batch_size: 1,
 };
-/// Connections to move on, read by the importer.
+/// The queue of synchronizations to continue, read by the importer.
 pub const SYNC: QueueLayout = QueueLayout {
     name: "sync",
     dead: "sync-dead",

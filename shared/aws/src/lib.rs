@@ -1,7 +1,7 @@
-//! The ports on DynamoDB, S3, SQS and KMS: the only crate that names the AWS SDK.
+//! The ports on DynamoDB, S3, SQS and KMS. No other crate names the AWS SDK.
 //!
-//! The same adapters run on AWS, over the embedded services and against any endpoint that speaks the protocols; what
-//! they need to exist is described once, in [`layout`].
+//! The same adapters run on AWS, over the embedded services and against any endpoint that speaks
+//! the protocols. The resources that they need are described once, in [`layout`].
 
 pub mod layout;
 
@@ -45,18 +45,16 @@ pub use names::Names;
 pub use receive::{Message, Receiver};
 pub use setup::{create_missing, queue_urls};
 
-/// The ports over one set of clients and resource names.
+/// Returns the ports over one set of clients and resource names.
 pub fn ctx(clients: &Clients, names: &Names, clock: Arc<dyn Clock>) -> Ctx {
     let records = item::Table {
         client: clients.dynamodb.clone(),
         name: names.records.clone(),
     };
-
     let secrets = item::Table {
         client: clients.dynamodb.clone(),
         name: names.secrets.clone(),
     };
-
     let activity = item::Table {
         client: clients.dynamodb.clone(),
         name: names.activity.clone(),
@@ -68,6 +66,7 @@ pub fn ctx(clients: &Clients, names: &Names, clock: Arc<dyn Clock>) -> Ctx {
         names.bucket.clone(),
         clock.clone(),
     );
+
     Ctx {
         containers: Arc::new(containers::DynamoContainers(records.clone())),
         settings: Arc::new(settings::DynamoSettings(records.clone())),

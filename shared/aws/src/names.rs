@@ -1,33 +1,34 @@
-//! The names of this deployment's resources.
+//! The names of the resources of a deployment.
 
 use anyhow::Context;
 
 use crate::layout;
 
-/// Names and addresses, from the environment on AWS and fixed in embedded mode.
+/// The names and addresses of resources. On AWS they come from the environment; in embedded mode
+/// they are fixed.
 #[derive(Debug, Clone)]
 pub struct Names {
-    /// Table of records.
+    /// The table of records.
     pub records: String,
-    /// Table of API keys and sealed secrets.
+    /// The table of API keys and sealed secrets.
     pub secrets: String,
-    /// Table of what expires.
+    /// The table of items that expire.
     pub activity: String,
-    /// Bucket.
+    /// The bucket.
     pub bucket: String,
-    /// Address of the queue `process`.
+    /// The address of the queue `process`.
     pub process_queue: String,
-    /// Address of the queue `commit.fifo`.
+    /// The address of the queue `commit.fifo`.
     pub commit_queue: String,
-    /// Address of the queue `keeper`.
+    /// The address of the queue `keeper`.
     pub keeper_queue: String,
-    /// Id or ARN of the key that seals secrets.
+    /// The id or ARN of the key that seals secrets.
     pub kms_key: String,
-    /// Address of the queue `sync`.
+    /// The address of the queue `sync`.
     pub sync_queue: String,
 }
 
-/// The environment variables, in the order of the fields.
+/// The environment variables, in the order of the fields of [`Names`].
 const VARIABLES: [&str; 9] = [
     "RECOLLECT_RECORDS_TABLE",
     "RECOLLECT_SECRETS_TABLE",
@@ -41,7 +42,7 @@ const VARIABLES: [&str; 9] = [
 ];
 
 impl Names {
-    /// The names of embedded mode, where queues still lack their addresses.
+    /// Returns the names of embedded mode. The addresses of the queues are still empty.
     pub fn embedded() -> Self {
         Self {
             records: layout::RECORDS.name.into(),
@@ -56,11 +57,11 @@ impl Names {
         }
     }
 
-    /// Reads the environment that `template.yaml` sets. A function that has no part in a resource gets no variable for
-    /// it, and its permissions would refuse the use as well.
+    /// Reads the environment that `template.yaml` sets. A function that does not use a resource
+    /// gets no variable for it, and its permissions would refuse the use as well.
     ///
     /// # Errors
-    /// When the one that everything needs is missing.
+    /// Fails if the variable of the records table, which everything needs, is missing.
     pub fn from_environment(lookup: impl Fn(&str) -> Option<String>) -> anyhow::Result<Self> {
         let get = |i: usize| lookup(VARIABLES[i]).unwrap_or_default();
         let records = lookup(VARIABLES[0]).with_context(|| format!("set {}", VARIABLES[0]))?;
@@ -78,7 +79,7 @@ impl Names {
         })
     }
 
-    /// The variables and their values, as another process needs them.
+    /// Returns the variables and their values, for the environment of another process.
     pub fn to_environment(&self) -> Vec<(&'static str, String)> {
         let values = [
             &self.records,
@@ -91,6 +92,7 @@ impl Names {
             &self.kms_key,
             &self.sync_queue,
         ];
+
         VARIABLES
             .into_iter()
             .zip(values.into_iter().cloned())

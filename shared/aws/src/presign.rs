@@ -1,4 +1,4 @@
-//! What others may do with one object: an address to read it, a form to store it.
+//! Presigned access of others to one object: an address to read it, a form to store it.
 
 use std::time::{Duration, SystemTime};
 
@@ -16,11 +16,11 @@ use serde_json::json;
 
 use crate::error::port_error;
 
-/// The longest time that S3 accepts, in seconds.
+/// The longest validity of an address that S3 accepts, in seconds.
 const MAX_SECONDS: u32 = 7 * 24 * 60 * 60;
 /// The longest file name in an address, in characters.
 const MAX_NAME: usize = 200;
-/// What a file name needs escaped in a header (RFC 5987, `attr-char`).
+/// The characters of a file name that are escaped in a header (RFC 5987, all but `attr-char`).
 const ESCAPED: AsciiSet = NON_ALPHANUMERIC
     .remove(b'!')
     .remove(b'#')
@@ -35,7 +35,7 @@ const ESCAPED: AsciiSet = NON_ALPHANUMERIC
     .remove(b'|')
     .remove(b'~');
 
-/// Signs with the keys of one configuration for one endpoint.
+/// A signer with the keys of one configuration, for one endpoint.
 #[derive(Debug, Clone)]
 pub(crate) struct Presigner {
     s3: aws_sdk_s3::Client,
@@ -44,8 +44,9 @@ pub(crate) struct Presigner {
 }
 
 impl Presigner {
-    /// For the endpoint and with the keys of `config`. S3 itself is addressed by the bucket's own host, as it demands of
-    /// new buckets; another endpoint by path, which every endpoint understands.
+    /// Creates a signer for the endpoint and with the keys of `config`. S3 itself is addressed by
+    /// the host of the bucket, as it demands of new buckets. Another endpoint is addressed by path,
+    /// which every endpoint understands.
     pub(crate) fn new(config: &SdkConfig) -> Self {
         let by_path = config.endpoint_url().is_some();
         let s3 = aws_sdk_s3::config::Builder::from(config)
@@ -58,7 +59,7 @@ impl Presigner {
         }
     }
 
-    /// The same for another endpoint and with other keys.
+    /// Returns the same signer for another endpoint and with other keys.
     pub(crate) fn at(&self, endpoint: &str, access_key: &str, secret_key: &str) -> Self {
         let keys = Credentials::new(access_key, secret_key, None, None, "fixed");
         let credentials = SharedCredentialsProvider::new(keys);
@@ -77,7 +78,7 @@ impl Presigner {
         }
     }
 
-    /// An address that downloads the object.
+    /// Returns an address that downloads the object.
     pub(crate) async fn address(
         &self,
         bucket: &str,
@@ -100,7 +101,7 @@ impl Presigner {
         Ok(signed.uri().to_owned())
     }
 
-    /// A form that stores the object.
+    /// Returns a form that stores the object.
     pub(crate) async fn form(
         &self,
         bucket: &str,
@@ -120,6 +121,7 @@ impl Presigner {
             .ok_or_else(|| internal("no AWS credentials are configured"))?;
         let keys = provider.provide_credentials().await;
         let keys = keys.map_err(|error| PortError::Unavailable(Box::new(error)))?;
+
         let date = text(now)?.replace(['-', ':'], "");
         let day = date.split('T').next().unwrap_or_default();
         let credential = format!("{}/{day}/{region}/s3/aws4_request", keys.access_key_id());
@@ -133,6 +135,7 @@ impl Presigner {
             keys.session_token()
                 .map(|token| ("x-amz-security-token", token.to_owned())),
         );
+
         let mut conditions = vec![
             json!({"bucket": bucket}),
             json!(["content-length-range", 1, max_bytes]),
@@ -140,6 +143,7 @@ impl Presigner {
         conditions.extend(fields.iter().map(|(name, value)| json!({*name: value})));
         let policy = json!({"expiration": text(until)?, "conditions": conditions});
         let policy = aws_smithy_types::base64::encode(policy.to_string());
+
         let signing_key =
             v4::generate_signing_key(keys.secret_access_key(), system_time(now), region, "s3");
         fields.push((
@@ -158,7 +162,7 @@ impl Presigner {
         })
     }
 
-    /// Where the SDK itself would send a request about the bucket.
+    /// Returns the address to which the SDK itself would send a request about the bucket.
     async fn bucket_address(&self, bucket: &str, now: Timestamp) -> PortResult<String> {
         let object = self.address(bucket, "o", None, now, 1).await?;
         let address = object
@@ -186,19 +190,20 @@ fn system_time(at: Timestamp) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_millis(at.as_millis().unsigned_abs())
 }
 
-/// A time in whole seconds, as in `2026-01-01T00:00:00Z`.
+/// Formats a time in whole seconds, as in `2026-01-01T00:00:00Z`.
 fn text(at: Timestamp) -> PortResult<String> {
     DateTime::from_secs(at.as_millis().div_euclid(1000))
         .fmt(Format::DateTime)
         .map_err(internal)
 }
 
-/// The header `Content-Disposition` of a download (RFC 6266): the name in letters that every client reads and, if these
-/// are not all of it, as it is.
+/// Returns the header `Content-Disposition` of a download (RFC 6266). It has the name in characters
+/// that every client reads and, if that is not the whole name, the name itself as well.
 fn disposition(name: Option<&str>) -> String {
     let Some(name) = name else {
         return "attachment".to_owned();
     };
+
     let name: String = name.chars().take(MAX_NAME).collect();
     let is_plain =
         |letter: char| (letter.is_ascii_graphic() && !r#""%\/"#.contains(letter)) || letter == ' ';
@@ -207,6 +212,7 @@ fn disposition(name: Option<&str>) -> String {
         .map(|letter| if is_plain(letter) { letter } else { '_' })
         .collect();
     let escaped = utf8_percent_encode(&name, &ESCAPED);
+
     if plain == name {
         format!("attachment; filename=\"{plain}\"")
     } else {

@@ -1,4 +1,5 @@
-//! Purge records: bytes that nobody needs any more, written in the transaction that leaves them behind.
+//! Purge records: blobs that nothing refers to any more. The transaction that leaves them behind
+//! writes the record.
 
 use aws_sdk_dynamodb::types::Put;
 use domain::ports::PortResult;
@@ -8,7 +9,7 @@ use crate::error::build_error;
 use crate::item::{Table, json, key_item, n, s};
 use crate::keys;
 
-/// The write of a purge record; it is found as overdue from `overdue_at` on.
+/// Returns the write of a purge record. The sweep finds it from `overdue_at` on.
 pub(crate) fn purge_put(
     table: &Table,
     tenant: &Tenant,

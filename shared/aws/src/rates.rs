@@ -1,5 +1,5 @@
-//! Windows of rate limits on DynamoDB: one item a limit, written on condition that it is as it was read. Whoever loses
-//! goes on from what the winner wrote.
+//! Windows of rate limits on DynamoDB. Each limit is one item, which is written on condition that
+//! it is unchanged since it was read. A writer that loses continues from what the winner wrote.
 
 use std::time::Duration;
 
@@ -13,12 +13,14 @@ use crate::error::port_error;
 use crate::item::{Item, Read, Table, json, key_item, n, s};
 use crate::keys::{ALONE, Key};
 
-/// How often a request tries for its place; each time somebody else got one.
+/// The most attempts of a request to get its place. In each failed attempt, another request got
+/// one.
 const ATTEMPTS: u32 = 100;
-/// The requests that are remembered by their ids. A lost answer is noticed within one request of the SDK, so it is
-/// among the last; one that is not is counted twice, which admits less and never more.
+/// The number of latest requests that are remembered by their ids. A lost answer is noticed within
+/// one request of the SDK, so its request is among the latest. One that is not is counted twice,
+/// which admits fewer requests and never more.
 const REMEMBERED: usize = 8;
-/// How long an item outlives the window that it is about.
+/// The time that an item outlives its window, in seconds.
 const KEPT_SECONDS: i64 = 3600;
 
 pub(crate) struct DynamoRates(pub(crate) Table);
@@ -26,7 +28,7 @@ pub(crate) struct DynamoRates(pub(crate) Table);
 /// A window as it is stored.
 #[derive(Default)]
 struct Stored {
-    /// Another one with every write.
+    /// The random version, which changes with every write.
     version: Option<String>,
     window: RateWindow,
     recent: Vec<String>,
@@ -73,7 +75,7 @@ impl Rates for DynamoRates {
 }
 
 impl DynamoRates {
-    /// Writes `item` in place of `version`; what is there instead when that is another one.
+    /// Writes `item` in place of `version`. Returns the stored window if it has another version.
     async fn replace(&self, version: Option<String>, item: Item) -> PortResult<Option<Stored>> {
         let put = self
             .0

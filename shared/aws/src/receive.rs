@@ -1,4 +1,4 @@
-//! Receiving from a queue where no event source mapping does it: the workers of one machine.
+//! Receiving from a queue without an event source mapping, for the workers of one machine.
 
 use std::time::Duration;
 
@@ -10,25 +10,26 @@ use crate::error::port_error;
 /// A received message.
 #[derive(Debug, Clone)]
 pub struct Message {
-    /// The text.
+    /// The text of the message.
     pub body: String,
-    /// What deletes it.
+    /// The receipt handle, which deletes the message.
     receipt: String,
-    /// How often it has been received, this time included.
+    /// The number of times that the message was received, including this one.
     pub receive_count: u32,
 }
 
-/// A queue being read.
+/// A receiver of one queue.
 #[derive(Debug, Clone)]
 pub struct Receiver {
     client: aws_sdk_sqs::Client,
     queue: String,
-    /// How many messages are taken at a time.
+    /// The most messages that are taken at a time.
     most: i32,
 }
 
 impl Receiver {
-    /// Reads the queue at this address.
+    /// Creates a receiver of the queue at the address `queue`. It takes up to ten messages at a
+    /// time.
     pub fn new(client: aws_sdk_sqs::Client, queue: String) -> Self {
         Self {
             client,
@@ -37,16 +38,17 @@ impl Receiver {
         }
     }
 
-    /// The same queue, one message at a time: none waits for the work that another one makes.
+    /// Returns a receiver that takes one message at a time, so that no message waits for the work
+    /// of another.
     #[must_use]
     pub fn one_at_a_time(self) -> Self {
         Self { most: 1, ..self }
     }
 
-    /// Up to ten messages, waiting up to `wait` (at most 20 s) for the first.
+    /// Receives messages. Waits up to `wait` for the first one, at most 20 seconds.
     ///
     /// # Errors
-    /// When the queue does not answer.
+    /// Fails if the queue does not answer.
     pub async fn receive(&self, wait: Duration) -> PortResult<Vec<Message>> {
         let seconds = i32::try_from(wait.as_secs().min(20)).unwrap_or(20);
         let request = self
@@ -83,7 +85,8 @@ impl Receiver {
     /// Deletes a message that was handled.
     ///
     /// # Errors
-    /// When the queue does not answer; the message then comes again, which its handler bears.
+    /// Fails if the queue does not answer. The message then comes again, which its handler must
+    /// accept.
     pub async fn delete(&self, message: &Message) -> PortResult<()> {
         let request = self
             .client
@@ -93,10 +96,11 @@ impl Receiver {
         request.send().await.map(|_| ()).map_err(port_error)
     }
 
-    /// Lets a message come again after `delay` instead of after the queue's visibility time-out.
+    /// Makes a message visible again after `delay` instead of after the visibility time-out of the
+    /// queue.
     ///
     /// # Errors
-    /// When the queue does not answer; the message then comes again later.
+    /// Fails if the queue does not answer. The message then comes again later.
     pub async fn retry_after(&self, message: &Message, delay: Duration) -> PortResult<()> {
         let seconds = i32::try_from(delay.as_secs()).unwrap_or(i32::MAX);
         let request = self

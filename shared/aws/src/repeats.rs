@@ -1,5 +1,5 @@
-//! Repeated requests on DynamoDB, in the table of what expires. Readers compare the time themselves: DynamoDB deletes
-//! expired items only within days.
+//! Repeated requests on DynamoDB, in the table of items that expire. Readers compare the time
+//! themselves, because DynamoDB deletes expired items only within days.
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
@@ -13,10 +13,11 @@ use crate::keys;
 
 pub(crate) struct DynamoRepeats(pub(crate) Table);
 
-/// The attribute that names the document that was made by the request.
+/// The attribute with the id of the document that the request made.
 const MADE: &str = "made";
 
-/// The write that keeps that the request remembered under `key` has made `document`; it fails when it was kept before.
+/// Returns the update that records that the request under `key` has made `document`. It fails if
+/// that is already recorded.
 pub(crate) fn made_by(
     activity: &Table,
     tenant: &Tenant,

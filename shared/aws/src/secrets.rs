@@ -1,6 +1,8 @@
-//! API keys on DynamoDB: one item by key id for authentication, one in the organization's partition for listing. Both
-//! are written, and deleted, in one transaction. Sessions have the first one only. DynamoDB deletes what has expired:
-//! sessions at once, other keys 30 days later.
+//! API keys on DynamoDB.
+//!
+//! A key has two items: one by key id for authentication, and one in the partition of the
+//! organization for listing. Both are written, and deleted, in one transaction. Sessions have only
+//! the first. DynamoDB deletes what has expired: sessions at once, other keys 30 days later.
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, TransactWriteItem};
@@ -13,7 +15,7 @@ use crate::item::{Item, Read, Table, b, json, key_item, n, s};
 use crate::keys;
 use crate::transaction::transaction_error;
 
-/// The time for which an expired key stays listed.
+/// The time for which an expired key stays listed, in seconds.
 const EXPIRED_SECONDS: i64 = 30 * 24 * 60 * 60;
 
 pub(crate) struct DynamoKeys(pub(crate) Table);
@@ -97,8 +99,8 @@ impl Keys for DynamoKeys {
             return Ok(false);
         }
 
-        // A key never changes its organization, and its id is never used again: deleting what is already gone, after a
-        // lost answer, is harmless.
+        // A key never changes its organization, and its id is never used again. Deleting it once
+        // more after a lost answer is therefore harmless.
         let mut transaction = self.0.client.transact_write_items();
         for key in [key, keys::api_key_of(tenant, id)] {
             let delete = Delete::builder()
@@ -122,6 +124,7 @@ impl Keys for DynamoKeys {
         let update = update
             .update_expression("SET enabled = :enabled")
             .condition_expression("org = :org");
+
         let value = AttributeValue::Bool(enabled);
         let update = update.expression_attribute_values(":enabled", value);
         match update
@@ -138,19 +141,19 @@ impl Keys for DynamoKeys {
     }
 }
 
-/// The upper bound of the sort keys of pointers.
+/// Returns the upper bound of the sort keys of pointers.
 fn end_of_keys() -> String {
     format!("{}~", keys::KEY_PREFIX)
 }
 
-/// The item by which a key is listed.
+/// Returns the item by which a key is listed.
 fn pointer(tenant: &Tenant, key: &ApiKey) -> Item {
     let mut item = key_item(&keys::api_key_of(tenant, &key.id));
     item.extend(removal(key).map(|time| ("ttl".to_owned(), n(time))));
     item
 }
 
-/// The time from which DynamoDB may remove the items of a key, in seconds since 1970.
+/// Returns the time from which DynamoDB may remove the items of a key, in seconds since 1970.
 fn removal(key: &ApiKey) -> Option<i64> {
     let kept = if key.kind == KeyKind::Session {
         0
@@ -175,6 +178,7 @@ fn write(key: &ApiKey) -> Item {
     );
     set("enabled", AttributeValue::Bool(key.enabled));
     set("cr", n(key.created_at.as_millis()));
+
     if let Some(tags) = &key.tags {
         set("tags", json(tags));
     }
@@ -187,6 +191,7 @@ fn write(key: &ApiKey) -> Item {
     if let Some(time) = removal(key) {
         set("ttl", n(time));
     }
+
     item
 }
 
@@ -198,6 +203,7 @@ fn read(item: &Item) -> PortResult<ApiKey> {
             .copied()
             .ok_or_else(corrupt)
     };
+
     let hash = item
         .get("hash")
         .and_then(|value| value.as_b().ok())
@@ -208,17 +214,20 @@ fn read(item: &Item) -> PortResult<ApiKey> {
             .map(|tag| ContainerTag::parse(tag))
             .collect::<Result<Vec<_>, _>>()
     });
-    // Keys of before there were kinds: what reached everything administered as well.
+
+    // Older keys have no kind. Those that reached all containers could administer as well.
     let before_kinds = if tags.is_some() {
         KeyKind::Agent
     } else {
         KeyKind::Full
     };
+
     let exp = if item.contains_key("exp") {
         Some(Timestamp::from_millis(item.number("exp")?))
     } else {
         None
     };
+
     Ok(ApiKey {
         id: KeyId::parse(item.text("id")?).ok_or_else(corrupt)?,
         org: OrgId::parse(item.text("org")?).map_err(|_| corrupt())?,
@@ -242,7 +251,7 @@ fn read(item: &Item) -> PortResult<ApiKey> {
 mod tests {
     use super::*;
 
-    /// A key as it was stored before there were kinds and rates.
+    /// Returns a key as it was stored before there were kinds and rates.
     fn old(tags: Option<&str>) -> Item {
         let mut item = key_item(&("K#Rk3v9PqLm2".to_owned(), "A".to_owned()));
         let values = [
@@ -277,11 +286,13 @@ mod tests {
             rate: None,
         };
         assert_eq!(full, wanted);
+
         let confined = read(&old(Some(r#"["home","work"]"#))).unwrap();
         assert_eq!(
             (confined.kind, confined.tags.map(|tags| tags.len())),
             (KeyKind::Agent, Some(2))
         );
+
         let mut broken = old(None);
         broken.insert("kind".into(), s(r#""root""#));
         assert!(

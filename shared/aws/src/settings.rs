@@ -30,6 +30,7 @@ impl SettingsStore for DynamoSettings {
         item.insert("v".into(), n(1));
         item.insert("ver".into(), n(settings.version));
         item.insert("set".into(), json(settings));
+
         let put = self
             .0
             .client
@@ -42,13 +43,15 @@ impl SettingsStore for DynamoSettings {
                 .condition_expression("ver = :old")
                 .expression_attribute_values(":old", n(next - 1)),
         };
+
         let put = put
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         let Err(error) = put.send().await else {
             return Ok(());
         };
+
         match error.as_service_error() {
-            // Our own first try, if its answer was lost.
+            // Our own first attempt, whose answer was lost.
             Some(PutItemError::ConditionalCheckFailedException(old))
                 if old.item() == Some(&item) =>
             {

@@ -1,4 +1,5 @@
-//! Creates what [`crate::layout`] describes, where it is missing: embedded mode's counterpart of `template.yaml`.
+//! Creates the missing resources of [`crate::layout`]. This is the counterpart of `template.yaml`
+//! in embedded mode.
 
 mod tables;
 
@@ -13,11 +14,12 @@ use crate::clients::Clients;
 use crate::layout::{MAX_RECEIVE_COUNT, QUEUES, QueueLayout, UPLOAD_SUFFIX};
 use crate::names::Names;
 
-/// Creates the tables, the bucket and the queues that do not exist yet, adds to tables of an earlier version what they
-/// lack, has the bucket tell of uploads, and returns the names with the queues' addresses.
+/// Creates the tables, the bucket and the queues that do not exist yet, and returns the names with
+/// the addresses of the queues. Adds missing indexes and times to live to tables of an earlier
+/// version, and has the bucket notify the keeper's queue of uploads.
 ///
 /// # Errors
-/// When a service refuses.
+/// Fails if a service refuses a request.
 pub async fn create_missing(clients: &Clients, mut names: Names) -> Result<Names> {
     tables::create_missing(&clients.dynamodb, &names).await?;
     let buckets = clients
@@ -62,10 +64,10 @@ pub async fn create_missing(clients: &Clients, mut names: Names) -> Result<Names
     Ok(names)
 }
 
-/// The addresses of the dead-letter queues, in the order of [`QUEUES`].
+/// Returns the addresses of the dead-letter queues, in the order of [`QUEUES`].
 ///
 /// # Errors
-/// When a queue does not exist.
+/// Fails if a queue does not exist.
 pub async fn queue_urls(clients: &Clients) -> Result<Vec<String>> {
     let mut urls = Vec::new();
     for layout in &QUEUES {
@@ -92,7 +94,7 @@ async fn queue_arn(client: &aws_sdk_sqs::Client, url: &str) -> Result<String> {
     arn.cloned().context("a queue without an ARN")
 }
 
-/// Has the bucket send a message to the queue for every object that a client has stored.
+/// Has the bucket send a message to the queue for every object that a client stores.
 async fn tell_of_uploads(clients: &Clients, bucket: &str, queue: &str) -> Result<()> {
     let suffix = FilterRule::builder()
         .name(FilterRuleName::Suffix)

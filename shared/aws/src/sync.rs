@@ -1,8 +1,9 @@
-//! What connections know of items, on DynamoDB: each connection has a partition of its own.
+//! The items of connections on DynamoDB. Each connection has a partition of its own.
 //!
-//! A node is one item. A folder finds what lies in it, and an item the shortcuts that lead to it, by hints: items without
-//! a content whose keys end with the node's. A hint is written and deleted in the transaction that changes its node, and
-//! whoever follows one believes the node.
+//! A node is one item. Hints lead from a folder to the nodes in it, and from an item to the
+//! shortcuts that point to it. A hint is an item without content whose key ends with the key of its
+//! node. It is written and deleted in the transaction that changes the node. A reader that follows
+//! a hint always checks the node itself.
 
 mod place;
 mod plan;
@@ -23,7 +24,7 @@ use crate::keys;
 pub(crate) struct DynamoSync(pub(crate) Table);
 
 impl DynamoSync {
-    /// The items of a partition whose sort keys begin with `prefix`.
+    /// Returns the query for the items of a partition whose sort keys begin with `prefix`.
     fn query(&self, pk: &str, prefix: &str) -> QueryFluentBuilder {
         let query = self
             .0
@@ -39,8 +40,8 @@ impl DynamoSync {
         query.expression_attribute_values(":prefix", s(prefix))
     }
 
-    /// Items whose sort keys begin with `prefix`, from after the key `prefix` and `after`; at most `limit`. Whether there
-    /// may be more.
+    /// Reads at most `limit` items whose sort keys begin with `prefix` and follow `prefix` plus
+    /// `after`. Also returns whether there may be more.
     async fn page_of(
         &self,
         pk: &str,
@@ -64,7 +65,8 @@ impl DynamoSync {
         Ok((items, true))
     }
 
-    /// A page of the nodes that hints of a kind lead to, with the part that the last one ends with unless there is no more.
+    /// Reads a page of the nodes to which the hints with `prefix` lead. Also returns the key part
+    /// after which the next page begins, or `None` after the last page.
     async fn hinted(
         &self,
         pk: &str,
@@ -94,7 +96,7 @@ impl DynamoSync {
     }
 }
 
-/// A limit as requests take it.
+/// Converts a limit to the page size of a request.
 fn page_size(limit: usize) -> i32 {
     i32::try_from(limit).unwrap_or(i32::MAX).max(1)
 }
@@ -283,13 +285,15 @@ impl SyncStore for DynamoSync {
 
     async fn erase(&self, tenant: &Tenant, of: &ConnectionId, limit: usize) -> PortResult<bool> {
         let pk = keys::known(tenant, of);
-        // One more than may go tells whether that is all; the state is not counted, for it goes last.
+        // Two items more than may be deleted show whether these are all. One of the two may be the
+        // state, which is not counted because it is deleted last.
         let (items, more) = self.page_of(&pk, "", None, limit.saturating_add(2)).await?;
         let sort_keys = items
             .iter()
             .map(|item| item.text("sk"))
             .collect::<PortResult<Vec<_>>>()?;
         let key = |sk: &&str| (pk.clone(), (*sk).to_owned());
+
         let known: Vec<_> = sort_keys.iter().filter(|sk| **sk != place::STATE).collect();
         let going: Vec<_> = known.iter().take(limit).map(|sk| key(sk)).collect();
         self.0.delete_many(&going).await?;

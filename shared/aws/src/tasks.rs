@@ -1,4 +1,5 @@
-//! Records of tasks on DynamoDB: one item a task, alone in its partition, in the sparse index `due` while it runs.
+//! Task records on DynamoDB: one item a task, alone in its partition. A running task is in the
+//! sparse index `due`.
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
@@ -44,7 +45,7 @@ impl Tasks for DynamoTasks {
         };
 
         match error.as_service_error() {
-            // Our own first try, if its answer was lost.
+            // Our own first attempt, whose answer was lost, stored the same item.
             Some(PutItemError::ConditionalCheckFailedException(old)) => {
                 Ok(old.item() == Some(&item))
             }
@@ -53,7 +54,7 @@ impl Tasks for DynamoTasks {
     }
 }
 
-/// The write of a task that begins, as part of a transaction.
+/// Returns the write of a new task, as part of a transaction.
 pub(crate) fn task_put(table: &Table, tenant: &Tenant, task: &Task) -> PortResult<Put> {
     let put = Put::builder()
         .table_name(&table.name)

@@ -1,5 +1,5 @@
-//! Tickets on DynamoDB, in the table of secrets. Readers compare the time themselves: DynamoDB deletes expired items only
-//! within days.
+//! Tickets on DynamoDB, in the table of secrets. Readers compare the time themselves, because
+//! DynamoDB deletes expired items only within days.
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::types::ReturnValue;
@@ -59,7 +59,7 @@ impl Tickets for DynamoTickets {
     }
 }
 
-/// What a ticket stands for, unless it has expired.
+/// Returns the value for which a ticket stands, unless the ticket has expired.
 fn unexpired(item: &Item, now: Timestamp) -> PortResult<Option<String>> {
     let until = Timestamp::from_millis(item.number("until")?);
     Ok(if until > now {

@@ -1,4 +1,4 @@
-//! What a cancelled transaction means for its caller.
+//! Conversion of the error of a cancelled transaction.
 
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
@@ -7,7 +7,9 @@ use domain::PortError;
 
 use crate::error::{Cancellation, cancellation, port_error};
 
-/// The error of a transaction that did not happen: one that another was in the way of may be tried again.
+/// Converts the error of a transaction that was not committed. A failed condition becomes
+/// `Conflict`. A conflict with another transaction becomes `Unavailable`, because the transaction
+/// may be tried again.
 pub(crate) fn transaction_error(
     error: SdkError<TransactWriteItemsError, HttpResponse>,
 ) -> PortError {

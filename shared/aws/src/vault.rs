@@ -1,5 +1,6 @@
-//! Sealed secrets: the ciphertext lies in DynamoDB, the key that opens it in KMS. Organization and name are bound to
-//! the ciphertext, so an item that is copied to another place does not open there.
+//! Sealed secrets. The ciphertext is in DynamoDB and the key that opens it in KMS. Organization and
+//! name are bound to the ciphertext, so an item that is copied to another place does not open
+//! there.
 
 use async_trait::async_trait;
 use aws_sdk_kms::operation::decrypt::DecryptError;
@@ -11,7 +12,8 @@ use crate::error::port_error;
 use crate::item::{Table, b, key_item, n};
 use crate::keys::{self, Key};
 
-/// Secrets of at most 4 KB: KMS encrypts no more in one call.
+/// The vault on KMS and DynamoDB. A secret has at most 4 KB, because KMS encrypts no more in one
+/// call.
 pub(crate) struct KmsVault {
     table: Table,
     kms: aws_sdk_kms::Client,

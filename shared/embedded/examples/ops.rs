@@ -1,5 +1,5 @@
-//! Prints how long calls through the SDK and the in-process transport take (median and 99th percentile):
-//! `cargo run --release -p embedded --example ops`.
+//! Prints the duration of calls through the SDK and the in-process transport (median and 99th
+//! percentile): `cargo run --release -p embedded --example ops`.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -12,10 +12,10 @@ use aws_sdk_dynamodb::types::{
 use aws_sdk_s3::config::{Credentials, SharedCredentialsProvider};
 use embedded::{ACCESS_KEY, REGION, SECRET_KEY, Services, Transport};
 
-/// Calls per figure.
+/// The number of calls for each figure.
 const CALLS: usize = 1000;
 
-/// Median and 99th percentile of the times of some calls.
+/// The sorted durations of some calls, for their median and 99th percentile.
 struct Figures(Vec<Duration>);
 
 impl Figures {
@@ -54,7 +54,7 @@ async fn main() -> anyhow::Result<()> {
         .http_client(Transport::new(services))
         .build();
 
-    // On a worker thread, as the service's handlers are.
+    // The calls run on a worker thread, as the service's handlers do.
     tokio::spawn(async move {
         dynamodb(&config).await?;
         sqs(&config).await?;

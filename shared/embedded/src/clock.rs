@@ -1,13 +1,15 @@
-//! The one place of this crate that reads the system's clock.
+//! The only place of this crate that reads the system clock.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// Tells the time in milliseconds since 1970. SQS (visibility, delay, retention, deduplication) and S3 (times of
-/// last change) follow it; a test hands in its own to move time without sleeping.
+/// A function that returns the time in milliseconds since 1970.
+///
+/// SQS (visibility, delay, retention, deduplication) and S3 (times of last change) use it. A test
+/// passes its own clock to move time without sleeping.
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
-/// The system's clock.
+/// Returns the system clock.
 pub(crate) fn system() -> Clock {
     #[expect(
         clippy::disallowed_methods,

@@ -1,4 +1,5 @@
-//! DynamoDB by the crate `dynoxide-rs`: which method answers which operation, and how its errors look on the wire.
+//! DynamoDB on the crate `dynoxide-rs`: the method for each operation, and the form of errors on
+//! the wire.
 
 use std::sync::Arc;
 
@@ -13,14 +14,15 @@ use crate::folder::{self, Folder};
 use crate::log::Log;
 use crate::{Durability, blocking, half_made, wire};
 
-/// The prefixes of `x-amz-target` that mean this service.
+/// The prefixes of `x-amz-target` for this service.
 pub(crate) const TARGETS: [&str; 2] = ["DynamoDB_20120810.", "DynamoDBStreams_20120810."];
 
-/// The operations on one item: too short to hand the thread over.
+/// The operations on one item. They are too short to hand the thread over.
 const SHORT: [&str; 4] = ["GetItem", "PutItem", "UpdateItem", "DeleteItem"];
 
-/// What the engine writes in front of the messages of requests that it could not read, longest first, and whether
-/// the message stands for a `ValidationException` (else a `SerializationException`).
+/// The prefixes that the engine writes before the messages of requests that it could not parse,
+/// longest first. The flag is set if the message is of a `ValidationException`, and clear if it is
+/// of a `SerializationException`.
 const MARKERS: [(&str, bool); 5] = [
     ("SERIALIZATION_AS_READ:", false),
     ("VALIDATION_AS_READ:", true),
@@ -29,10 +31,10 @@ const MARKERS: [(&str, bool); 5] = [
     ("VALIDATION:", true),
 ];
 
-/// One DynamoDB in one file.
+/// An embedded DynamoDB in one file.
 pub(crate) struct DynamoDb {
     database: Database,
-    /// What takes its commits to the disk.
+    /// The write-ahead log, which brings commits to the disk.
     pub(crate) log: Arc<Log>,
     folder: Folder,
 }
@@ -44,8 +46,9 @@ impl DynamoDb {
         let path = file.to_str().context("the folder's path must be UTF-8")?;
         half_made::remove(&file).with_context(|| format!("cannot open {path}"))?;
         let database = Database::new(path).with_context(|| format!("cannot open {path}"))?;
-        // The engine opens files with synchronous=FULL: a sync for each write, while all others wait for the connection.
-        // Leaving its bulk-loading mode sets NORMAL, and the log makes one sync for all.
+        // The engine opens files with synchronous=FULL, which syncs each write while all others
+        // wait for the connection. Leaving its bulk-loading mode sets NORMAL, and the log then
+        // makes one sync for all.
         database.disable_bulk_loading()?;
         let log = Arc::new(Log::open(&file, durability)?);
 
@@ -56,7 +59,8 @@ impl DynamoDb {
         })
     }
 
-    /// Answers one request, with all that it wrote or saw on the disk.
+    /// Answers one request. Everything that it wrote or saw is on the disk before the answer, as
+    /// far as the durability promises.
     pub(crate) async fn call(&self, operation: &str, body: &[u8]) -> Response<Bytes> {
         let answer = self.run(operation, body);
         match self.log.answer().await {
@@ -72,9 +76,10 @@ impl DynamoDb {
         }
     }
 
-    /// Synchronous: all calls of a process take turns on one connection.
+    /// Runs one request synchronously. All calls of a process take turns on one connection.
     fn run(&self, operation: &str, body: &[u8]) -> Response<Bytes> {
-        // Not in the middle of another's start, which takes away what is half made.
+        // A process that starts removes half-made tables, so it must not start in the middle of
+        // this operation.
         let _lock = if operation == "CreateTable" {
             self.folder.lock().ok()
         } else {
@@ -100,7 +105,8 @@ impl DynamoDb {
         }
     }
 
-    /// Deletes the items whose time to live is over, in all tables; answers how many.
+    /// Deletes the items of all tables whose time to live is over. Returns the number of deleted
+    /// items.
     pub(crate) fn sweep_expired(&self) -> anyhow::Result<usize> {
         self.database
             .sweep_ttl()
@@ -108,7 +114,7 @@ impl DynamoDb {
     }
 }
 
-/// The operation table.
+/// Calls the method of the engine for `operation`.
 fn dispatch(db: &Database, operation: &str, body: &[u8]) -> dynoxide::Result<Vec<u8>> {
     match operation {
         "GetItem" => run(body, |q| db.get_item(q)),
@@ -145,7 +151,7 @@ fn dispatch(db: &Database, operation: &str, body: &[u8]) -> dynoxide::Result<Vec
     }
 }
 
-/// Reads the request, runs the engine's method, writes the answer.
+/// Parses the request, runs the method of the engine and serializes the answer.
 fn run<Q, A>(
     body: &[u8],
     method: impl FnOnce(Q) -> dynoxide::Result<A>,
@@ -160,8 +166,8 @@ where
         .map_err(|error| DynoxideError::InternalServerError(error.to_string()))
 }
 
-/// The error of a request that could not be read: without the engine's internal marker and without the position
-/// that the JSON parser appends.
+/// Returns the error of a request that could not be parsed. Its message has neither the engine's
+/// internal marker nor the position that the JSON parser appends.
 fn refused(message: &str) -> DynoxideError {
     let end = message.rfind(" at line ").unwrap_or(message.len());
     let message = &message[..end];

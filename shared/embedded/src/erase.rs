@@ -1,5 +1,6 @@
-//! Taking what was deleted out of the files: rows are overwritten when they are deleted (`secure_delete` is compiled in),
-//! but the write-ahead logs still hold the pages of before until they are written back and emptied.
+//! Erasure of deleted data from the files. Deleted rows are overwritten (`secure_delete` is
+//! compiled in), but a write-ahead log still holds the earlier pages until it is written back and
+//! emptied.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,15 +8,17 @@ use std::time::Duration;
 use anyhow::Context;
 use rusqlite::Connection;
 
-/// How long a checkpoint waits for readers and writers of other connections; the next one follows soon.
+/// The time that a checkpoint waits for readers and writers of other connections. The next
+/// checkpoint follows soon.
 const WAIT: Duration = Duration::from_secs(5);
 /// The databases of a data folder.
 const DATABASES: [&str; 3] = ["dynamodb.sqlite", "sqs.sqlite", "s3/index.sqlite"];
 
-/// Writes the write-ahead logs of all databases of a folder back and empties them; whether that worked for all of them.
+/// Writes the write-ahead logs of all databases of a folder back and empties them. Returns `false`
+/// if this failed for any of them because the database was busy.
 ///
 /// # Errors
-/// A database cannot be opened.
+/// Fails if a database cannot be opened.
 pub(crate) fn empty_logs(folder: &Path) -> anyhow::Result<bool> {
     let mut all = true;
     for name in DATABASES {
@@ -30,11 +33,12 @@ pub(crate) fn empty_logs(folder: &Path) -> anyhow::Result<bool> {
     Ok(all)
 }
 
-/// Has SQLite check every database of a data folder, which takes as long as reading them. What is wrong: the name of a
-/// file in the folder, and what SQLite says of it; empty when nothing is. Others may use the folder meanwhile.
+/// Checks the integrity of every database of a data folder, which takes as long as reading them.
+/// Returns each fault as the name of the file in the folder and the message of SQLite; an empty
+/// list means that there are none. Others may use the folder meanwhile.
 ///
 /// # Errors
-/// A database cannot be opened.
+/// Fails if a database cannot be opened.
 pub fn check_databases(folder: &Path) -> anyhow::Result<Vec<(String, String)>> {
     let mut faults = Vec::new();
     for name in DATABASES {

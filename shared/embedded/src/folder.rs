@@ -1,8 +1,10 @@
-//! The data folder: private, complete, and on the disk.
+//! The data folder: private, complete and synced.
 //!
-//! `MANIFEST` lists the files that the folder has to have. It is written last, so a crash while a folder is made leaves one
-//! that is simply made again. Folders of before it are judged by what they hold: nothing was ever stored before every
-//! database existed. Their keys may be missing, for they came later and `kms.key` comes with its first use.
+//! `MANIFEST` lists the files that the folder must have. It is written last, so a crash during the
+//! creation of a folder leaves one that is simply created again. A folder without it may
+//! also be from an earlier version, so it is judged by its content: nothing was ever stored before
+//! every database existed. Such a folder may lack its keys, because they were introduced later and
+//! `kms.key` is created at its first use.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -22,19 +24,19 @@ pub(crate) const S3_INDEX: &str = "s3/index.sqlite";
 pub(crate) const KMS_KEY: &str = "kms.key";
 pub(crate) const SIGNING_KEY: &str = "signing.key";
 
-/// Where the bytes of S3 lie.
+/// The folder with the bytes of S3.
 const BLOBS: &str = "s3/blobs";
-/// Each database, and its table that has a row as soon as anything can be stored.
+/// The databases, each with a table that has a row as soon as anything can be stored.
 const DATABASES: [(&str, &str); 3] = [
     (DYNAMODB, "_tables"),
     (SQS, "queues"),
     (S3_INDEX, "buckets"),
 ];
 const MANIFEST: &str = "MANIFEST";
-/// What a new `MANIFEST` or key is called until it is whole.
+/// The suffix of a new `MANIFEST` or key until it is complete.
 const UNFINISHED: &str = ".new";
 
-/// Modes of folders and files: for this user alone.
+/// The modes of folders and files, which only this user may access.
 #[cfg(unix)]
 const PRIVATE: (u32, u32) = (0o700, 0o600);
 
@@ -45,13 +47,14 @@ pub(crate) struct Folder {
     durability: Durability,
 }
 
-/// The folder while no other process opens it or makes a key in it.
+/// A folder that is locked: no other process opens it or creates a key in it.
 pub(crate) struct Locked<'a> {
     folder: &'a Folder,
     _lock: File,
 }
 
-/// Returns the time of the last write to the databases of the folder at `path`; `None` without databases.
+/// Returns the time of the last write to the databases of the folder at `path`; `None` without
+/// databases.
 pub fn last_write(path: &Path) -> Option<SystemTime> {
     let files = DATABASES
         .iter()
@@ -62,7 +65,7 @@ pub fn last_write(path: &Path) -> Option<SystemTime> {
 }
 
 impl Folder {
-    /// The folder at `path`, which is created when it is missing and made private when it is not.
+    /// Opens the folder at `path`. Creates it if it does not exist, and makes it private.
     pub(crate) fn open(path: &Path, durability: Durability) -> anyhow::Result<Self> {
         let folder = Self {
             path: path.to_owned(),
@@ -75,22 +78,22 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Where the folder lies.
+    /// Returns the path of the folder.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Where the file `name` lies.
+    /// Returns the path of the file `name`.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    /// The folder that S3 has to itself.
+    /// Returns the path of the folder that only S3 uses.
     pub(crate) fn s3(&self) -> PathBuf {
         self.path.join("s3")
     }
 
-    /// Waits until no other process has the folder locked.
+    /// Locks the folder. Waits while another process has it locked.
     pub(crate) fn lock(&self) -> io::Result<Locked<'_>> {
         let lock = File::open(&self.path)?;
         lock.lock()?;
@@ -110,8 +113,9 @@ impl Folder {
 }
 
 impl Locked<'_> {
-    /// Checks that the folder can be written and that nothing is missing in it, before anything is created there, and
-    /// creates the databases that it lacks as empty files, because SQLite would let others read them.
+    /// Checks that the folder is writable and lacks no file, before anything is created in it.
+    /// Creates missing databases as empty files, because SQLite would create them readable for
+    /// others.
     pub(crate) fn prepare(&self) -> anyhow::Result<()> {
         let path = &self.folder.path;
         let probe = self.folder.file(&format!("{MANIFEST}{UNFINISHED}"));
@@ -136,14 +140,14 @@ impl Locked<'_> {
         Ok(())
     }
 
-    /// Puts the new folder on the disk, and then on record what it has.
+    /// Syncs the new folder and then records its files.
     pub(crate) fn complete(&self) -> anyhow::Result<()> {
         let path = &self.folder.path;
         let sync = || -> io::Result<()> {
             self.folder.sync(&path.join(BLOBS))?;
             self.folder.sync(&self.folder.s3())?;
             self.folder.sync(path)?;
-            // The folder above may belong to somebody else, who then made this one.
+            // The folder above may belong to another user, who then created this one.
             self.folder
                 .sync(fs::canonicalize(path)?.parent().unwrap_or(path))
                 .ok();
@@ -152,8 +156,10 @@ impl Locked<'_> {
         sync().with_context(|| format!("cannot write to {}", path.display()))
     }
 
-    /// The key in the file `name`; when there is none, the one that `make` makes. Of several processes that ask for it at a
-    /// time all get the same, and it is on the disk before any of them.
+    /// Returns the key in the file `name`. Calls `make` for a new key if there is none.
+    ///
+    /// If several processes ask at the same time, all get the same key, and it is on the disk
+    /// before any of them gets it.
     pub(crate) fn key(&self, name: &str, make: impl FnOnce() -> Vec<u8>) -> io::Result<Vec<u8>> {
         let file = self.folder.file(name);
         if !is_missing(&file)? {
@@ -167,7 +173,7 @@ impl Locked<'_> {
 
         let key = make();
         self.replace(name, &key)?;
-        // A folder that is still being made goes on record as a whole.
+        // A folder that is still being created is recorded as a whole.
         if !recorded.is_empty() {
             self.record()?;
         }
@@ -175,7 +181,7 @@ impl Locked<'_> {
         Ok(key)
     }
 
-    /// Refuses a folder that lacks a file which it had.
+    /// Refuses a folder that lacks a file which it once had.
     fn check(&self) -> anyhow::Result<()> {
         let recorded = self.recorded()?;
         let is_lost = |name: &str| -> anyhow::Result<bool> {
@@ -211,7 +217,7 @@ impl Locked<'_> {
         )
     }
 
-    /// Whether anything was ever stored in a folder without a record.
+    /// Checks whether anything was ever stored in a folder without a record.
     fn holds_data(&self) -> anyhow::Result<bool> {
         for (name, table) in DATABASES {
             let file = self.folder.file(name);
@@ -230,7 +236,7 @@ impl Locked<'_> {
         Ok(false)
     }
 
-    /// The files that the folder has to have; none when there is no record.
+    /// Returns the files that the folder must have, or an empty set if there is no record.
     fn recorded(&self) -> io::Result<BTreeSet<String>> {
         match fs::read_to_string(self.folder.file(MANIFEST)) {
             Ok(text) => Ok(text.lines().map(str::to_owned).collect()),
@@ -239,7 +245,7 @@ impl Locked<'_> {
         }
     }
 
-    /// Writes down which files there are.
+    /// Records which files exist.
     fn record(&self) -> io::Result<()> {
         let mut there = BTreeSet::new();
         for name in [DYNAMODB, SQS, S3_INDEX, KMS_KEY, SIGNING_KEY] {
@@ -254,7 +260,8 @@ impl Locked<'_> {
         Ok(())
     }
 
-    /// Gives the file `name` this content: all of it or, if the power goes before, what it had.
+    /// Replaces the content of the file `name`. After a power cut the file has either the whole new
+    /// content or the old one.
     fn replace(&self, name: &str, content: &[u8]) -> io::Result<()> {
         let unfinished = self.folder.file(&format!("{name}{UNFINISHED}"));
         let mut file = create_file(&unfinished)?;
@@ -267,7 +274,8 @@ impl Locked<'_> {
     }
 }
 
-/// Puts on the disk which files a folder has. Some network file systems do so by themselves and know no such call.
+/// Syncs the entries of a folder. Some network file systems do so by themselves and do not support
+/// the call.
 pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     match File::open(path)?.sync_all() {
         Err(error)
@@ -282,7 +290,7 @@ pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-/// How files are created that only this user may read.
+/// Returns the options that create a file which only this user may read.
 pub(crate) fn private_options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true);
@@ -311,7 +319,8 @@ fn is_missing(file: &Path) -> io::Result<bool> {
     }
 }
 
-/// Whether the table of a database has a row. What cannot be read says no, and the services say why when they open it.
+/// Checks whether a table of a database has a row. Returns `false` if it cannot be read; the
+/// services report the reason when they open the database.
 fn has_row(database: &Path, table: &str) -> bool {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let open = Connection::open_with_flags(database, flags);
@@ -320,8 +329,9 @@ fn has_row(database: &Path, table: &str) -> bool {
         .unwrap_or(false)
 }
 
-/// Takes the folder and what it has away from other users, if they may still enter it: the folder itself last, so that what
-/// a crash left undone is done the next time. Files that are not ours are left alone.
+/// Takes away the access of other users to the folder and its content, if they have any. The folder
+/// itself comes last, so that work that a crash interrupts is done the next time. Files that are
+/// not ours are left alone.
 #[cfg(unix)]
 fn make_private(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;

@@ -1,8 +1,8 @@
-//! Tables that a crash left half made.
+//! Removal of tables that a crash left half made.
 //!
-//! The embedded DynamoDB creates a table in several commits: its description, its rows, and those of each index. What dies in
-//! between leaves a table that exists and cannot be used. Nothing was answered about it, so it is taken away, and whoever
-//! wanted it creates it again.
+//! The embedded DynamoDB creates a table in several commits: its description, its rows, and those
+//! of each index. A crash in between leaves a table that exists and cannot be used. Its creation
+//! was never answered, so the table is removed, and the caller that wanted it creates it again.
 
 use std::path::Path;
 
@@ -12,7 +12,8 @@ use serde_json::Value;
 
 use crate::sqlite;
 
-/// Removes the half-made tables of the database at `file`. Nobody else may be creating tables meanwhile.
+/// Removes the half-made tables of the database at `file`. No other process may create tables
+/// meanwhile.
 pub(crate) fn remove(file: &Path) -> anyhow::Result<()> {
     let mut connection = sqlite::open(file, "")?;
     if !exists(&connection, "_tables")? {
@@ -42,7 +43,7 @@ pub(crate) fn remove(file: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The tables that lack their rows or those of an index, and have no items.
+/// Lists the tables that lack their rows or those of an index, and that have no items.
 fn half_made(connection: &Connection) -> anyhow::Result<Vec<String>> {
     let sql = "SELECT table_name, gsi_definitions, lsi_definitions FROM _tables";
     let mut statement = connection.prepare(sql)?;
@@ -65,7 +66,7 @@ fn half_made(connection: &Connection) -> anyhow::Result<Vec<String>> {
     Ok(half_made)
 }
 
-/// The names of indexes by their definitions.
+/// Returns the names of the indexes in their definitions.
 fn names(definitions: Option<&str>) -> anyhow::Result<Vec<String>> {
     let definitions: Value =
         serde_json::from_str(definitions.unwrap_or("[]")).context("an index cannot be read")?;

@@ -1,5 +1,5 @@
-//! KMS with one key: `Encrypt` and `Decrypt` by AES-256-GCM. The key is random, made at its first use and kept in the
-//! data folder; the encryption context is the associated data.
+//! KMS with one key: `Encrypt` and `Decrypt` by AES-256-GCM. The key is random, is created at its
+//! first use and is kept in the data folder. The encryption context is the associated data.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,30 +18,31 @@ use serde_json::{Value, json};
 use crate::folder::{Folder, KMS_KEY};
 use crate::wire;
 
-/// The prefix of `x-amz-target` that means this service.
+/// The prefix of `x-amz-target` for this service.
 pub(crate) const TARGET: &str = "TrentService.";
 
 /// The content type of the AWS JSON 1.1 protocol.
 const JSON: HeaderValue = HeaderValue::from_static("application/x-amz-json-1.1");
-/// The one key.
+/// The id of the only key.
 const KEY_ID: &str = "local";
-/// How answers name it; requests may as well.
+/// The ARN of the key. Answers use it, and requests may use it too.
 const KEY_ARN: &str = "arn:aws:kms:us-east-1:000000000000:key/local";
-/// The one algorithm.
+/// The only algorithm.
 const ALGORITHM: &str = "SYMMETRIC_DEFAULT";
 /// The most bytes of a plaintext.
 const MAX_PLAINTEXT: usize = 4096;
-/// The first byte of every ciphertext, which says how the rest is laid out: nonce, then ciphertext and tag.
+/// The first byte of every ciphertext, which identifies the layout of the rest: nonce, then
+/// ciphertext and tag.
 const LAYOUT: u8 = 1;
 const KEY_LEN: usize = 32;
 const NONCE_LEN: usize = 12;
 
-/// The service of one folder.
+/// The KMS of one folder.
 pub(crate) struct Kms {
     folder: Folder,
 }
 
-/// An error of the service: its code and a message, which may be empty.
+/// An error of the service: its code, and a message that may be empty.
 type Refusal = (&'static str, String);
 
 #[derive(Deserialize)]
@@ -65,7 +66,7 @@ struct Decrypt {
 }
 
 impl Kms {
-    /// The service whose key is in `folder`.
+    /// Creates the service whose key is in `folder`.
     pub(crate) fn new(folder: Folder) -> Self {
         Self { folder }
     }
@@ -158,7 +159,7 @@ impl Kms {
 }
 
 fn parse<Q: DeserializeOwned>(body: &[u8]) -> Result<Q, Refusal> {
-    // What the parser says may quote a value, so it stays here.
+    // The message of the parser may quote a value, so it is not passed on.
     serde_json::from_slice(body).map_err(|_| invalid("The request cannot be read".into()))
 }
 
@@ -193,7 +194,7 @@ fn internal(message: &str) -> Refusal {
     ("KMSInternalException", message.to_owned())
 }
 
-/// The encryption context as bytes: each text with its length in front, in the order of the names.
+/// Encodes the encryption context as bytes: each text after its length, in the order of the names.
 fn associated(context: &BTreeMap<String, String>) -> Vec<u8> {
     let mut bytes = Vec::new();
     for text in context.iter().flat_map(|(name, value)| [name, value]) {
@@ -203,8 +204,8 @@ fn associated(context: &BTreeMap<String, String>) -> Vec<u8> {
     bytes
 }
 
-/// The key in the folder; a new one when there never was one. A file with anything else in it is an error: writing over a
-/// key would lose all that it sealed.
+/// Returns the key in the folder, or creates it if there never was one. A file with any other
+/// content is an error: overwriting a key would lose everything that it sealed.
 fn key_in(folder: &Folder) -> std::io::Result<[u8; KEY_LEN]> {
     let key = match fs::read(folder.file(KMS_KEY)) {
         Ok(key) if !key.is_empty() => key,

@@ -1,9 +1,11 @@
-//! DynamoDB, S3, SQS and KMS inside the process, and the transport that hands them the SDK's requests.
+//! DynamoDB, S3, SQS and KMS inside the process, and the transport that passes the requests of the
+//! SDK to them.
 //!
-//! All state lies in one folder. Every answered write is in the operating system's hands before the answer leaves, so
-//! `kill -9` loses nothing; by default it is on the disk as well, so a power cut loses nothing either ([`Durability`], and
-//! the module `durability` on what is synced when). Several processes may open one folder at a time. It is private to its
-//! user, and one that lacks a file which it had is refused.
+//! All state is in one folder. Every write reaches the operating system before its answer leaves,
+//! so `kill -9` loses nothing. By default it is also on the disk, so a power cut loses nothing
+//! either. [`Durability`] has the options, and the module `durability` says what is synced when.
+//! Several processes may open one folder at the same time. The folder is private to its user, and a
+//! folder that has lost one of its files is refused.
 //!
 //! | service | engine | file |
 //! |---|---|---|
@@ -11,7 +13,7 @@
 //! | SQS | the module `sqs`, on SQLite | `sqs.sqlite` |
 //! | S3 | the protocol by the crate `s3s`, storage by the module `s3` | `s3/index.sqlite`, `s3/blobs/` |
 //! | KMS | the module `kms`, on the crate `aes-gcm` | `kms.key` |
-//! | addresses and forms for strangers | the module `s3::public` | `signing.key` |
+//! | presigned addresses and forms for others | the module `s3::public` | `signing.key` |
 
 mod blocking;
 mod clock;
@@ -41,12 +43,12 @@ pub use serve::serve;
 pub use services::Services;
 pub use transport::Transport;
 
-/// The access key id that both sides use: the embedded S3 verifies signatures against it.
+/// The access key id that both sides use. The embedded S3 verifies signatures against it.
 pub const ACCESS_KEY: &str = "embedded";
-/// The secret that belongs to [`ACCESS_KEY`]. Not a secret: the embedded services listen to their own process or to
-/// the loopback interface only.
+/// The secret of [`ACCESS_KEY`]. It need not be secret, because the embedded services listen only
+/// to their own process or to the loopback interface.
 pub const SECRET_KEY: &str = "embedded-services-have-no-secrets";
-/// The access key id of what is handed to strangers: see [`Services::call_public`].
+/// The access key id of presigned addresses and forms for others. See [`Services::call_public`].
 pub const SIGNING_KEY: &str = "recollect-signed";
 /// The region that both sides use.
 pub const REGION: &str = "us-east-1";

@@ -1,14 +1,17 @@
-//! Group commit: one sync of a database's write-ahead log for all calls that wait for one.
+//! Group commit: one sync of the write-ahead log of a database for all calls that wait for one.
 //!
-//! `synchronous=FULL` would sync each commit while all others wait for the connection. Measured on plain SQLite with 900
-//! bytes a commit: with one caller both make 300 commits a second; with sixteen, `FULL` makes 1,100 and this 4,000.
+//! `synchronous=FULL` would sync each commit while all others wait for the connection. This was
+//! measured on plain SQLite with 900 bytes a commit. With one caller, both ways make 300 commits a
+//! second. With sixteen, `FULL` makes 1,100 and this module 4,000.
 //!
-//! A connection of its own asks `PRAGMA data_version`, which changes with every commit of any connection and any process.
-//! While it is what it was before the last sync began, everything that a caller can have seen is on the disk and nobody
-//! waits. The syncs are made by a thread, so that callers may wait for them on any runtime or none.
+//! A connection of its own queries `PRAGMA data_version`, which changes with every commit of any
+//! connection and any process. While the version is the same as before the last sync began,
+//! everything that a caller can have seen is on the disk and nobody waits. A thread makes the
+//! syncs, so that callers can wait for them on any runtime or none.
 //!
-//! A sync that fails is final: the kernel may have dropped the pages that it could not write, and a second sync would call
-//! them written. Every later call is refused until the process starts again and SQLite reads its log anew.
+//! A failed sync is final: the kernel may have dropped the pages that it could not write, and a
+//! second sync would report them as written. Every later call is refused until the process starts
+//! again and SQLite reads its log anew.
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -22,21 +25,22 @@ use tokio::sync::watch;
 
 use crate::Durability;
 
-/// How long a relaxed log leaves a commit unsynced: half of the second that is promised, the other half is for the sync.
+/// The time that a relaxed log leaves a commit unsynced. This is half of the promised second; the
+/// other half is for the sync.
 const LAG: Duration = Duration::from_millis(500);
-/// How long asking for the version waits for a process that recovers the log.
+/// The time that reading the version waits for a process that recovers the log.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The write-ahead log of one database.
 pub(crate) struct Log {
-    /// `None` when nothing is synced.
+    /// The syncer, or `None` if nothing is synced.
     syncer: Option<Arc<Syncer>>,
     thread: Option<JoinHandle<()>>,
     relaxed: bool,
 }
 
 impl Log {
-    /// The log of `database`, which is open already and stays open longer than this.
+    /// Opens the log of `database`, which must be open already and stay open longer than the log.
     pub(crate) fn open(database: &Path, durability: Durability) -> anyhow::Result<Self> {
         let relaxed = durability == Durability::Relaxed;
         if !durability.syncs() {
@@ -60,8 +64,8 @@ impl Log {
         })
     }
 
-    /// Before an answer leaves: waits until everything committed so far is on the disk, or if the log is relaxed, sees to
-    /// it that it will be.
+    /// Waits until everything committed so far is on the disk. If the log is relaxed, only
+    /// schedules the sync. Called before an answer leaves.
     pub(crate) async fn answer(&self) -> anyhow::Result<()> {
         let Some(syncer) = &self.syncer else {
             return Ok(());
@@ -84,7 +88,7 @@ impl Log {
         syncer.outcome()
     }
 
-    /// Waits, on this thread, until everything committed so far is on the disk, relaxed or not.
+    /// Blocks this thread until everything committed so far is on the disk, relaxed or not.
     pub(crate) fn settle(&self) -> anyhow::Result<()> {
         let Some(syncer) = &self.syncer else {
             return Ok(());
@@ -106,14 +110,16 @@ impl Log {
         syncer.outcome()
     }
 
-    /// Whether syncs work. When one has failed, what it was to sync may be lost, and nothing may build on it.
+    /// Checks that no sync has failed. After a failed sync, its commits may be lost and nothing may
+    /// build on them.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         self.syncer
             .as_ref()
             .map_or(Ok(()), |syncer| syncer.outcome())
     }
 
-    /// Waits until everything answered so far is on the disk: nothing to do unless the log is relaxed.
+    /// Waits until everything answered so far is on the disk. Returns at once unless the log is
+    /// relaxed.
     pub(crate) fn settle_answered(&self) -> anyhow::Result<()> {
         if self.relaxed { self.settle() } else { Ok(()) }
     }
@@ -131,27 +137,28 @@ impl Drop for Log {
     }
 }
 
-/// What callers and the thread share.
+/// The state that callers and the thread share.
 struct Syncer {
     database: PathBuf,
-    /// The file of the log. SQLite deletes it with the last connection only, hence not while `watch` is open.
+    /// The file of the log. SQLite deletes it only with the last connection, so not while `watch`
+    /// is open.
     log: File,
     watch: Mutex<Connection>,
     state: Mutex<State>,
     changed: Condvar,
-    /// The number of the last sync that is over, for callers that wait asynchronously.
+    /// The number of the last finished sync, for callers that wait asynchronously.
     finished: watch::Sender<u64>,
 }
 
 #[derive(Default)]
 struct State {
-    /// The number of the last sync that somebody waits for.
+    /// The number of the last sync for which a caller waits.
     wanted: u64,
     begun: u64,
     finished: u64,
     /// The version that is on the disk.
     durable: Option<u32>,
-    /// When a relaxed log has to be synced, if somebody committed.
+    /// The time at which a relaxed log has to be synced, if there is an unsynced commit.
     due: Option<Instant>,
     failure: Option<String>,
     closing: bool,
@@ -164,7 +171,7 @@ impl Syncer {
             .with_context(|| format!("cannot open {}", database.display()))?;
         watch.busy_timeout(BUSY_TIMEOUT)?;
         watch.pragma_update(None, "synchronous", "NORMAL")?;
-        // Reads the database, which creates the log where it is missing.
+        // Reading the database creates the log if it is missing.
         version(&watch)?;
         let mut name = database.as_os_str().to_owned();
         name.push("-wal");
@@ -189,7 +196,8 @@ impl Syncer {
         version(&watch).with_context(|| format!("cannot read {}", self.database.display()))
     }
 
-    /// Orders a sync that begins after now; its number, or `None` when there is nothing to sync.
+    /// Requests a sync that begins after this call. Returns its number, or `None` if everything is
+    /// synced.
     fn order(&self) -> anyhow::Result<Option<u64>> {
         let version = self.version()?;
         let mut state = self.state();
@@ -202,7 +210,7 @@ impl Syncer {
         Ok(Some(state.wanted))
     }
 
-    /// Has what is committed synced soon.
+    /// Schedules a sync of everything committed, unless one is due already.
     fn remember(&self) -> anyhow::Result<()> {
         let version = self.version()?;
         let mut state = self.state();
@@ -218,12 +226,13 @@ impl Syncer {
         self.state().check()
     }
 
-    /// Syncs whenever somebody waits for it or it is due, until the end.
+    /// Syncs whenever a caller waits for it or it is due, until the log is closed.
     fn run(&self) {
         while let Some(number) = self.next() {
-            // A commit after this one may be on the disk as well; it just does not count yet.
+            // A later commit may reach the disk as well, but does not count yet.
             let version = self.version().ok();
             let synced = self.log.sync_data();
+
             let mut state = self.state();
             match synced {
                 Ok(()) => state.durable = version.or(state.durable),
@@ -235,6 +244,7 @@ impl Syncer {
                     ));
                 }
             }
+
             state.finished = number;
             drop(state);
             self.changed.notify_all();
@@ -242,7 +252,8 @@ impl Syncer {
         }
     }
 
-    /// Waits for the next sync to begin; `None` when there will be none.
+    /// Waits until the next sync has to begin, and returns its number. Returns `None` when the log
+    /// is closed.
     fn next(&self) -> Option<u64> {
         let mut state = self.state();
         loop {
@@ -253,9 +264,11 @@ impl Syncer {
                 state.due = None;
                 return Some(state.begun);
             }
+
             if state.closing {
                 return None;
             }
+
             state = match state.due {
                 Some(due) => {
                     let waited = self.changed.wait_timeout(state, due - now);
@@ -278,7 +291,8 @@ impl State {
         }
     }
 
-    /// Whether the version is on the disk. Versions count upwards and start again at zero one day.
+    /// Checks whether a version is on the disk. Versions count upwards and eventually wrap around
+    /// to zero.
     fn has(&self, version: u32) -> bool {
         self.durable
             .is_some_and(|durable| durable.wrapping_sub(version) < u32::MAX / 2)

@@ -1,4 +1,4 @@
-//! Counts what passes to the services, in the units that AWS bills.
+//! Counts the requests to the services in the units that AWS bills.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::Transport;
 
-/// What was counted.
+/// The counts of a meter.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Count {
     /// Requests of any kind.
@@ -33,7 +33,8 @@ pub struct Count {
     pub kms: u64,
 }
 
-/// List prices of us-east-1 in dollars per million: on-demand read and write units, requests of S3, SQS and KMS.
+/// List prices of us-east-1 in dollars per million: on-demand read and write units, requests of S3,
+/// SQS and KMS.
 const READ: f64 = 0.125;
 const WRITE: f64 = 0.625;
 const S3_PUT: f64 = 5.0;
@@ -42,7 +43,7 @@ const SQS: f64 = 0.4;
 const KMS: f64 = 3.0;
 
 impl Count {
-    /// Dollars for a million times this.
+    /// Returns the price, in dollars, of a million times these counts.
     pub fn dollars_per_million(&self) -> f64 {
         self.reads * READ
             + self.writes * WRITE
@@ -53,7 +54,7 @@ impl Count {
     }
 }
 
-/// A transport that counts.
+/// A transport that counts requests.
 #[derive(Debug, Clone)]
 pub struct Meter {
     inner: Transport,
@@ -62,7 +63,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// A meter in front of a transport; it counts nothing until [`Meter::start`].
+    /// Creates a meter in front of a transport. It counts nothing until [`Meter::start`].
     pub fn new(inner: Transport) -> Self {
         Self {
             inner,
@@ -71,13 +72,14 @@ impl Meter {
         }
     }
 
-    /// Begins to count. Counting asks DynamoDB for consumed capacity, which costs time: not while times are taken.
+    /// Starts counting from zero. Counting asks DynamoDB for consumed capacity, which takes time,
+    /// so do not measure times while counting.
     pub fn start(&self) {
         self.on.store(true, std::sync::atomic::Ordering::SeqCst);
         *self.lock() = Count::default();
     }
 
-    /// What was counted since the start.
+    /// Stops counting and returns the counts since the start.
     pub fn take(&self) -> Count {
         self.on.store(false, std::sync::atomic::Ordering::SeqCst);
         std::mem::take(&mut *self.lock())
@@ -156,7 +158,8 @@ impl HttpConnector for Meter {
             }
             let mut request = http::Request::from_parts(parts, SdkBody::from(body));
             if operation.is_some() {
-                // The body has grown. Of S3's requests the length is signed.
+                // The new body of a DynamoDB request is longer, so its length is no longer right.
+                // S3 signs the length, so it stays there.
                 request.headers_mut().remove(http::header::CONTENT_LENGTH);
             }
             let response = this

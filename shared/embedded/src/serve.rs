@@ -1,4 +1,4 @@
-//! The same services on a listening socket, for clients in other processes and for pre-signed URLs.
+//! The services on a listening socket, for clients in other processes and for presigned URLs.
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
@@ -8,20 +8,23 @@ use tokio::net::TcpListener;
 
 use crate::Services;
 
-/// The largest request body that is read into memory. Larger objects come in parts (multipart upload).
+/// The largest request body, in bytes, that is read into memory. Larger objects come in parts
+/// (multipart upload).
 const MAX_BODY: usize = 64 * 1024 * 1024;
 
-/// Answers AWS clients on `listener` (HTTP/1.1, one port for all services; for `AWS_ENDPOINT_URL`) until
-/// `shutdown` resolves; requests under way then have five seconds to finish. Slow and idle clients are cut off as
-/// [`Limits::default`] says.
+/// Answers AWS clients on `listener` until `shutdown` resolves. All services share one port, over
+/// HTTP/1.1, for `AWS_ENDPOINT_URL`.
 ///
-/// Nothing but S3 checks signatures: listen on an address that only trusted processes reach.
+/// After `shutdown`, requests in progress have five seconds to finish. Slow and idle clients are
+/// disconnected according to [`Limits::default`].
+///
+/// Only S3 checks signatures, so listen on an address that only trusted processes can reach.
 pub async fn serve(services: Services, listener: TcpListener, shutdown: impl Future<Output = ()>) {
     let answering = move |_, request| answer(services.clone(), request);
     server::serve(listener, Limits::default(), answering, shutdown).await;
 }
 
-/// Reads the whole request, asks the services, and sends the answer.
+/// Reads the whole request, calls the services and returns the answer.
 async fn answer(services: Services, request: Request<RequestBody>) -> Response<Full<Bytes>> {
     let (parts, body) = request.into_parts();
     let response = match Limited::new(body, MAX_BODY).collect().await {

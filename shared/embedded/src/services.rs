@@ -1,4 +1,4 @@
-//! The four services of one folder behind one door.
+//! The four services of one folder behind one interface.
 
 use std::error::Error;
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::signing::SigningKey;
 use crate::sqs::{self, Sqs};
 use crate::{Durability, wire};
 
-/// DynamoDB, S3, SQS and KMS living in one folder. A clone is another handle on the same services.
+/// DynamoDB, S3, SQS and KMS in one folder. A clone is another handle to the same services.
 #[derive(Clone)]
 pub struct Services {
     inner: Arc<Inner>,
@@ -35,38 +35,43 @@ struct Inner {
 }
 
 impl Services {
-    /// Opens the services of `folder`, which is created when it is missing. Everything answered survives a power cut.
+    /// Opens the services of `folder`, which is created if it does not exist. Everything answered
+    /// survives a power cut.
     ///
     /// # Errors
-    /// The folder or one of its files cannot be created, read or written, or a file is missing beside other data.
+    /// Fails if the folder or one of its files cannot be created, read or written, or if a file is
+    /// missing beside other data.
     pub fn open(folder: &Path) -> anyhow::Result<Self> {
         Self::open_with(folder, Durability::Full, clock::system())
     }
 
-    /// Like [`Services::open`], but SQS and S3 follow `clock`. (DynamoDB's time to live follows the system's.)
+    /// Opens the services like [`Services::open`], but SQS and S3 use `clock`. The time to live of
+    /// DynamoDB uses the system clock.
     ///
     /// # Errors
-    /// As [`Services::open`].
+    /// Fails as [`Services::open`] does.
     pub fn open_with_clock(folder: &Path, clock: Clock) -> anyhow::Result<Self> {
         Self::open_with(folder, Durability::Full, clock)
     }
 
-    /// Like [`Services::open`], but a power cut spares what `durability` says.
+    /// Opens the services like [`Services::open`], with the given `durability`.
     ///
     /// # Errors
-    /// As [`Services::open`].
+    /// Fails as [`Services::open`] does.
     pub fn open_durable(folder: &Path, durability: Durability) -> anyhow::Result<Self> {
         Self::open_with(folder, durability, clock::system())
     }
 
-    /// Like [`Services::open_with_clock`] and [`Services::open_durable`] together.
+    /// Opens the services like [`Services::open_with_clock`] and [`Services::open_durable`]
+    /// combined.
     ///
     /// # Errors
-    /// As [`Services::open`].
+    /// Fails as [`Services::open`] does.
     pub fn open_with(folder: &Path, durability: Durability, clock: Clock) -> anyhow::Result<Self> {
         let folder = Folder::open(folder, durability)?;
         let locked = folder.lock().context("cannot lock the folder")?;
         locked.prepare()?;
+
         let sqs = Arc::new(Sqs::open(
             &folder.file(folder::SQS),
             durability,
@@ -82,8 +87,10 @@ impl Services {
             Arc::clone(&dynamodb.log),
             key,
         )?;
+
         locked.complete()?;
         drop(locked);
+
         let inner = Inner {
             dynamodb,
             s3,
@@ -91,17 +98,21 @@ impl Services {
             kms: Kms::new(folder.clone()),
             folder,
         };
+
         Ok(Self {
             inner: Arc::new(inner),
         })
     }
 
-    /// Answers one request of an AWS client. The header `x-amz-target` tells DynamoDB, SQS and KMS apart; what has
-    /// none is for S3. Signatures are checked for S3 only, where they are what makes a pre-signed URL safe to hand out.
+    /// Answers one request of an AWS client.
+    ///
+    /// The header `x-amz-target` identifies DynamoDB, SQS and KMS. A request without it is for S3.
+    /// Only S3 checks signatures, because they make a presigned URL safe to hand out.
     pub async fn call(&self, request: Request<Bytes>) -> Response<Bytes> {
         let Some(target) = request.headers().get("x-amz-target") else {
             return self.inner.s3.call(request).await;
         };
+
         let target = String::from_utf8_lossy(target.as_bytes()).into_owned();
         if let Some(operation) = dynamodb::TARGETS
             .iter()
@@ -115,21 +126,26 @@ impl Services {
         if let Some(operation) = target.strip_prefix(kms::TARGET) {
             return self.inner.kms.call(operation, request.body());
         }
+
         wire::json(
             StatusCode::BAD_REQUEST,
             r#"{"__type":"com.amazon.coral.service#UnknownOperationException"}"#,
         )
     }
 
-    /// Answers one request of a stranger: GET and HEAD of one object by a pre-signed address, and POST of one object with
-    /// a pre-signed form, both signed with [`crate::SIGNING_KEY`] and [`Services::signing_secret`]. Everything else is
-    /// refused, so this may listen where anybody connects. Their times follow the clock of the services.
+    /// Answers one request from outside: GET and HEAD of one object by a presigned address, and
+    /// POST of one object with a presigned form. Both are signed with [`crate::SIGNING_KEY`] and
+    /// [`Services::signing_secret`].
+    ///
+    /// Everything else is refused, so this may listen where anybody can connect. Signing times and
+    /// expiries follow the clock of the services.
     pub async fn call_public(&self, request: Request<Bytes>) -> Response<Bytes> {
         self.receive_public(request.map(Full::new)).await
     }
 
-    /// Like [`Services::call_public`], with a body that is read only as far as it matters: not at all of what is no form,
-    /// and of a form up to its file until its signature, expiry, size and key have been checked.
+    /// Answers a request like [`Services::call_public`], but reads the body only as far as needed.
+    /// The body of a request that is no form is not read at all. The body of a form is read up to
+    /// its file until signature, expiry, size and key have been checked.
     pub async fn receive_public<B>(&self, request: Request<B>) -> Response<Bytes>
     where
         B: Body<Data = Bytes> + Send,
@@ -138,38 +154,46 @@ impl Services {
         self.inner.s3.call_public(request).await
     }
 
-    /// The secret that belongs to [`crate::SIGNING_KEY`]: random, made with the folder and kept in it.
+    /// Returns the secret of [`crate::SIGNING_KEY`]. It is random, created with the folder and kept
+    /// in it.
     pub fn signing_secret(&self) -> &str {
         self.inner.s3.signing_secret()
     }
 
-    /// Lets the groups of FIFO queues go on whose messages are in flight, as if their visibility time-outs were over.
-    /// For a process that starts after another died in the middle of a batch; should that one live after all, it
-    /// finds its receipts expired and the messages come twice, as they always may.
+    /// Releases the groups of FIFO queues that have messages in flight, as if their visibility
+    /// time-outs were over.
+    ///
+    /// This is for a process that starts after another died in the middle of a batch. If that
+    /// process is alive after all, it finds its receipts expired and the messages come twice, as
+    /// they always may.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// Fails if the file cannot be written.
     pub fn release_groups(&self) -> anyhow::Result<()> {
         self.inner.sqs.release_groups()
     }
 
-    /// Takes what was deleted out of the files: write-ahead logs are written back and emptied, and files that nothing
-    /// names are deleted. `false` when a log could not be emptied because others read it; the next call may succeed.
-    /// Synchronous; meant for a ticker of some minutes.
+    /// Erases deleted data from the files: writes the write-ahead logs back and empties them, and
+    /// deletes files that nothing names. Returns `false` if a log could not be emptied because
+    /// others read it; the next call may succeed.
+    ///
+    /// The call is synchronous and meant to run every few minutes.
     ///
     /// # Errors
-    /// One of the files cannot be read or written.
+    /// Fails if one of the files cannot be read or written.
     pub fn erase_deleted(&self) -> anyhow::Result<bool> {
         self.inner.s3.collect_garbage()?;
         erase::empty_logs(self.inner.folder.path())
     }
 
-    /// Does what AWS does in the background: deletes the DynamoDB items whose time to live is over (the number of
-    /// which is the answer), the SQS messages past their retention and the bytes of objects that nothing names.
-    /// Synchronous; meant for a ticker of a minute or so.
+    /// Does what AWS does in the background: deletes the DynamoDB items whose time to live is over,
+    /// the SQS messages past their retention and the bytes of objects that nothing names. Returns
+    /// the number of deleted items.
+    ///
+    /// The call is synchronous and meant to run about every minute.
     ///
     /// # Errors
-    /// One of the files cannot be read or written.
+    /// Fails if one of the files cannot be read or written.
     pub fn sweep_expired(&self) -> anyhow::Result<usize> {
         self.inner.sqs.sweep_expired()?;
         self.inner.s3.collect_garbage()?;

@@ -1,6 +1,7 @@
-//! The key that signs what is handed to strangers: addresses of objects, and forms.
+//! The key that signs addresses of objects and forms for others.
 //!
-//! The key of the services themselves is public knowledge. This one is random and stays in the data folder.
+//! The key of the services themselves is public knowledge. This key is random and stays in the data
+//! folder.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -21,19 +22,19 @@ use crate::folder::{self, Locked};
 use crate::wire::hex;
 use crate::{REGION, SIGNING_KEY};
 
-/// How far the clock of whoever signed may be ahead of ours, in milliseconds: as on AWS.
+/// The most milliseconds by which the signer's clock may be ahead of ours, as on AWS.
 const MAX_AHEAD_MS: i64 = 15 * 60 * 1000;
-/// The digits of a secret.
+/// The number of digits of a secret.
 const SECRET_DIGITS: usize = 64;
 
-/// What signs and checks.
+/// The key that signs and checks addresses and forms.
 pub(crate) struct SigningKey {
     secret: String,
     identity: Identity,
 }
 
 impl SigningKey {
-    /// Reads the secret in the folder, which is created when there never was one.
+    /// Reads the secret in the folder, or creates it if there never was one.
     pub(crate) fn open(folder: &Locked<'_>) -> anyhow::Result<Self> {
         let secret =
             secret_in(folder).with_context(|| format!("cannot use {}", folder::SIGNING_KEY))?;
@@ -45,8 +46,8 @@ impl SigningKey {
         &self.secret
     }
 
-    /// Checks a signed address, and answers what its query says besides the signature. The address is good if we would
-    /// have signed it just so.
+    /// Checks a signed address, and returns the parameters of its query without the signature. The
+    /// address is valid if signing it here gives the same result.
     pub(crate) fn check_address(
         &self,
         (method, host, path, query): (&str, &str, &str, &str),
@@ -56,6 +57,7 @@ impl SigningKey {
         let field = |name: &str| signature.get(name).map(String::as_str).ok_or_else(unsigned);
         let signed_at = signing_time(field("X-Amz-Date")?, now)?;
         let seconds: u32 = field("X-Amz-Expires")?.parse().map_err(|_| unsigned())?;
+
         let mut settings = SigningSettings::default();
         settings.percent_encoding_mode = PercentEncodingMode::Single;
         settings.uri_path_normalization_mode = UriPathNormalizationMode::Disabled;
@@ -70,12 +72,14 @@ impl SigningKey {
             .settings(settings)
             .build();
         let params = params.map_err(S3Error::internal_error)?.into();
+
         let address = format!("http://{host}{path}?{rest}");
         let headers = [("host", host)].into_iter();
         let request = SignableRequest::new(method, address, headers, SignableBody::UnsignedPayload);
         let expected = request
             .and_then(|request| sign(request, &params))
             .map_err(|_| unsigned())?;
+
         let expected = expected.output().params();
         let given =
             |name: &str, value: &str| signature.get(name).is_some_and(|given| same(given, value));
@@ -87,26 +91,31 @@ impl SigningKey {
                 "The address is not signed with the key of this server"
             ));
         }
+
         if now > signed_at + i64::from(seconds) * 1000 {
             return Err(s3_error!(AccessDenied, "Request has expired"));
         }
+
         Ok(rest)
     }
 
-    /// Checks that the policy of a form is signed; what it says is not looked at.
+    /// Checks that the policy of a form is signed. Does not check the policy itself.
     pub(crate) fn check_form(&self, form: &BTreeMap<String, String>, now: i64) -> S3Result<()> {
         let field = |name: &str| form.get(name).map(String::as_str).ok_or_else(unsigned);
         let date = field("x-amz-date")?;
         let signed_at = signing_time(date, now)?;
+
         let credential = format!(
             "{SIGNING_KEY}/{}/{REGION}/s3/aws4_request",
             date.get(..8).unwrap_or(date)
         );
+
         let key = v4::generate_signing_key(&self.secret, system_time(signed_at), REGION, "s3");
         let signature = v4::calculate_signature(key, field("policy")?.as_bytes());
         let good = field("x-amz-algorithm")? == "AWS4-HMAC-SHA256"
             && field("x-amz-credential")? == credential
             && same(field("x-amz-signature")?, &signature);
+
         if good {
             Ok(())
         } else {
@@ -122,12 +131,14 @@ fn unsigned() -> S3Error {
     s3_error!(AccessDenied, "Ask the API for a signed address or form")
 }
 
-/// Compares without telling by the time it takes how much is right.
+/// Compares two texts in constant time, so that the time does not reveal how much of `given` is
+/// right.
 fn same(given: &str, expected: &str) -> bool {
     given.as_bytes().ct_eq(expected.as_bytes()).into()
 }
 
-/// The parts of a query that are its signature, decoded, and the others as they are.
+/// Splits a query into the parameters of its signature, decoded, and the other parameters, as they
+/// are.
 fn split(query: &str) -> S3Result<(BTreeMap<&str, String>, String)> {
     let mut signature = BTreeMap::new();
     let mut rest = Vec::new();
@@ -146,7 +157,7 @@ fn split(query: &str) -> S3Result<(BTreeMap<&str, String>, String)> {
     Ok((signature, rest.join("&")))
 }
 
-/// The time of a signature in milliseconds, which is not in the future.
+/// Parses the time of a signature, in milliseconds. It must not be in the future.
 fn signing_time(text: &str, now: i64) -> S3Result<i64> {
     let time = jiff::civil::DateTime::strptime("%Y%m%dT%H%M%SZ", text);
     let time = time.and_then(|time| jiff::tz::TimeZone::UTC.to_timestamp(time));
@@ -162,7 +173,7 @@ fn system_time(ms: i64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_millis(ms.unsigned_abs())
 }
 
-/// The secret in the folder; a new one when there never was one.
+/// Returns the secret in the folder, or creates it if there never was one.
 fn secret_in(folder: &Locked<'_>) -> anyhow::Result<String> {
     let make = || hex(&rand::random::<[u8; SECRET_DIGITS / 2]>()).into_bytes();
     let secret = String::from_utf8(folder.key(folder::SIGNING_KEY, make)?)?;

@@ -1,4 +1,4 @@
-//! How this crate opens its own SQLite files.
+//! Opening of this crate's own SQLite files.
 
 use std::path::Path;
 use std::time::Duration;
@@ -6,13 +6,14 @@ use std::time::Duration;
 use anyhow::Context;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-/// How long a call waits for another process that is writing to the same file.
+/// The time that a call waits for another process that is writing to the same file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Opens or creates `file` and brings it to `schema` (statements that may run again on an existing file).
+/// Opens or creates `file` and applies `schema`, whose statements may run again on an existing
+/// file.
 ///
-/// WAL with `synchronous=NORMAL`: a commit is handed to the operating system and survives the death of the process. What
-/// takes it to the disk is [`crate::log::Log`].
+/// The mode is WAL with `synchronous=NORMAL`: a commit is handed to the operating system and
+/// survives the death of the process. [`crate::log::Log`] brings it to the disk.
 pub(crate) fn open(file: &Path, schema: &str) -> anyhow::Result<Connection> {
     let connection =
         Connection::open(file).with_context(|| format!("cannot open {}", file.display()))?;
@@ -26,8 +27,8 @@ pub(crate) fn open(file: &Path, schema: &str) -> anyhow::Result<Connection> {
     Ok(connection)
 }
 
-/// Begins a transaction that holds the write lock from its start, so that what it reads is still true when it
-/// writes, in every process.
+/// Begins a transaction that holds the write lock from its start. What it reads is therefore still
+/// true when it writes, in every process.
 pub(crate) fn write(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
     connection.transaction_with_behavior(TransactionBehavior::Immediate)
 }
@@ -36,7 +37,8 @@ pub(crate) fn write(connection: &mut Connection) -> rusqlite::Result<Transaction
 mod tests {
     use super::*;
 
-    /// Several processes may open one folder, which SQLite before 3.51.3 can answer with a corrupt database.
+    /// Several processes may open one folder. SQLite before 3.51.3 can corrupt a database in that
+    /// case.
     #[test]
     fn sqlite_is_free_of_the_bug_with_several_writers() {
         assert!(

@@ -1,4 +1,4 @@
-//! The SDK's HTTP client whose requests never leave the process.
+//! The HTTP client of the SDK whose requests never leave the process.
 
 use aws_smithy_runtime_api::client::http::{
     HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
@@ -11,17 +11,19 @@ use http_body_util::BodyExt;
 
 use crate::Services;
 
-/// Hands each signed request of an AWS SDK client to [`Services`] in the same process: no socket, no TLS.
+/// A transport that passes each signed request of an AWS SDK client to [`Services`] in the same
+/// process, without socket or TLS.
 ///
-/// S3 clients must use path style addresses, and all clients [`crate::ACCESS_KEY`], [`crate::SECRET_KEY`] and
-/// [`crate::REGION`]. Time-outs of the SDK's operations and attempts apply as usual; those of connections do not.
+/// S3 clients must use path-style addresses, and all clients [`crate::ACCESS_KEY`],
+/// [`crate::SECRET_KEY`] and [`crate::REGION`]. Time-outs of the SDK's operations and attempts
+/// apply as usual; those of connections do not.
 #[derive(Clone, Debug)]
 pub struct Transport {
     services: Services,
 }
 
 impl Transport {
-    /// A transport to `services`.
+    /// Creates a transport to `services`.
     pub fn new(services: Services) -> Self {
         Self { services }
     }
@@ -45,7 +47,8 @@ impl HttpConnector for Transport {
                 .try_into_http1x()
                 .map_err(|error| ConnectorError::user(error.into()))?;
             let (parts, body) = request.into_parts();
-            // Usually in memory already; a stream when it comes from a file or ends in a checksum.
+            // The body is usually in memory already. It is a stream if it comes from a file or ends
+            // with a checksum.
             let body = body
                 .collect()
                 .await

@@ -1,13 +1,13 @@
-//! Small pieces of the AWS wire formats that the services share.
+//! Small parts of the AWS wire formats that the services share.
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response, StatusCode};
 
-/// The content type of the AWS JSON 1.0 protocol, which DynamoDB and SQS speak.
+/// The content type of the AWS JSON 1.0 protocol, which DynamoDB and SQS use.
 const JSON: HeaderValue = HeaderValue::from_static("application/x-amz-json-1.0");
 
-/// An answer in the AWS JSON 1.0 protocol.
+/// Returns an answer in the AWS JSON 1.0 protocol.
 pub(crate) fn json(status: StatusCode, body: impl Into<Bytes>) -> Response<Bytes> {
     let mut response = Response::new(body.into());
     *response.status_mut() = status;
@@ -17,7 +17,7 @@ pub(crate) fn json(status: StatusCode, body: impl Into<Bytes>) -> Response<Bytes
     response
 }
 
-/// A random UUID (version 4), as AWS uses for the ids of requests and messages.
+/// Returns a random UUID (version 4), as AWS uses for the ids of requests and messages.
 pub(crate) fn random_id() -> String {
     let mut bits: u128 = rand::random();
     bits = (bits & !(0xf << 76)) | (4 << 76);
@@ -33,7 +33,7 @@ pub(crate) fn random_id() -> String {
     .join("-")
 }
 
-/// Lower-case hexadecimal digits of `bytes`.
+/// Encodes bytes as lower-case hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len() * 2);
     for byte in bytes {

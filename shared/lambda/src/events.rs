@@ -1,13 +1,14 @@
-//! SQS events to deliveries, and outcomes to partial batch responses.
+//! Conversion of SQS events to deliveries, and of outcomes to partial batch responses.
 
 use aws_lambda_events::sqs::SqsEvent;
 use domain::{Delivery, Outcome};
 use serde_json::{Value, json};
 
-/// The message ids and the deliveries of an SQS event, in order. Messages of a queue whose name says so are dead.
+/// Returns the message ids and the deliveries of an SQS event, in order. Messages of a queue whose
+/// name ends with `-dead` or `-dead.fifo` are dead letters.
 ///
 /// # Errors
-/// When it is not an SQS event.
+/// Fails if `event` is not an SQS event.
 pub fn deliveries(event: Value) -> Result<(Vec<String>, Vec<Delivery>), serde_json::Error> {
     let event: SqsEvent = serde_json::from_value(event)?;
     let read = |message: aws_lambda_events::sqs::SqsMessage| {
@@ -26,7 +27,7 @@ pub fn deliveries(event: Value) -> Result<(Vec<String>, Vec<Delivery>), serde_js
     Ok(event.records.into_iter().map(read).unzip())
 }
 
-/// Names the messages that are to come again; SQS deletes the others.
+/// Returns the response that names the messages to be received again. SQS deletes the others.
 pub fn batch_response(ids: &[String], outcomes: &[Outcome]) -> Value {
     let failed = ids
         .iter()

@@ -1,4 +1,5 @@
-//! Glue: an axum router, a queue worker or a schedule as an AWS Lambda function. A function's `main` is one call.
+//! Runs an axum router, a queue worker or a schedule as an AWS Lambda function. The `main` of a
+//! function is one call.
 
 mod events;
 mod stage;
@@ -18,10 +19,10 @@ use serde_json::Value;
 pub use events::{batch_response, deliveries};
 pub use stage::service;
 
-/// Serves the routes that `router` makes of the ports.
+/// Serves the routes of `router`, which gets the ports.
 ///
 /// # Errors
-/// When the environment is incomplete, or the runtime ends.
+/// Fails if the environment is incomplete or the runtime ends.
 pub fn http(router: impl FnOnce(App) -> Router) -> Result<()> {
     start(async move {
         let ctx = connect().await?;
@@ -37,7 +38,7 @@ pub fn http(router: impl FnOnce(App) -> Router) -> Result<()> {
 /// Handles the messages of SQS event sources, with partial batch responses.
 ///
 /// # Errors
-/// When the environment is incomplete, or the runtime ends.
+/// Fails if the environment is incomplete or the runtime ends.
 pub fn queue<W: Worker>(worker: impl FnOnce(Ctx) -> W) -> Result<()> {
     start(async move {
         let worker = worker(connect().await?);
@@ -56,7 +57,7 @@ pub fn queue<W: Worker>(worker: impl FnOnce(Ctx) -> W) -> Result<()> {
 /// Handles the messages of SQS event sources, and calls `scheduled` for every other event.
 ///
 /// # Errors
-/// When the environment is incomplete, or the runtime ends.
+/// Fails if the environment is incomplete or the runtime ends.
 pub fn queue_and_schedule<W, S, F>(worker: impl FnOnce(Ctx) -> W, scheduled: S) -> Result<()>
 where
     W: Worker,
@@ -67,6 +68,7 @@ where
         let ctx = connect().await?;
         let worker = worker(ctx.clone());
         let (worker, ctx, scheduled) = (&worker, &ctx, &scheduled);
+
         let handler = service_fn(|event: LambdaEvent<Value>| async move {
             if event.payload.get("Records").is_some() {
                 return handle_batch(worker, event.payload)
@@ -78,16 +80,18 @@ where
                 .map_err(lambda_runtime::Error::from)?;
             Ok(Value::Null)
         });
+
         lambda_runtime::run(handler)
             .await
             .map_err(|error| anyhow!(error))
     })
 }
 
-/// What every queue function does with an event: the same code that tests send recorded events through.
+/// Handles an SQS event as every queue function does. Tests send recorded events through the same
+/// code.
 ///
 /// # Errors
-/// When the event is not one of SQS.
+/// Fails if `event` is not an SQS event.
 pub async fn handle_batch(worker: &impl Worker, event: Value) -> Result<Value, serde_json::Error> {
     let (ids, deliveries) = deliveries(event)?;
     let outcomes = worker.handle(&deliveries).await;
@@ -115,7 +119,7 @@ async fn connect() -> Result<Ctx> {
     Ok(aws::ctx(&clients, &names, Arc::new(SystemClock)))
 }
 
-/// A variable of the function's environment.
+/// Returns a variable of the function's environment.
 #[expect(
     clippy::disallowed_methods,
     reason = "the environment is read here, once at the start of a function"

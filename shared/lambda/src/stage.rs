@@ -1,4 +1,5 @@
-//! The stage of an API, which stands before every path unless it is `$default`, and is part of no route.
+//! The stage of an API. Unless it is `$default`, it comes before every path and is part of no
+//! route.
 
 use std::convert::Infallible;
 
@@ -9,7 +10,7 @@ use lambda_http::request::RequestContext;
 use lambda_http::tower::{Service, ServiceExt};
 use lambda_http::{Request, RequestExt};
 
-/// The routes as a function serves them: with the stage taken off the path.
+/// Returns the routes as a service that removes the stage from the path.
 pub fn service(
     routes: Router,
 ) -> impl Service<Request, Response = Response, Error = Infallible, Future: Send> + Clone + Send {
@@ -30,7 +31,8 @@ fn without_stage(request: &Request) -> Option<Uri> {
     };
 
     let stage = stage.filter(|stage| *stage != "$default")?;
-    // The events of REST APIs have no stage in the path, and `lambda_http` adds it unless the path looks as if it had.
+    // The path of a REST API event has no stage. `lambda_http` adds it unless the path already
+    // seems to begin with it.
     let is_rest = matches!(context, RequestContext::ApiGatewayV1(_));
     if is_rest && request.raw_http_path().starts_with(&format!("/{stage}/")) {
         return None;

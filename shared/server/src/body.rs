@@ -11,28 +11,30 @@ use tokio::time::{Sleep, sleep};
 
 use crate::BodyError;
 
-/// The bytes by which a body has to grow within its time: a modem's pace, with the default time.
+/// The bytes by which a body has to grow within its time. With the default time, this is the speed
+/// of a modem.
 pub const MIN_PROGRESS: usize = 32 * 1024;
 
-/// The body of a request. It ends with an error when its client is too slow.
+/// The body of a request. It ends with an error if its client is too slow.
 #[derive(Debug)]
 pub struct RequestBody {
-    /// Nothing once this is dropped.
+    /// The body, or `None` once this is dropped.
     inner: Option<Incoming>,
     patience: Duration,
-    /// When the client has to have sent [`MIN_PROGRESS`] bytes; set while it is waited for.
+    /// The time by which the client has to have sent [`MIN_PROGRESS`] bytes. Set while the body
+    /// waits for bytes.
     deadline: Option<Pin<Box<Sleep>>>,
-    /// The bytes since the deadline was set.
+    /// The number of bytes since the deadline was set.
     arrived: usize,
     unread: Unread,
 }
 
-/// Takes a body that nobody read to its end.
+/// A slot for a body that nobody read to its end.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Unread(Arc<Mutex<Option<Incoming>>>);
 
 impl Unread {
-    /// The rest of the body, if there is one.
+    /// Takes the rest of the body, if there is one.
     pub(crate) fn take(&self) -> Option<Incoming> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -53,7 +55,7 @@ impl RequestBody {
         }
     }
 
-    /// Notes that bytes have come, and gives the client new time when these are enough.
+    /// Counts received bytes, and resets the deadline when there are enough of them.
     fn grow(&mut self, bytes: usize) {
         self.arrived += bytes;
         if self.arrived >= MIN_PROGRESS {

@@ -1,10 +1,10 @@
-//! Looks at the head of a request as it came. The parser drops a Content-Length beside a Transfer-Encoding, so that it
-//! cannot be told afterwards.
+//! Inspection of the head of a request as it arrived. The parser drops a Content-Length beside a
+//! Transfer-Encoding, so that both cannot be detected afterwards.
 
 /// The most bytes of a head, and of what is read ahead of a body.
 pub(crate) const MAX_HEAD: usize = 64 * 1024;
 
-/// The bytes that come while a head is expected.
+/// The bytes that arrive while a head is expected.
 #[derive(Debug)]
 pub(crate) struct Head {
     is_expected: bool,
@@ -23,20 +23,20 @@ impl Default for Head {
 }
 
 impl Head {
-    /// Expects another head. A request that was sent before the answer to the one before it is not looked at: the
-    /// parser still ends the connection after it when it has two lengths.
+    /// Expects another head. A request that was sent before the answer to the previous one is not
+    /// inspected. The parser still ends the connection after it if it has two lengths.
     pub(crate) fn expect(&mut self) {
         self.is_expected = true;
         self.seen.clear();
     }
 
-    /// Takes note of bytes that came.
+    /// Inspects bytes that arrived.
     pub(crate) fn see(&mut self, bytes: &[u8]) {
         if !self.is_expected {
             return;
         }
 
-        // The end of the head may begin in the bytes before.
+        // The end of the head may begin in the previous bytes.
         let from = self.seen.len().saturating_sub(3);
         self.seen.extend_from_slice(bytes);
         let end = end_of_head(&self.seen[from..]).map(|end| from + end);
@@ -51,13 +51,14 @@ impl Head {
         self.seen = Vec::new();
     }
 
-    /// Whether the head that came last gave the length of its body in two ways; told once.
+    /// Returns whether the last head gave the length of its body in two ways, and resets the flag.
     pub(crate) fn take_two_lengths(&mut self) -> bool {
         std::mem::take(&mut self.has_two_lengths)
     }
 }
 
-/// Where an empty line ends the head; lines may end without a carriage return.
+/// Returns the position of the empty line that ends the head. Lines may end without a carriage
+/// return.
 fn end_of_head(bytes: &[u8]) -> Option<usize> {
     let is_end =
         |at: &usize| bytes[*at..].starts_with(b"\n\r\n") || bytes[*at..].starts_with(b"\n\n");

@@ -1,5 +1,6 @@
-//! HTTP/1.1 on a listening socket that strangers may reach: slow or silent clients are cut off, connections are
-//! counted, and a request that is refused before its body was read is answered all the same.
+//! HTTP/1.1 on a listening socket that anybody may reach. Slow and silent clients are disconnected,
+//! connections are limited, and a request that is refused before its body was read is answered all
+//! the same.
 
 mod body;
 mod head;
@@ -30,33 +31,35 @@ pub use body::{MIN_PROGRESS, RequestBody};
 use head::MAX_HEAD;
 use socket::{Shared, Socket};
 
-/// How long to wait before accepting again when the process has run out of sockets.
+/// The pause before accepting again when the process has run out of sockets.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// The most bytes of an unread body that are read to keep a connection usable: a JSON request, not a file.
+/// The most bytes of an unread body that are read to keep a connection usable: enough for a JSON
+/// request, not for a file.
 const MAX_DRAINED: usize = 64 * 1024;
-/// How long those bytes may take: they have usually come with the head.
+/// The longest time for reading these bytes. They have usually arrived with the head.
 const DRAIN: Duration = Duration::from_millis(200);
 
-/// An error of a body.
+/// The error of a body.
 pub type BodyError = Box<dyn Error + Send + Sync>;
 
-/// What a client may hold.
+/// The limits on clients.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// The most connections at a time. Further clients wait until one of them ends.
     pub connections: usize,
-    /// The time from the beginning of a connection, or from its last answer, to the end of the next request's head.
+    /// The time from the beginning of a connection, or from its last answer, to the end of the next
+    /// request's head.
     pub head: Duration,
     /// The time within which a body has to grow by [`MIN_PROGRESS`] bytes, or to end.
     pub body: Duration,
-    /// How long a client may take nothing of its answer.
+    /// The longest time for which a client may accept no byte of its answer.
     pub answer: Duration,
-    /// How long requests under way may go on after the shutdown was asked for.
+    /// The time for which requests in progress may continue after the shutdown.
     pub grace: Duration,
 }
 
 impl Default for Limits {
-    /// Twice to three times what a slow mobile network needs.
+    /// Returns limits that are twice to three times what a slow mobile network needs.
     fn default() -> Self {
         Self {
             connections: 4096,
@@ -68,10 +71,11 @@ impl Default for Limits {
     }
 }
 
-/// Answers the requests that come to `listener` by `answer`, which is told the address of the client, until `shutdown`
-/// resolves.
+/// Answers the requests on `listener` with `answer`, which gets the address of the client, until
+/// `shutdown` resolves.
 ///
-/// Upgrades and HTTP/2 are not offered: a request to upgrade is answered as if it had not asked.
+/// Upgrades and HTTP/2 are not offered. A request for an upgrade is answered as if it had not asked
+/// for one.
 pub async fn serve<A, F, B>(
     listener: TcpListener,
     limits: Limits,
@@ -96,11 +100,13 @@ pub async fn serve<A, F, B>(
             accepted = accept(&listener, &places) => accepted,
             () = &mut shutdown => break,
         };
-        // Small requests and answers: do not wait for more to send.
+
+        // Requests and answers are small, so they are sent without waiting for more bytes.
         let _ = stream.set_nodelay(true);
         let shared = Arc::<Shared>::default();
         let socket = Socket::new(stream, limits.answer, Arc::clone(&shared));
         let answer = answer.clone();
+
         let service = service_fn(move |request| {
             let (answer, shared) = (answer.clone(), Arc::clone(&shared));
             async move {
@@ -108,6 +114,7 @@ pub async fn serve<A, F, B>(
                 Ok::<_, Infallible>(exchange(request, &shared, limits.body, answer).await)
             }
         });
+
         let connection = connections.watch(http.serve_connection(TokioIo::new(socket), service));
         tokio::spawn(async move {
             if let Err(error) = connection.await {
@@ -122,7 +129,7 @@ pub async fn serve<A, F, B>(
     }
 }
 
-/// Waits for room, then for a client.
+/// Waits for a free place, then for a client.
 async fn accept(
     listener: &TcpListener,
     places: &Arc<Semaphore>,
@@ -144,7 +151,7 @@ async fn accept(
     }
 }
 
-/// Answers one request, and sees to what is left of its body.
+/// Answers one request, and handles the unread rest of its body.
 async fn exchange<F, B>(
     request: Request<Incoming>,
     shared: &Shared,
@@ -176,7 +183,8 @@ where
     response.map(Either::Left)
 }
 
-/// Where one program reads the length and another the chunks, the rest of the body would be a request of its own.
+/// Returns the answer to a request with two lengths. If one program used the length and another the
+/// chunks, the rest of the body would be a request of its own.
 fn two_lengths<B>() -> Response<Either<B, Full<Bytes>>> {
     let message = "send either Content-Length or Transfer-Encoding, not both";
     let mut response = Response::new(Either::Right(Full::from(message)));
@@ -187,7 +195,8 @@ fn two_lengths<B>() -> Response<Either<B, Full<Bytes>>> {
     response
 }
 
-/// Reads the rest of a small body, so that the next request can follow it.
+/// Reads the rest of a small body, so that the next request can follow it. Returns whether it was
+/// read to its end.
 async fn is_drained(body: Incoming) -> bool {
     if body.size_hint().lower() > MAX_DRAINED as u64 {
         return false;

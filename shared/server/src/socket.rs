@@ -1,4 +1,5 @@
-//! A client's socket: it gives up a client that takes nothing, and lets one read its answer that still sends.
+//! The socket of a client. It disconnects a client that accepts no bytes, and lets a client that
+//! still sends read its answer.
 
 use std::io;
 use std::pin::Pin;
@@ -13,10 +14,11 @@ use tokio::time::{Sleep, sleep};
 
 use crate::head::Head;
 
-/// How long a client may go on sending after it was answered: closing at once would throw the answer away on its side.
+/// The time for which a client may continue to send after it was answered. Closing at once would
+/// discard the answer on its side.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// What the socket of a connection and the answers on it tell each other.
+/// The state that the socket of a connection shares with the answers on it.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     head: Mutex<Head>,
@@ -24,17 +26,18 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Whether the request at hand gave the length of its body in two ways.
+    /// Returns whether the current request gave the length of its body in two ways, and resets the
+    /// flag.
     pub(crate) fn has_two_lengths(&self) -> bool {
         self.head().take_two_lengths()
     }
 
-    /// Says that the next bytes are the head of a request.
+    /// Expects the head of a request in the next bytes.
     pub(crate) fn expect_head(&self) {
         self.head().expect();
     }
 
-    /// Says that the client may still be sending when the connection ends.
+    /// Records that the client may still be sending when the connection ends.
     pub(crate) fn linger(&self) {
         self.lingers.store(true, Ordering::Relaxed);
     }
@@ -48,9 +51,10 @@ impl Shared {
 pub(crate) struct Socket {
     stream: TcpStream,
     patience: Duration,
-    /// When the client has to have taken something; set while it is waited for.
+    /// The time by which the client has to have accepted something. Set while a write waits for it.
     deadline: Option<Pin<Box<Sleep>>>,
-    /// When the client's last bytes are waited for no longer; set once nothing more is sent.
+    /// The time until which the last bytes of the client are awaited. Set once nothing more is
+    /// sent.
     end: Option<Pin<Box<Sleep>>>,
     shared: Arc<Shared>,
 }
@@ -88,7 +92,7 @@ impl Socket {
             .map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 
-    /// Reads and forgets what the client still sends, until it ends or its time is over.
+    /// Reads and discards what the client still sends, until it stops or its time is over.
     fn poll_last_bytes(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let end = self.end.get_or_insert_with(|| Box::pin(sleep(LINGER)));
         let mut scratch = [0; 8 * 1024];

@@ -1,4 +1,4 @@
-//! What strangers may hold of a server, with times of fractions of a second.
+//! Tests of the limits on clients of a server, with times of fractions of a second.
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
@@ -15,11 +15,11 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// Longer than this and it never happens.
+/// The time after which an event counts as never happening.
 const NEVER: Duration = Duration::from_secs(20);
-/// The time of everything that is limited here.
+/// The time limit of everything in these tests.
 const SHORT: Duration = Duration::from_millis(500);
-/// A body that fits into no buffer on the way.
+/// The size of a body that fits into no buffer on the way.
 const LARGE: usize = 64 * 1024 * 1024;
 
 fn short() -> Limits {
@@ -32,7 +32,7 @@ fn short() -> Limits {
     }
 }
 
-/// A server; it ends when this is dropped.
+/// A server, which ends when this is dropped.
 struct Server {
     address: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
@@ -64,8 +64,8 @@ impl Server {
     }
 }
 
-/// `POST /read` answers the length of the body, `GET /large` much, `GET /never` nothing, and anything else is refused
-/// before the body is read.
+/// Answers `POST /read` with the length of the body, `GET /large` with a large body and `GET
+/// /never` not at all. Refuses everything else before the body is read.
 async fn answer(request: Request<RequestBody>) -> Response<Full<Bytes>> {
     let of = |status: StatusCode, text: String| {
         let mut response = Response::new(Full::from(text));
@@ -90,13 +90,14 @@ impl Client {
         self.0.write_all(text.as_bytes()).await.unwrap();
     }
 
-    /// Reads an answer with a length; its head in lower case, and its body.
+    /// Reads an answer with a length. Returns its head in lower case, and its body.
     async fn receive(&mut self) -> (String, String) {
         let read = async {
             let mut head = Vec::new();
             while !head.ends_with(b"\r\n\r\n") {
                 head.push(self.0.read_u8().await.unwrap());
             }
+
             let head = String::from_utf8(head).unwrap().to_lowercase();
             let length = head
                 .split("content-length: ")
@@ -105,17 +106,19 @@ impl Client {
                 .split("\r\n")
                 .next()
                 .unwrap();
+
             let mut body = vec![0; length.parse().unwrap()];
             self.0.read_exact(&mut body).await.unwrap();
             (head, String::from_utf8(body).unwrap())
         };
+
         timeout(NEVER, read).await.expect("an answer")
     }
 
-    /// Waits until the server ends the connection; what it sent before.
+    /// Waits until the server ends the connection. Returns what it sent before.
     async fn ended(&mut self) -> Vec<u8> {
         let mut rest = Vec::new();
-        // A reset is an end as well.
+        // A reset counts as an end.
         timeout(NEVER, self.0.read_to_end(&mut rest))
             .await
             .expect("the end of the connection")
@@ -172,12 +175,14 @@ async fn a_body_that_stops_or_drips_is_given_up_with_an_answer() {
         let mut client = server.connect().await;
         client.send(&post("/read", MIN_PROGRESS * 1000)).await;
         let (mut read, mut write) = client.0.into_split();
+
         let dripping = tokio::spawn(async move {
             while drips && write.write_all(b"x").await.is_ok() {
                 tokio::time::sleep(SHORT / 10).await;
             }
             write
         });
+
         let mut answer = Vec::new();
         let reading = async {
             while !answer.ends_with(b"slowly") {
@@ -185,11 +190,13 @@ async fn a_body_that_stops_or_drips_is_given_up_with_an_answer() {
             }
         };
         timeout(NEVER, reading).await.expect("an answer");
+
         let answer = String::from_utf8(answer).unwrap();
         assert!(
             answer.starts_with("HTTP/1.1 400") && answer.contains("connection: close"),
             "{answer}"
         );
+
         dripping.abort();
     }
 }
@@ -215,7 +222,7 @@ async fn a_client_that_does_not_take_its_answer_is_given_up() {
     .await;
     let mut lazy = server.connect().await;
     lazy.send("GET /large HTTP/1.1\r\nhost: a\r\n\r\n").await;
-    // The only place becomes free without the lazy client reading anything.
+    // The only place becomes free although the lazy client reads nothing.
     let mut next = server.connect().await;
     next.send(&(post("/read", 4) + "body")).await;
     assert_eq!(next.receive().await.1, "4");
@@ -229,14 +236,17 @@ async fn clients_beyond_the_cap_wait_for_their_turn() {
         ..short()
     })
     .await;
+
     let (first, second) = (server.connect().await, server.connect().await);
     let mut third = server.connect().await;
     third.send(&(post("/read", 4) + "body")).await;
+
     let mut byte = [0];
     assert!(
         timeout(SHORT, third.0.read(&mut byte)).await.is_err(),
         "two are served at a time"
     );
+
     drop(first);
     assert_eq!(third.receive().await.1, "4");
     drop(second);
@@ -266,9 +276,11 @@ async fn a_refusal_comes_before_the_body_and_says_that_it_is_the_last_answer() {
         ..short()
     })
     .await;
+
     let mut client = server.connect().await;
     client.send(&post("/refuse", LARGE)).await;
     let (head, body) = client.receive().await;
+
     assert!(
         head.starts_with("http/1.1 401") && head.contains("connection: close"),
         "{head}"
@@ -355,6 +367,7 @@ async fn a_body_with_two_lengths_is_refused() {
 async fn an_upgrade_is_not_taken() {
     let server = Server::start(short()).await;
     let mut client = server.connect().await;
+
     let upgrade =
         "connection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n";
     client
@@ -362,12 +375,14 @@ async fn an_upgrade_is_not_taken() {
             "POST /read HTTP/1.1\r\nhost: a\r\n{upgrade}content-length: 4\r\n\r\nbody"
         ))
         .await;
+
     let (head, body) = client.receive().await;
     assert!(
         head.starts_with("http/1.1 200") && !head.contains("upgrade"),
         "{head}"
     );
     assert_eq!(body, "4");
+
     let mut client = server.connect().await;
     client.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await;
     let answer = client.ended().await;
@@ -400,11 +415,14 @@ async fn a_shutdown_ends_idle_connections_and_waits_for_requests_for_a_while() {
         ..short()
     })
     .await;
+
     let (mut idle, mut busy) = (server.connect().await, server.connect().await);
     idle.send(&(post("/read", 4) + "body")).await;
     idle.receive().await;
+
     busy.send("GET /never HTTP/1.1\r\nhost: a\r\n\r\n").await;
     server.stop.take();
+
     assert_eq!(idle.ended().await, b"");
     timeout(NEVER, &mut server.serving)
         .await

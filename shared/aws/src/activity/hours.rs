@@ -1,45 +1,48 @@
-//! How hours are named in keys: digits of year, month, day and hour, so that text order is time order.
+//! The keys of hours. An hour is written as the digits of its year, month, day and hour, so that
+//! text order is time order.
 
 use domain::activity::{Hour, RETENTION_SECONDS};
 use domain::{OrgId, Tenant, Timestamp};
 
 use crate::keys::Key;
 
-/// The last hour whose name has ten digits: hour 23 of the last day of the year 9999, less two days.
+/// The last hour whose name has ten digits: hour 23 of the last day of the year 9999, less two
+/// days.
 const LAST: i64 = 70_389_479;
-/// The partition of the index `due` that has all open hours.
+/// The partition of the index `due` with all open hours.
 pub(super) const OPEN_SHARD: &str = "O";
 
-/// The sort key of an hour that is not counted.
+/// Returns the sort key of the open marker of an hour.
 pub(super) fn open(hour: Hour) -> String {
     format!("O#{}", digits(hour))
 }
 
-/// The sort key of an hour's counts.
+/// Returns the sort key of the counts of an hour.
 pub(super) fn closed(hour: Hour) -> String {
     format!("H#{}", digits(hour))
 }
 
-/// The partition of an organization's hours.
+/// Returns the partition with the hours of an organization.
 pub(super) fn partition(tenant: &Tenant) -> String {
     format!("U#{}", tenant.org())
 }
 
+/// Returns the key of the open marker of an hour.
 pub(super) fn open_key(tenant: &Tenant, hour: Hour) -> Key {
     (partition(tenant), open(hour))
 }
 
-/// The partition of an hour's records.
+/// Returns the partition with the records of an hour.
 pub(super) fn records(tenant: &Tenant, hour: Hour) -> String {
     format!("A#{}#{}", tenant.org(), digits(hour))
 }
 
-/// The organization and the hour of an open hour's key.
+/// Parses the key of an open marker into its organization and hour.
 pub(super) fn parse_open(pk: &str, sk: &str) -> Option<(OrgId, Hour)> {
     Some((OrgId::parse(pk.strip_prefix("U#")?).ok()?, parse(sk)?))
 }
 
-/// The hour in the sort key of an open hour, or of an hour's counts.
+/// Parses the sort key of an open marker, or of the counts of an hour.
 pub(super) fn parse(sk: &str) -> Option<Hour> {
     let digits = sk.strip_prefix("O#").or_else(|| sk.strip_prefix("H#"))?;
     if digits.len() != 10 || !digits.bytes().all(|b| b.is_ascii_digit()) {
@@ -59,7 +62,7 @@ fn digits(hour: Hour) -> String {
         .collect()
 }
 
-/// When what is kept about a time expires, in seconds.
+/// Returns the expiry, in seconds since 1970, of an item about the time `of`.
 pub(super) fn expiry(of: Timestamp) -> i64 {
     of.as_millis() / 1000 + RETENTION_SECONDS
 }

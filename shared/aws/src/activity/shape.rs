@@ -1,4 +1,4 @@
-//! How requests and counts look as items.
+//! The stored shapes of requests and of the counts of an hour.
 
 use std::collections::BTreeSet;
 
@@ -10,13 +10,15 @@ use domain::{ContainerId, PortError, Tenant};
 use super::hours;
 use crate::item::{Item, Read, b, json, key_item, n, s};
 
-/// A request that came to more containers keeps no contents, so none of them has to find it when it is deleted.
+/// The most containers of a request that is kept with its contents. A request that touched more
+/// keeps none, so that the deletion of a container does not have to find it.
 const MAX_CONTAINERS: usize = 1000;
-/// The most bytes of an hour's counts, decompressed: what one item of 400 KB may hold.
+/// The most bytes of the counts of an hour after decompression. One compressed item has at most 400
+/// KB.
 const MAX_TALLY: usize = 64 << 20;
 
-/// A request's item. What was sent and answered, and the containers, are attributes of their own: they are taken out,
-/// and searched for, without reading the rest.
+/// Returns the item of a request. Input, output and containers are attributes of their own, so that
+/// they can be removed and searched without reading the rest.
 pub(super) fn write_record(tenant: &Tenant, record: &RequestRecord) -> Item {
     let hour = Hour::of(record.at);
     let sort = format!("{:013}#{}", record.at.as_millis().max(0), record.id);
@@ -50,7 +52,7 @@ pub(super) fn write_record(tenant: &Tenant, record: &RequestRecord) -> Item {
     item
 }
 
-/// A request as it was written; its containers are sorted.
+/// Reads a request from its item. Its containers are sorted.
 pub(super) fn read_record(item: &Item) -> PortResult<RequestRecord> {
     let mut record: RequestRecord = item.parsed("rec")?;
     let ids = item.get("cs").and_then(|value| value.as_ss().ok());
@@ -65,7 +67,7 @@ pub(super) fn read_record(item: &Item) -> PortResult<RequestRecord> {
     Ok(record)
 }
 
-/// The item of an hour's counts. `token` tells our own write from that of another.
+/// Returns the item of the counts of an hour. `token` identifies this write among all others.
 pub(super) fn write_tally(
     tenant: &Tenant,
     hour: Hour,
@@ -84,6 +86,7 @@ pub(super) fn write_tally(
     Ok(item)
 }
 
+/// Reads the counts of an hour from their item.
 pub(super) fn read_tally(item: &Item) -> PortResult<Tally> {
     let corrupt = || PortError::Corrupt("counts of an hour".into());
     let packed = item

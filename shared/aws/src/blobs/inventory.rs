@@ -1,4 +1,4 @@
-//! All blobs there are, page by page.
+//! The inventory of all blobs, page by page.
 
 use domain::ports::{Inventory, PortResult, StoredBlob};
 use domain::{BlobRef, Timestamp};
@@ -9,7 +9,8 @@ use crate::item::{Read, key_item, s};
 use crate::keys;
 
 impl AwsBlobs {
-    /// Reads the whole table page by page: functions have no right to do so, operators may.
+    /// Scans the whole table, one page a call. Only operators have the right to scan it; functions
+    /// do not.
     pub(super) async fn inline_blobs(
         &self,
         after: Option<&str>,
@@ -21,7 +22,7 @@ impl AwsBlobs {
         let scan = scan
             .projection_expression("pk, #at")
             .expression_attribute_names("#at", STORED_AT);
-        // The cursor is a partition key and, after the first space, a sort key: neither begins with one.
+        // A cursor is a partition key, a space and a sort key. The last space separates the two.
         let from = after.and_then(|after| after.rsplit_once(' '));
         let from = from.map(|(pk, sk)| key_item(&(pk.to_owned(), sk.to_owned())));
         let scan = scan
@@ -53,7 +54,7 @@ impl AwsBlobs {
         Ok(page)
     }
 
-    /// Lists the bucket by keys.
+    /// Lists the bucket in the order of its keys, one page a call.
     pub(super) async fn all_objects(
         &self,
         after: Option<&str>,
@@ -73,7 +74,7 @@ impl AwsBlobs {
             if answer.is_truncated() == Some(true) {
                 page.next = Some(key.to_owned());
             }
-            // Objects with other keys are not ours and stay.
+            // Objects with other keys are not ours and are left alone.
             let Some((org, path)) = keys::parse_object(key) else {
                 continue;
             };

@@ -1,4 +1,4 @@
-//! The stored shapes of connections, permissions and claims.
+//! The stored shapes of connections, grants and claims.
 
 use domain::connection::{Claim, ConnectionStatus, Grant};
 use domain::{Connection, DocumentId, Tenant, Timestamp};
@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use crate::item::{Item, json, key_item, n, s};
 use crate::keys::{self, Key};
 
-/// A connection's item.
+/// Returns the item of a connection.
 pub(super) fn connection(tenant: &Tenant, connection: &Connection) -> Item {
     let mut item = key_item(&keys::connection(tenant, &connection.id));
     item.insert("v".into(), n(1));
@@ -20,8 +20,10 @@ pub(super) fn connection(tenant: &Tenant, connection: &Connection) -> Item {
     item
 }
 
-/// From when on a connection has something to do. One that is being deleted has until it is gone, and one that is expired
-/// or suspended tries again when its next run says so; one that waits for its user has nothing to do, whatever it says.
+/// Returns the time from which a connection has work to do.
+///
+/// A connection that is being deleted has work until it is gone. One that is expired or suspended
+/// tries again at its next run. One that waits for its user has none, whatever its next run says.
 fn due_at(connection: &Connection) -> Option<Timestamp> {
     match connection.status {
         ConnectionStatus::PendingOauth | ConnectionStatus::AwaitingSelection => None,
@@ -32,7 +34,7 @@ fn due_at(connection: &Connection) -> Option<Timestamp> {
     }
 }
 
-/// A permission's item.
+/// Returns the item of a grant.
 pub(super) fn grant(tenant: &Tenant, grant: &Grant) -> Item {
     let mut item = key_item(&keys::grant(tenant, &grant.id));
     item.insert("v".into(), n(1));
@@ -41,7 +43,8 @@ pub(super) fn grant(tenant: &Tenant, grant: &Grant) -> Item {
     item
 }
 
-/// A claim's key. The item is hashed: providers name items as they like and as long as they like.
+/// Returns the key of a claim. The item is hashed, because providers choose the names of items and
+/// their length.
 pub(super) fn claim_key(tenant: &Tenant, document: &DocumentId, claim: &Claim) -> Key {
     let digest = hex(&Sha256::digest(&claim.item));
     (
@@ -50,7 +53,7 @@ pub(super) fn claim_key(tenant: &Tenant, document: &DocumentId, claim: &Claim) -
     )
 }
 
-/// A claim's item.
+/// Returns the item of a claim.
 pub(super) fn claim(tenant: &Tenant, document: &DocumentId, claim: &Claim) -> Item {
     let mut item = key_item(&claim_key(tenant, document, claim));
     item.insert("v".into(), n(1));
@@ -58,7 +61,7 @@ pub(super) fn claim(tenant: &Tenant, document: &DocumentId, claim: &Claim) -> It
     item
 }
 
-/// Bytes as lower-case hexadecimal digits.
+/// Encodes bytes as lower-case hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

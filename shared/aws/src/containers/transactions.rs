@@ -1,5 +1,5 @@
-//! What changes several tags and containers at once: deletions and merges, each in one transaction with the record of
-//! the task that goes on from there.
+//! Deletions and merges of containers. Each changes several tags and containers in one transaction,
+//! together with the record of the task that continues the work.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use crate::item::{json, key_item, n, s};
 use crate::keys;
 use crate::tasks::task_put;
 
-/// The condition that a tag is as it was read, with its values.
+/// Returns the condition that a tag is unchanged since it was read, with its values.
 fn as_read(container: &Container) -> (&'static str, HashMap<String, AttributeValue>) {
     let mut values = HashMap::from([(":ids".to_owned(), json(&container.ids))]);
     match &container.merge {
@@ -28,7 +28,7 @@ fn as_read(container: &Container) -> (&'static str, HashMap<String, AttributeVal
 }
 
 impl DynamoContainers {
-    /// The writes of a deletion.
+    /// Returns the writes of a deletion.
     pub(super) fn deletion(
         &self,
         tenant: &Tenant,
@@ -51,7 +51,7 @@ impl DynamoContainers {
         Ok(writes)
     }
 
-    /// The writes of a merge that begins.
+    /// Returns the writes that begin a merge.
     pub(super) fn merge(
         &self,
         tenant: &Tenant,
@@ -90,7 +90,8 @@ impl DynamoContainers {
         Ok(writes)
     }
 
-    /// Marks a tag that is in no merge as taking part in one.
+    /// Returns the update that lets a tag take part in a merge. Its condition is that the tag is in
+    /// no other merge.
     fn take_part(
         &self,
         tenant: &Tenant,
@@ -108,7 +109,8 @@ impl DynamoContainers {
         update.expression_attribute_values(":part", json(part))
     }
 
-    /// The mark that says which tag a physical container belongs to, or that it is gone.
+    /// Returns the write of the owner record, which says which tag a physical container belongs to,
+    /// or that it is gone.
     fn own(
         &self,
         tenant: &Tenant,
@@ -128,7 +130,8 @@ impl DynamoContainers {
         Ok(TransactWriteItem::builder().put(put).build())
     }
 
-    /// Does all `writes` and records the task that they begin; `false` when a condition did not hold.
+    /// Sends all `writes` together with the record of the task that they begin. Returns `false` if
+    /// a condition did not hold.
     pub(super) async fn begin(
         &self,
         tenant: &Tenant,
@@ -156,7 +159,8 @@ impl DynamoContainers {
         };
 
         match cancellation(canceled.cancellation_reasons()) {
-            // The task's record comes with the rest: where it is, this very transaction was done, and its answer lost.
+            // The record of the task is part of the transaction. If it exists, this very
+            // transaction was done and its answer was lost.
             Cancellation::Condition => {
                 Ok(self.0.get(&keys::task(tenant, &task.id)).await?.is_some())
             }
@@ -167,7 +171,7 @@ impl DynamoContainers {
         }
     }
 
-    /// Ends the part of a tag in a merge. Whoever comes later finds the mark gone and has nothing to do.
+    /// Ends the part of a tag in a merge. Does nothing if it has already ended.
     pub(super) async fn end_part(
         &self,
         tenant: &Tenant,

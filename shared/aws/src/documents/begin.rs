@@ -1,4 +1,4 @@
-//! The first record of a document, with what decides that it may begin.
+//! The transaction that creates a document, with the checks that decide whether it may.
 
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{
@@ -13,7 +13,7 @@ use crate::item::{Read, Table, key_item};
 use crate::keys;
 use crate::repeats::made_by;
 
-/// The check that no document lives in a place: there is none, or a merge has superseded it.
+/// Returns the check that no document has this id, or that a merge has superseded the one that has.
 pub(crate) fn check_free(
     table: &Table,
     tenant: &Tenant,
@@ -67,7 +67,8 @@ impl DynamoDocuments {
         let reasons = cancelled.cancellation_reasons();
         match cancellation(reasons) {
             Cancellation::Condition => {
-                // The SDK sends again when an answer is lost, so the record that is in the way may be our own.
+                // The SDK repeats a request whose answer was lost, so the record in the way may be
+                // our own.
                 let record = reasons.first().and_then(|reason| reason.item());
                 let revision = record.and_then(|record| record.optional_text("rev"));
                 let is_ours = revision == Some(document.revision.as_str());

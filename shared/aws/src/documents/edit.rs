@@ -1,4 +1,5 @@
-//! What a change of a description writes: metadata, path and title change in place, and a count fences them.
+//! Edits of descriptions. Metadata, path and title change in place, and a count detects concurrent
+//! edits.
 
 use std::collections::HashMap;
 
@@ -8,13 +9,15 @@ use domain::{Document, Timestamp};
 use super::shape::write_sent;
 use crate::item::{n, s};
 
-/// Nobody has changed the description since it was read; a record that was never edited has no count.
+/// The condition that nobody has edited the description since it was read. A record that was never
+/// edited has no count.
 pub(crate) const EDITED_AS_OFTEN: &str = "(attribute_not_exists(ed) OR ed = :ed)";
-/// What an edit of a description writes, with [`edit_values`]: `sent` has the origin as well, and so a title that is a name
-/// elsewhere.
+/// The update of an edit, with the values of [`edit_values`]. The attribute `sent` includes the
+/// origin, and with it a title that the provider gave.
 pub(crate) const EDIT: &str = "SET sent = :sent, ed = :next, up = :now";
 
-/// The values of an edit, whose condition names `:rev` and the edits before it.
+/// Returns the values of an edit. Its condition names `:rev` and `:ed`, the count of the edits
+/// before it.
 pub(crate) fn edit_values(document: &Document, now: Timestamp) -> HashMap<String, AttributeValue> {
     let values = [
         (":sent", write_sent(document)),

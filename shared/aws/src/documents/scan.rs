@@ -1,4 +1,4 @@
-//! Reads of many documents, through the sparse indexes.
+//! Queries for many documents through the sparse indexes.
 
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::Select;
@@ -13,16 +13,17 @@ use crate::item::{Item, Read, collect, s};
 use crate::keys;
 use crate::layout::{BY_CONTAINER, DUE};
 
-/// The pages of each shard that an organization's unfinished documents are counted in. A page of 1 MB has some ten
-/// thousand keys, of all organizations: in all shards together well more than one organization may have unfinished.
+/// The pages of each shard in which the unfinished documents of an organization are counted. A page
+/// of 1 MB has some ten thousand keys, of all organizations. All shards together hold well more
+/// than one organization may have unfinished.
 const DUE_PAGES: usize = 2;
 
-/// A limit as requests take it.
+/// Converts a limit to the page size of a request.
 fn page_size(limit: usize) -> i32 {
     i32::try_from(limit).unwrap_or(i32::MAX).max(1)
 }
 
-/// How many items a query finds; it stops once there are `enough`, or at the end of `pages`.
+/// Counts the items of a query. Stops when there are `enough`, or after `pages` pages.
 async fn counted(query: QueryFluentBuilder, enough: usize, pages: usize) -> PortResult<usize> {
     let query = query.select(Select::Count);
     let (mut total, mut from) = (0, None);
@@ -85,6 +86,7 @@ impl DynamoDocuments {
         } else {
             keys::listing
         };
+
         let query = self
             .listing(listing(tenant, container))
             .limit(page_size(limit));
@@ -94,6 +96,7 @@ impl DynamoDocuments {
                 .key_condition_expression("gl = :gl AND gs > :after")
                 .expression_attribute_values(":after", s(after)),
         };
+
         let answer = query.send().await.map_err(port_error)?;
         let found = answer
             .items
@@ -101,10 +104,12 @@ impl DynamoDocuments {
             .iter()
             .map(read_document)
             .collect::<PortResult<_>>()?;
+
         let last = answer.last_evaluated_key;
         let next = last
             .map(|key| key.text("gs").map(str::to_owned))
             .transpose()?;
+
         Ok((found, next))
     }
 
@@ -166,7 +171,7 @@ impl DynamoDocuments {
     }
 }
 
-/// What an item of the index of unfinished work stands for.
+/// Parses an item of the index of unfinished work. Returns `None` if its key is not one of ours.
 fn overdue(item: &Item) -> PortResult<Option<Overdue>> {
     let (pk, sk) = (item.text("pk")?, item.text("sk")?);
     let document = keys::parse_document(pk).map(|(org, id)| Overdue::Document(org, id));

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use crate::item::{Item, Read, json, key_item, n, s};
 use crate::keys;
 
-/// What processing does not change.
+/// The fields of a document that processing does not change.
 #[derive(Serialize, Deserialize)]
 struct Sent {
     id: DocumentId,
@@ -44,7 +44,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// The attribute `sent`: what the client has said about a document.
+/// Returns the attribute `sent`: the fields of a document that the client sets.
 pub(crate) fn write_sent(document: &Document) -> AttributeValue {
     json(&Sent {
         id: document.id.clone(),
@@ -66,13 +66,14 @@ pub(crate) fn write_sent(document: &Document) -> AttributeValue {
     })
 }
 
-/// When a document that was just accepted has waited too long for its message, or for its file.
+/// Returns the time at which a newly accepted document has waited too long for its message or its
+/// file.
 pub(super) fn overdue_at(document: &Document) -> Timestamp {
     let begun = document.body.awaited_until.unwrap_or(document.updated_at);
     begun.plus_seconds(OVERDUE_AFTER_SECONDS)
 }
 
-/// The whole item of a document that is new.
+/// Returns the complete item of a new document.
 pub(crate) fn new_record(tenant: &Tenant, document: &Document) -> Item {
     let mut item = key_item(&keys::document(tenant, &document.id));
     let mut set = |name: &str, value| item.insert(name.to_owned(), value);
@@ -87,6 +88,7 @@ pub(crate) fn new_record(tenant: &Tenant, document: &Document) -> Item {
     set("kind", json(&document.kind));
     set("cr", n(document.created_at.as_millis()));
     set("up", n(document.updated_at.as_millis()));
+
     let listing = if document.superseded_by.is_some() {
         keys::superseded_listing
     } else {
@@ -97,6 +99,7 @@ pub(crate) fn new_record(tenant: &Tenant, document: &Document) -> Item {
         "gs",
         s(keys::listing_sort(document.created_at, &document.id)),
     );
+
     if !document.status.is_final() {
         set("qs", s(keys::due_shard(document.id.as_str())));
         set("qd", s(keys::due_sort(overdue_at(document))));
@@ -119,6 +122,7 @@ pub(crate) fn new_record(tenant: &Tenant, document: &Document) -> Item {
     if let Some(indexed) = &document.indexed {
         set("idx", json(indexed));
     }
+
     item
 }
 
@@ -131,6 +135,7 @@ pub(crate) fn read_document(item: &Item) -> PortResult<Document> {
         .map(|id| DocumentId::parse(id).ok_or_else(|| corrupt("sup")));
     let time = |name: &str| item.number(name).map(Timestamp::from_millis);
     let origin = sent.origin;
+
     Ok(Document {
         id: sent.id,
         container: sent.container,
@@ -145,7 +150,7 @@ pub(crate) fn read_document(item: &Item) -> PortResult<Document> {
         body: item.parsed("body")?,
         extracted: item.optional_parsed("ext")?,
         indexed: item.optional_parsed("idx")?,
-        // What the provider says counts, however the content was understood, or is at the moment.
+        // The kind that the provider states has precedence over the kind of the extracted content.
         kind: origin
             .as_ref()
             .and_then(|origin| origin.kind)
@@ -181,7 +186,7 @@ mod tests {
     use super::*;
     use crate::item::{b, key_item};
 
-    /// An item as version 1 wrote it; it must stay readable for ever.
+    /// Returns an item as version 1 wrote it. It must stay readable forever.
     fn golden() -> Item {
         let mut item = key_item(&("D#acme#1111111111111111111111".into(), "A".into()));
         let mut set = |name: &str, value| item.insert(name.to_owned(), value);

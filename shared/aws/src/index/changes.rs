@@ -1,4 +1,4 @@
-//! What a change of a commit does to the log and to the records of documents.
+//! The effects of a commit's changes on the log and on the records of documents.
 
 use aws_sdk_dynamodb::types::{CancellationReason, Delete, Put, TransactWriteItem, Update};
 use domain::container::LogEntry;
@@ -13,7 +13,7 @@ use crate::error::build_error;
 use crate::item::{Table, json, key_item, n, s};
 use crate::keys;
 
-/// What the log says about a change.
+/// Returns the log entry of a change.
 pub(super) fn log_entry(change: &Change, now: Timestamp) -> PortResult<LogEntry> {
     let (pack, statements, mut shown) = match change {
         Change::Remove(document)
@@ -63,7 +63,8 @@ fn missing() -> PortError {
     PortError::Corrupt("a commit without content".into())
 }
 
-/// The changes of documents' records, each on condition that its document is as it was read.
+/// Returns the writes to the records of documents, each on condition that its document is unchanged
+/// since it was read.
 pub(super) fn change_records(
     table: &Table,
     tenant: &Tenant,
@@ -98,7 +99,7 @@ fn create(table: &Table, tenant: &Tenant, document: &Document) -> PortResult<Tra
 }
 
 fn delete(table: &Table, tenant: &Tenant, document: &Document) -> PortResult<TransactWriteItem> {
-    // Whether it counts among those that search serves is part of what was read.
+    // The condition includes whether the document is superseded, which is part of what was read.
     let superseded = if document.superseded_by.is_some() {
         "attribute_exists(sup)"
     } else {
@@ -148,7 +149,8 @@ fn describe(
     let update = update.set_key(Some(key_item(&keys::document(tenant, &document.id))));
     let update = update
         .update_expression(EDIT)
-        // The log names the pack that was read; a commit since then serves another, and this one is on its way out.
+        // The log names the pack that was read. A commit since then serves another pack, and this
+        // one is about to be purged.
         .condition_expression(format!(
             "rev = :rev AND idx = :idx AND {EDITED_AS_OFTEN} AND {NOT_SUPERSEDED}"
         ))
@@ -169,6 +171,7 @@ fn publish(
         .as_ref()
         .filter(|new| document.is_current(&new.revision));
     let extracted = extracted.ok_or_else(missing)?;
+
     let indexed = Indexed {
         revision: document.revision.clone(),
         pack: extracted.pack.clone(),
@@ -179,6 +182,7 @@ fn publish(
         kind: document.kind,
         title: document.title.clone(),
     };
+
     let update = Update::builder().table_name(&table.name);
     let update = update.set_key(Some(key_item(&keys::document(tenant, &document.id))));
     let update = update
@@ -195,11 +199,16 @@ fn publish(
         .expression_attribute_values(":now", n(now.as_millis()))
         .expression_attribute_values(":zero", n(0))
         .expression_attribute_values(":rev", s(document.revision.as_str()));
+
     update.build().map_err(build_error)
 }
 
-/// What a cancelled commit means. The head and the log record stand before the documents in the transaction, whose
-/// items belong to the changes at `owners`; purge records, which come last, have no condition.
+/// Returns the meaning of the cancellation reasons of a commit, or `None` if they include another
+/// reason than a condition or a conflict.
+///
+/// The head and the log record are the first two items of the transaction. The items of the
+/// documents follow; `owners` has the index of the change to which each belongs. Purge records come
+/// last and have no condition.
 pub(super) fn cancelled(
     reasons: &[CancellationReason],
     changes: &[Change],

@@ -1,4 +1,5 @@
-//! Heads of containers whose index holds what was taken away, in the sparse index of what is due.
+//! Due erasures: heads of containers whose index still has removed content, in the sparse index
+//! `due`.
 
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
@@ -81,7 +82,7 @@ impl DynamoIndex {
     }
 }
 
-/// Sends an update; one whose condition does not hold has nothing to do.
+/// Sends an update. An update whose condition does not hold counts as success.
 async fn held_or_not(update: UpdateItemFluentBuilder) -> PortResult<()> {
     match update.send().await {
         Ok(_) => Ok(()),

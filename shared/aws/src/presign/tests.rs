@@ -1,4 +1,4 @@
-//! What is signed here, tried on the embedded S3, which checks it as S3 does.
+//! Tests of presigned forms and addresses on the embedded S3, which checks signatures as S3 does.
 
 use std::sync::Arc;
 
@@ -106,7 +106,7 @@ impl Setting {
             .await
     }
 
-    /// What the keeper's queue says has arrived.
+    /// Returns the arrivals in the messages of the keeper's queue.
     async fn arrived(&self) -> Vec<Arrival> {
         let queue = Receiver::new(self.clients.sqs.clone(), self.names.keeper_queue.clone());
         let messages = queue.receive(Duration::ZERO).await.unwrap();
@@ -117,7 +117,8 @@ impl Setting {
     }
 }
 
-/// The configuration of a function on AWS, with the short-lived keys of its role.
+/// Returns a signer with the configuration of a function on AWS and the short-lived keys of its
+/// role.
 fn on_aws(region: &'static str) -> Presigner {
     let keys = Credentials::new(
         "ASIAEXAMPLE",
@@ -152,7 +153,7 @@ async fn a_form_stores_its_object_and_the_keeper_hears_of_it() {
     };
 
     assert_eq!(setting.arrived().await, [arrival]);
-    // What the service itself stores is not an arrival.
+    // An object that the service itself stores is not an arrival.
     setting
         .blobs
         .put_object(&setting.acme, "d/raw", Bytes::from_static(b"text"))
@@ -173,6 +174,7 @@ async fn a_form_stores_nothing_else() {
         (400, 400)
     );
     assert_eq!(setting.post(&setting.form(4, 0).await, b"text").await, 403);
+
     for changed in 0..form.fields.len() {
         let mut form = form.clone();
         form.fields[changed].1.insert(0, 'x');
@@ -185,6 +187,7 @@ async fn a_form_stores_nothing_else() {
         form.fields.remove(changed);
         assert_eq!(setting.post(&form, b"text").await, 403);
     }
+
     let mut form = form.clone();
     form.url = form.url.replace("content", "other");
     assert_eq!(setting.post(&form, b"text").await, 403);
@@ -260,6 +263,7 @@ async fn only_objects_have_an_address() {
             .unwrap(),
         None
     );
+
     let object = setting
         .blobs
         .put_object(&setting.acme, "small", text.clone())
@@ -344,6 +348,7 @@ async fn without_a_public_endpoint_that_of_the_process_is_named() {
     let own = Presigner::new(&config);
     let form = own.form("content", "key", 50, NOW, NOW).await.unwrap();
     assert_eq!(form.url, "http://localhost:4566/content");
+
     let public = own.at("https://example.org/", "key", "secret");
     let form = public.form("content", "key", 50, NOW, NOW).await.unwrap();
     assert_eq!(form.url, "https://example.org/content");

@@ -1,4 +1,5 @@
-//! Creates missing tables, and adds to those of an earlier version the index and the time to live that they lack.
+//! Creates missing tables, and adds missing indexes and times to live to tables of an earlier
+//! version.
 
 use anyhow::{Context, Result};
 use aws_sdk_dynamodb::Client;
@@ -11,7 +12,7 @@ use aws_sdk_dynamodb::types::{
 use crate::layout::{IndexLayout, TABLES, TableLayout};
 use crate::names::Names;
 
-/// Brings the tables to the layout. What an index or a time to live was added to keeps its items.
+/// Brings the tables to the layout. A table that gets an index or a time to live keeps its items.
 pub(super) async fn create_missing(client: &Client, names: &Names) -> Result<()> {
     let existing = client
         .list_tables()
@@ -118,7 +119,7 @@ async fn add_indexes(client: &Client, layout: &TableLayout, name: &str) -> Resul
     Ok(())
 }
 
-/// Has DynamoDB delete items by their time to live, if the layout says so and it does not yet.
+/// Enables the time to live of a table, if the layout has one and it is not enabled yet.
 async fn expire(client: &Client, layout: &TableLayout, name: &str) -> Result<()> {
     let Some(attribute) = layout.ttl else {
         return Ok(());

@@ -1,25 +1,30 @@
-//! The sort keys in a connection's partition. What providers and the engine name is part of them as it is, at the end or
-//! behind its own length, so that no two names share a key whatever they are made of. DynamoDB allows 1,024 bytes: a
-//! longer name gives its beginning and its digest, and whatever it names says the whole name itself.
+//! The sort keys in the partition of a connection.
+//!
+//! Names of providers and of the synchronization are part of a key as they are. Such a name stands
+//! at the end of the key or behind its own length, so that no two names share a key, whatever they
+//! consist of. DynamoDB allows 1,024 bytes: of a longer name, the key has the beginning and the
+//! digest, and the item has the whole name.
 
 use domain::connection::{Node, Queue};
 use sha2::{Digest, Sha256};
 
 use crate::connections::hex;
 
-/// How far synchronization is.
+/// The sort key of the state of the synchronization.
 pub(super) const STATE: &str = "STATE";
-/// What is selected.
+/// The sort key of the selection.
 pub(super) const SELECTION: &str = "SEL";
-/// What the keys of nodes begin with.
+/// The prefix of the keys of nodes.
 pub(super) const NODES: &str = "N#";
-/// What the keys of runs begin with.
+/// The prefix of the keys of runs.
 pub(super) const RUNS: &str = "R#";
 
-/// The longest name that is a key's part as it is: two of them, their lengths and marks stay below the limit.
+/// The longest name, in bytes, that is part of a key as it is. Two such names, their lengths and
+/// separators stay below the limit of DynamoDB.
 const LONGEST: usize = 400;
 
-/// A name as part of a key. A shortened one is longer than any that was not, so the two cannot meet.
+/// Returns a name as part of a key. A shortened name is longer than any that is not shortened, so
+/// the two cannot collide.
 pub(super) fn part(name: &str) -> String {
     if name.len() <= LONGEST {
         return name.to_owned();
@@ -32,7 +37,7 @@ pub(super) fn node(id: &str) -> String {
     node_of_part(&part(id))
 }
 
-/// The key of the node that a hint ends with.
+/// Returns the key of the node with whose part a hint ends.
 pub(super) fn node_of_part(part: &str) -> String {
     format!("{NODES}{part}")
 }
@@ -41,7 +46,7 @@ pub(super) fn run(number: u64) -> String {
     format!("{RUNS}{number:012}")
 }
 
-/// What the keys in a queue begin with.
+/// Returns the prefix of the keys in a queue.
 pub(super) const fn queue(queue: Queue) -> &'static str {
     match queue {
         Queue::Walk => "W#",
@@ -54,12 +59,13 @@ pub(super) fn queued(of: Queue, key: &str) -> String {
     format!("{}{}", queue(of), part(key))
 }
 
-/// What the hints at the nodes in a folder begin with; the rest of each is the part of the node's key.
+/// Returns the prefix of the hints to the nodes in a folder. The rest of each hint is the part of
+/// the node's key.
 pub(super) fn children(folder: &str) -> String {
     hints("K", folder)
 }
 
-/// The same for the shortcuts that lead to an item.
+/// Returns the prefix of the hints to the shortcuts that point to an item.
 pub(super) fn shortcuts(target: &str) -> String {
     hints("T", target)
 }
@@ -69,7 +75,7 @@ fn hints(kind: &str, name: &str) -> String {
     format!("{kind}#{}#{name}#", name.len())
 }
 
-/// The hints that lead to a node.
+/// Returns the hints that lead to a node.
 pub(super) fn hints_of(node: &Node) -> Vec<String> {
     let below = node.parent.as_deref().map(children);
     let leads = node.target.as_deref().map(shortcuts);
@@ -123,7 +129,7 @@ mod tests {
         let (total, _) = (keys.len(), keys.sort());
         keys.dedup();
         assert_eq!(keys.len(), total);
-        // A folder's hints are exactly those that begin as they should.
+        // The hints of a folder are exactly those with its prefix.
         for (one, other) in names
             .iter()
             .flat_map(|one| names.iter().map(move |other| (one, other)))

@@ -1,4 +1,5 @@
-//! Which items the writes of a step put and delete, and how those fit into transactions.
+//! Plans the writes of a step: which items they put and delete, and how these fit into
+//! transactions.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,14 +10,15 @@ use domain::ports::SyncWrite;
 use super::{place, shape};
 use crate::item::Item;
 
-/// The most items of a transaction. Its last place is the fence's.
+/// The most items of a transaction, without the one for the fence.
 const MAX_ITEMS: usize = 100 - 1;
-/// The most bytes of a transaction, well below the 4 MB that DynamoDB takes, next to a state of up to 400 KB.
+/// The most bytes of a transaction. This is well below the 4 MB that DynamoDB takes, and leaves
+/// room for a state of up to 400 KB.
 const MAX_BYTES: usize = 2 * 1024 * 1024;
-/// How many runs are kept.
+/// The number of runs that are kept.
 const RUNS: u64 = 100;
 
-/// What happens to an item.
+/// A change of one item.
 pub(super) enum Write {
     Put(Item),
     Delete(String),
@@ -24,7 +26,7 @@ pub(super) enum Write {
 
 impl Write {
     fn bytes(&self) -> usize {
-        /// What JSON and types add to an attribute.
+        /// The bytes that JSON and types add to an attribute.
         const FRAME: usize = 16;
         let value = |value: &AttributeValue| value.as_s().map_or(0, String::len) + FRAME;
         match self {
@@ -37,20 +39,20 @@ impl Write {
     }
 }
 
-/// What all writes of a step about one thing come to: the last one counts.
+/// The result of all writes of a step to one thing. The last write counts.
 enum Draft<'a> {
     Node(NodeDraft<'a>),
     Other(Vec<Write>),
 }
 
-/// What the writes about one node come to.
+/// The result of all writes to one node.
 #[derive(Default)]
 struct NodeDraft<'a> {
-    /// The hints that may be there.
+    /// The hints that may exist.
     known: BTreeSet<String>,
-    /// How many writes there are.
+    /// The number of writes.
     writes: usize,
-    /// The node as it is at last.
+    /// The node after the last write, or `None` if it is deleted.
     last: Option<&'a Node>,
 }
 
@@ -79,7 +81,7 @@ impl<'a> NodeDraft<'a> {
                 .difference(&wanted)
                 .map(|sk| Write::Delete(sk.clone())),
         );
-        // Only one write knows for certain what is there.
+        // Only a single write knows for certain which hints exist.
         let there = |sk: &&String| self.writes == 1 && self.known.contains(*sk);
         let missing = wanted.iter().filter(|sk| !there(sk));
         writes.extend(missing.map(|sk| Write::Put(shape::hint(pk, sk.clone()))));
@@ -88,8 +90,8 @@ impl<'a> NodeDraft<'a> {
     }
 }
 
-/// The writes in parts of a transaction each, in the order given. What belongs to one write stays together, and each item
-/// is in one part, once.
+/// Divides the writes into parts of one transaction each, in the given order. The items of one
+/// write stay together, and each item is in only one part, once.
 pub(super) fn parts(pk: &str, writes: &[SyncWrite]) -> Vec<Vec<Write>> {
     let mut parts = Vec::new();
     let (mut part, mut bytes) = (Vec::new(), 0);
@@ -107,7 +109,7 @@ pub(super) fn parts(pk: &str, writes: &[SyncWrite]) -> Vec<Vec<Write>> {
     parts
 }
 
-/// What is to be written, for each thing that the writes are about.
+/// Returns the items to write, for each thing to which the writes apply.
 fn units(pk: &str, writes: &[SyncWrite]) -> Vec<Vec<Write>> {
     let mut order = Vec::new();
     let mut drafts: HashMap<String, Draft<'_>> = HashMap::new();
@@ -137,7 +139,7 @@ fn units(pk: &str, writes: &[SyncWrite]) -> Vec<Vec<Write>> {
     order.into_iter().map(unit).collect()
 }
 
-/// The key of what a write is about.
+/// Returns the key of the thing to which a write applies.
 fn place_of(write: &SyncWrite) -> String {
     match write {
         SyncWrite::Node(node, _) | SyncWrite::Forget(node) => place::node(&node.id),
@@ -147,7 +149,7 @@ fn place_of(write: &SyncWrite) -> String {
     }
 }
 
-/// The items of a write about something else than a node.
+/// Returns the items of a write that does not apply to a node.
 fn other(pk: &str, write: &SyncWrite) -> Vec<Write> {
     match write {
         SyncWrite::Node(..) | SyncWrite::Forget(_) => Vec::new(),

@@ -1,4 +1,4 @@
-//! The stored shapes of what connections know.
+//! The stored shapes of the items of connections.
 
 use domain::PortError;
 use domain::connection::{Node, Queue, QueueEntry, Run, Selection, SyncState};
@@ -7,9 +7,10 @@ use domain::ports::PortResult;
 use super::place;
 use crate::item::{Item, Read, b, json, key_item, n, s};
 
-/// The largest state, as JSON: what is larger was never written, and is not read.
+/// The largest state as JSON, in bytes. A larger state is neither written nor read.
 const MAX_STATE: usize = 4 * 1024 * 1024;
-/// The largest state as it is stored: an item of DynamoDB has at most 400 KB, with its keys.
+/// The largest state as it is stored, in bytes. An item of DynamoDB has at most 400 KB, including
+/// its keys.
 const MAX_PACKED: usize = 390 * 1024;
 
 fn keyed(pk: &str, sk: String) -> Item {
@@ -18,8 +19,8 @@ fn keyed(pk: &str, sk: String) -> Item {
     item
 }
 
-/// The state's item. The state is compressed: it names each folder above each selected item, and every large step is
-/// charged for its size several times.
+/// Returns the item of the state. The state is compressed, because it names each folder above each
+/// selected item, and a large step pays for the size of the state several times.
 pub(super) fn state(pk: &str, state: &SyncState) -> PortResult<Item> {
     let text = serde_json::to_vec(state).map_err(|error| PortError::Internal(error.into()))?;
     let packed =
@@ -67,7 +68,7 @@ pub(super) fn read_node(item: &Item) -> PortResult<Node> {
     item.parsed("node")
 }
 
-/// A hint at a node: all of it is in its key.
+/// Returns a hint to a node. All of it is in the key.
 pub(super) fn hint(pk: &str, sk: String) -> Item {
     key_item(&(pk.to_owned(), sk))
 }

@@ -16,17 +16,18 @@ use crate::connections::{WRITE, put_next};
 use crate::error::{Cancellation, build_error, cancellation, port_error};
 use crate::item::{Item, Table, key_item, n, s};
 
-/// How often a transaction that others were in the way of is tried. A connection's items lie in one partition, which
-/// takes a thousand units a second and a full transaction needs two hundred: large steps do have to wait.
+/// The most attempts at a transaction that conflicts with others. The items of a connection are in
+/// one partition, which takes a thousand units a second. A full transaction needs two hundred, so
+/// large steps do have to wait.
 const ATTEMPTS: u32 = 8;
-/// The first pause; each one after it is twice as long.
+/// The first pause between two attempts. Each following pause is twice as long.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// What has to be stored for a step to go on.
+/// The condition on the stored state for a step to continue.
 pub(super) struct Fence<'a> {
-    /// The connection's partition.
+    /// The partition of the connection.
     pub(super) pk: &'a str,
-    /// The step; none when there is no state.
+    /// The number of the step that must be stored, or `None` if no state may be stored.
     pub(super) before: Option<u64>,
 }
 
@@ -71,7 +72,7 @@ impl Fence<'_> {
     }
 }
 
-/// Makes some of a step's writes; `false` when it has been made already.
+/// Makes a part of the writes of a step. Returns `false` if the step has already been completed.
 pub(super) async fn part(table: &Table, fence: &Fence<'_>, writes: Vec<Write>) -> PortResult<bool> {
     let mut items = vec![fence.check(table)?];
     for write in writes {
@@ -80,8 +81,8 @@ pub(super) async fn part(table: &Table, fence: &Fence<'_>, writes: Vec<Write>) -
     Ok(sent(table, items).await? == Sent::Done)
 }
 
-/// Makes the last of a step's writes and stores the state after it; `false` when somebody was first. Our own first try
-/// whose answer was lost counts as done.
+/// Makes the last writes of a step and stores the state after it. Returns `false` if another writer
+/// was first. Our own first attempt whose answer was lost counts as success.
 pub(super) async fn last(
     table: &Table,
     fence: &Fence<'_>,
@@ -120,15 +121,16 @@ fn written(table: &Table, pk: &str, write: Write) -> PortResult<TransactWriteIte
     })
 }
 
-/// How a transaction ended.
+/// The outcome of a transaction.
 #[derive(PartialEq)]
 enum Sent {
+    /// The transaction was committed.
     Done,
-    /// The fence did not hold, with what is stored there if that was asked for.
+    /// The fence did not hold. The value is the stored state, if the fence asked for it.
     Late(Option<Item>),
 }
 
-/// Sends a transaction whose first item is the fence. It is as good the second time as the first.
+/// Sends a transaction whose first item is the fence. Sending it again has no further effect.
 async fn sent(table: &Table, items: Vec<TransactWriteItem>) -> PortResult<Sent> {
     for attempt in 0.. {
         let transaction = table

@@ -1,4 +1,5 @@
-//! The operations that `s3s` calls, each handed to the module that does it; what is not here is `NotImplemented`.
+//! The operations that `s3s` calls. Each is passed to the module that implements it. Operations
+//! that are not here are `NotImplemented`.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ pub(super) struct Api {
     pub(super) store: Arc<Store>,
 }
 
-/// What all operations answer.
+/// The answer of an operation.
 type Answer<T> = S3Result<S3Response<T>>;
 
 impl Api {
@@ -46,7 +47,7 @@ impl S3 for Api {
         };
 
         let body = check::receive(input.body.take(), claims, request.trailing_headers).await?;
-        // `s3s` hands forms to this operation, too.
+        // `s3s` also passes forms to this operation.
         let creation = if request.method == Method::POST {
             Creation::Post
         } else {

@@ -1,4 +1,5 @@
-//! What a request says about bytes and versions, checked: digests of bodies, conditions on entity tags.
+//! Checks of bytes and versions against the claims of a request: digests of bodies, conditions on
+//! entity tags.
 
 use std::collections::BTreeMap;
 
@@ -14,27 +15,27 @@ use s3s::{S3Error, S3ErrorCode, S3Result, TrailingHeaders, s3_error};
 
 use super::index::Stored;
 
-/// What a client claims about the bytes that it sends.
+/// The claims of a client about the bytes that it sends.
 #[derive(Default)]
 pub(super) struct Claims {
-    /// In base64.
+    /// The MD5 digest, in base64.
     pub(super) md5: Option<String>,
     pub(super) checksum: Checksum,
-    /// The algorithm whose checksum follows the bytes.
+    /// The algorithm of the checksum that follows the bytes.
     pub(super) algorithm: Option<ChecksumAlgorithm>,
 }
 
-/// Received bytes and their digests, which agree with what was claimed.
+/// Received bytes and their digests, which agree with the claims of the client.
 pub(super) struct Verified {
     pub(super) bytes: Bytes,
     pub(super) md5: [u8; 16],
     pub(super) checksum: Checksum,
 }
 
-/// Reads a request body and checks it.
+/// Reads a request body and verifies it.
 ///
 /// # Errors
-/// `BadDigest` when the bytes are not those that the client meant to send.
+/// Returns `BadDigest` if the bytes differ from those that the client claims to send.
 pub(super) async fn receive(
     body: Option<StreamingBlob>,
     claims: Claims,
@@ -59,7 +60,7 @@ pub(super) async fn receive(
             .freeze(),
     };
 
-    // Only now, at the end of the body, are its trailers there.
+    // The trailers are available only now, at the end of the body.
     verify(
         bytes,
         claims,
@@ -69,10 +70,10 @@ pub(super) async fn receive(
     )
 }
 
-/// Checks bytes against what was claimed before and, in trailers, after them.
+/// Verifies bytes against the claims before them and, in trailers, after them.
 ///
 /// # Errors
-/// As [`receive`].
+/// Fails as [`receive`] does.
 pub(super) fn verify(bytes: Bytes, claims: Claims, trailers: HeaderMap) -> S3Result<Verified> {
     let md5: [u8; 16] = Md5::digest(&bytes).into();
     if let Some(claimed) = claims.md5
@@ -136,14 +137,14 @@ fn hasher<'a>(names: impl Iterator<Item = &'a str>) -> ChecksumHasher {
     hasher
 }
 
-/// The checksum of this name, as the index has it; none of an unknown name.
+/// Returns the checksum with this name, as the index has it, or `None` if the name is unknown.
 pub(super) fn checksum_of(name: &str, bytes: &[u8]) -> Option<String> {
     let mut hasher = hasher(std::iter::once(name));
     hasher.update(bytes);
     to_map(&hasher.finalize()).remove(name)
 }
 
-/// The checksums that are there, by name.
+/// Returns the existing checksums, by name.
 pub(super) fn to_map(checksum: &Checksum) -> BTreeMap<String, String> {
     let all = [
         &checksum.checksum_crc32,
@@ -159,7 +160,7 @@ pub(super) fn to_map(checksum: &Checksum) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The reverse of [`to_map`].
+/// Returns the checksums of a map. This is the reverse of [`to_map`].
 pub(super) fn from_map(map: &BTreeMap<String, String>) -> Checksum {
     Checksum {
         checksum_crc32: map.get("crc32").cloned(),
@@ -171,7 +172,8 @@ pub(super) fn from_map(map: &BTreeMap<String, String>) -> Checksum {
     }
 }
 
-/// The conditions of a write against the object that is there: `If-None-Match: *` creates, `If-Match` replaces.
+/// Checks the conditions of a write against the existing object. `If-None-Match: *` permits only
+/// creation, `If-Match` only replacement.
 pub(super) fn write_allowed(
     current: Option<&Stored>,
     if_match: Option<&ETagCondition>,
@@ -192,14 +194,14 @@ pub(super) fn write_allowed(
     }
 }
 
-/// Whether the object has the entity tag (`*`: any).
+/// Checks whether the object has the entity tag. `*` stands for any.
 pub(super) fn matches(condition: &ETagCondition, stored: &Stored) -> bool {
     condition
         .as_etag()
         .is_none_or(|etag: &ETag| etag.value() == stored.etag)
 }
 
-/// `412 Precondition Failed`.
+/// Returns the error `412 Precondition Failed`.
 pub(super) fn failed() -> S3Error {
     s3_error!(
         PreconditionFailed,

@@ -1,5 +1,6 @@
-//! The bytes of a form on their way to its reader, in small pieces until the fields before the file have been checked:
-//! the reader takes as many as there are, and strangers must not make it hold a file.
+//! A gate between the bytes of a form and its reader. It passes small pieces until the fields
+//! before the file have been checked. The reader takes as many bytes as there are, and clients
+//! without a valid form must not make it hold a file.
 
 use std::error::Error;
 use std::pin::Pin;
@@ -11,15 +12,16 @@ use bytes::Bytes;
 use futures::Stream;
 use hyper::body::Body;
 
-/// The most bytes that the reader gets before it is asked again.
+/// The most bytes that the reader gets before it is polled again.
 const PIECE: usize = 4 * 1024;
-/// The most bytes before the file. What the fields need, and what the reader takes ahead of each.
+/// The most bytes before the file. This is enough for the fields and for what the reader takes
+/// ahead of each.
 const MAX_BEFORE: usize = 1024 * 1024;
 
 /// The error of a body.
 pub(super) type BodyError = Box<dyn Error + Send + Sync>;
 
-/// Opens the gate of one form.
+/// The handle that opens the gate of one form.
 #[derive(Clone, Default)]
 pub(super) struct Opener(Arc<AtomicBool>);
 
@@ -33,10 +35,10 @@ impl Opener {
 /// A body as a stream of bytes.
 pub(super) struct Gate<B> {
     body: Pin<Box<B>>,
-    /// What has come and was not given yet.
+    /// The bytes that have arrived and were not passed on yet.
     waiting: Bytes,
     given: usize,
-    /// Whether the reader has just been given a piece.
+    /// Set if the reader has just received a piece.
     pauses: bool,
     opener: Opener,
 }
@@ -57,7 +59,7 @@ impl<B: Body<Data = Bytes>> Gate<B>
 where
     B::Error: Into<BodyError>,
 {
-    /// The next bytes of the body, whose trailers do not matter.
+    /// Polls the next bytes of the body. Trailers are ignored.
     fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         loop {
             match ready!(self.body.as_mut().poll_frame(cx)) {
@@ -83,7 +85,7 @@ where
         let this = &mut *self;
         let is_open = this.opener.0.load(Ordering::Relaxed);
         if !is_open && std::mem::take(&mut this.pauses) {
-            // The reader looks at what it has; it comes back at once if that is not enough.
+            // The reader processes what it has, and polls again at once if that is not enough.
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }

@@ -1,4 +1,4 @@
-//! The index of S3: which buckets, objects and parts exist, and which files hold their bytes.
+//! The index of S3: the existing buckets, objects and parts, and the files with their bytes.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -9,7 +9,8 @@ use s3s::dto::Timestamp;
 use s3s::{S3Error, S3Result, s3_error};
 use serde::{Deserialize, Serialize};
 
-/// Keys are blobs so that they sort by their bytes and any prefix, even half a letter, is a range of them.
+/// The schema. Keys are blobs, so that they sort by their bytes and any prefix is a range of them,
+/// even one that ends within a character.
 pub(super) const SCHEMA: &str = "
 CREATE TABLE IF NOT EXISTS buckets (name TEXT PRIMARY KEY, created_ms INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS objects (
@@ -43,7 +44,7 @@ CREATE TABLE IF NOT EXISTS notifications (bucket TEXT PRIMARY KEY, queues TEXT N
 CREATE TABLE IF NOT EXISTS garbage (file TEXT PRIMARY KEY, since_ms INTEGER NOT NULL) WITHOUT ROWID;
 ";
 
-/// What a client said about an object's bytes, besides the bytes.
+/// The attributes of an object that the client sets, besides the bytes.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Attributes {
@@ -52,13 +53,13 @@ pub(super) struct Attributes {
     pub(super) content_disposition: Option<String>,
     pub(super) content_language: Option<String>,
     pub(super) cache_control: Option<String>,
-    /// `x-amz-meta-*`.
+    /// The headers `x-amz-meta-*`.
     pub(super) metadata: BTreeMap<String, String>,
-    /// Verified checksums of the whole object, by the names in `check`.
+    /// The verified checksums of the whole object, by the names in `check`.
     pub(super) checksums: BTreeMap<String, String>,
 }
 
-/// An object as the index has it.
+/// An object in the index.
 #[derive(Debug, Clone)]
 pub(super) struct Stored {
     pub(super) file: String,
@@ -68,7 +69,7 @@ pub(super) struct Stored {
     pub(super) attributes: Attributes,
 }
 
-/// A part as the index has it.
+/// A part in the index.
 pub(super) struct StoredPart {
     pub(super) number: i32,
     pub(super) file: String,
@@ -91,17 +92,17 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// The files to delete once the transaction is committed.
+    /// Returns the files to delete once the transaction is committed.
     pub(super) fn into_discarded(self) -> Vec<String> {
         self.discarded.into_inner()
     }
 
-    /// The file has a use from now on.
+    /// Records that the file is in use from now on.
     pub(super) fn adopt(&self, file: &str) -> S3Result<()> {
         self.run("DELETE FROM garbage WHERE file = ?1", params![file])
     }
 
-    /// The file has no use any more; it is deleted after the transaction.
+    /// Records that the file is no longer in use. It is deleted after the transaction.
     pub(super) fn discard(&self, file: String) -> S3Result<()> {
         self.run(
             "INSERT OR REPLACE INTO garbage (file, since_ms) VALUES (?1, 0)",
@@ -111,7 +112,7 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    /// Makes `stored` the object of that key.
+    /// Stores `stored` as the object of a key.
     pub(super) fn put(&self, bucket: &str, key: &str, stored: &Stored) -> S3Result<()> {
         if let Some(old) = find(self.tx, bucket, key)? {
             self.discard(old.file)?;
@@ -145,7 +146,7 @@ impl<'a> Change<'a> {
         )
     }
 
-    /// Removes the object of that key, if there is one.
+    /// Removes the object of a key, if there is one.
     pub(super) fn remove(&self, bucket: &str, key: &str) -> S3Result<()> {
         if let Some(old) = find(self.tx, bucket, key)? {
             self.discard(old.file)?;
@@ -157,7 +158,7 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    /// Removes the parts of an upload and the upload.
+    /// Removes an upload and its parts.
     pub(super) fn forget_upload(&self, id: &str) -> S3Result<()> {
         self.discard_parts(id)?;
         self.run("DELETE FROM uploads WHERE id = ?1", [id])
@@ -183,7 +184,7 @@ impl<'a> Change<'a> {
     }
 }
 
-/// The object of that key, if there is one.
+/// Returns the object of a key, if there is one.
 pub(super) fn find(index: &Connection, bucket: &str, key: &str) -> S3Result<Option<Stored>> {
     let sql = "SELECT file, size, etag, modified_ms, attributes FROM objects WHERE bucket = ?1 AND key = ?2";
     let mut statement = index.prepare_cached(sql).map_err(S3Error::internal_error)?;
@@ -207,7 +208,7 @@ fn stored_without_attributes(row: &Row<'_>) -> rusqlite::Result<Stored> {
     })
 }
 
-/// `NoSuchBucket` unless the bucket exists.
+/// Returns the error `NoSuchBucket` unless the bucket exists.
 pub(super) fn require_bucket(index: &Connection, bucket: &str) -> S3Result<()> {
     let sql = "SELECT 1 FROM buckets WHERE name = ?1";
     let exists = index
@@ -220,12 +221,12 @@ pub(super) fn require_bucket(index: &Connection, bucket: &str) -> S3Result<()> {
     }
 }
 
-/// A time of the index as S3 writes it.
+/// Converts a time of the index to the type of S3.
 pub(super) fn timestamp(ms: i64) -> Timestamp {
     Timestamp::from(SystemTime::UNIX_EPOCH + Duration::from_millis(ms.unsigned_abs()))
 }
 
-/// The first column of all rows.
+/// Returns the first column of all rows.
 pub(super) fn strings(
     index: &Connection,
     sql: &str,
@@ -238,7 +239,7 @@ pub(super) fn strings(
     read().map_err(S3Error::internal_error)
 }
 
-/// The attributes of an upload under way, or `NoSuchUpload`.
+/// Returns the attributes of an unfinished upload, or the error `NoSuchUpload`.
 pub(super) fn upload(
     index: &Connection,
     bucket: &str,
@@ -259,7 +260,7 @@ pub(super) fn upload(
     serde_json::from_str(&text).map_err(S3Error::internal_error)
 }
 
-/// The entity tag that an upload was completed with.
+/// Returns the entity tag of a completed upload.
 pub(super) fn completed(
     index: &Connection,
     bucket: &str,
@@ -274,11 +275,12 @@ pub(super) fn completed(
     Ok(found.map_err(S3Error::internal_error)?.flatten())
 }
 
-/// The parts of an upload, by number.
+/// Returns the parts of an upload, ordered by number.
 pub(super) fn parts(index: &Connection, upload: &str) -> S3Result<Vec<StoredPart>> {
     let read = || -> rusqlite::Result<Vec<StoredPart>> {
         let sql = "SELECT number, file, size, etag, modified_ms FROM parts WHERE upload = ?1 ORDER BY number";
         let mut statement = index.prepare_cached(sql)?;
+
         let rows = statement.query_map([upload], |row| {
             Ok(StoredPart {
                 number: row.get(0)?,
@@ -290,5 +292,6 @@ pub(super) fn parts(index: &Connection, upload: &str) -> S3Result<Vec<StoredPart
         })?;
         rows.collect()
     };
+
     read().map_err(S3Error::internal_error)
 }

@@ -1,4 +1,5 @@
-//! Listing objects: one range scan of the index per page, skipping what a delimiter folds.
+//! Listing of objects. Each page is one range scan of the index, which skips the keys that a
+//! delimiter groups into a common prefix.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -23,7 +24,8 @@ struct Page {
     next: Option<String>,
 }
 
-/// What to list: the keys that begin with `prefix`, after `after`, folded at `delimiter`.
+/// The selection of a listing: the keys that begin with `prefix` and follow `after`, grouped at
+/// `delimiter`.
 struct Query<'a> {
     bucket: &'a str,
     prefix: &'a str,
@@ -118,7 +120,8 @@ fn list(index: &Connection, query: &Query<'_>) -> S3Result<Page> {
     Ok(page)
 }
 
-/// Adds objects to the page from the key `from` on. Answers where to go on after a fold, `None` at the page's end.
+/// Adds objects to the page, from the key `from` on. Returns the key from which to continue after a
+/// common prefix, or `None` at the end of the page.
 fn fill(
     index: &Connection,
     query: &Query<'_>,
@@ -163,7 +166,7 @@ fn object(key: String, row: &Row<'_>) -> rusqlite::Result<Object> {
 }
 
 impl Page {
-    /// The greatest key or common prefix so far: entries come in order.
+    /// Returns the greatest key or common prefix so far. Entries come in order.
     fn last(&self) -> Option<String> {
         let key = self.objects.last().and_then(|object| object.key.clone());
         let prefix = self
@@ -174,10 +177,10 @@ impl Page {
     }
 }
 
-/// The first key that may be on the page.
+/// Returns the first key that may be on the page.
 fn start(query: &Query<'_>) -> Vec<u8> {
     let resumed = match query.after {
-        // The page before ended with a common prefix: go on after all that it folds.
+        // The previous page ended with a common prefix, so the page starts after all keys with it.
         Some(after) if fold(query, after) == Some(after) => after_all(after),
         Some(key) => after(key),
         None => Vec::new(),
@@ -185,7 +188,7 @@ fn start(query: &Query<'_>) -> Vec<u8> {
     resumed.max(query.prefix.as_bytes().to_vec())
 }
 
-/// The common prefix of a key, up to and with the first delimiter after the listed prefix.
+/// Returns the common prefix of a key, which ends with the first delimiter after the listed prefix.
 fn fold<'k>(query: &Query<'_>, key: &'k str) -> Option<&'k str> {
     if query.delimiter.is_empty() {
         return None;
@@ -195,15 +198,15 @@ fn fold<'k>(query: &Query<'_>, key: &'k str) -> Option<&'k str> {
     Some(&key[..query.prefix.len() + end])
 }
 
-/// The smallest bytes greater than `key`.
+/// Returns the smallest bytes greater than `key`.
 fn after(key: &str) -> Vec<u8> {
     let mut bytes = key.as_bytes().to_vec();
     bytes.push(0);
     bytes
 }
 
-/// The smallest bytes greater than all keys that begin with `prefix`. UTF-8 never has the byte 255, so the last byte
-/// can grow by one.
+/// Returns the smallest bytes greater than all keys that begin with `prefix`. UTF-8 never has the
+/// byte 255, so the last byte can be incremented.
 fn after_all(prefix: &str) -> Vec<u8> {
     let mut bytes = prefix.as_bytes().to_vec();
     if let Some(last) = bytes.last_mut() {

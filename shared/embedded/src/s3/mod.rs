@@ -1,16 +1,22 @@
-//! S3 on a folder. The protocol (signatures, chunked uploads, forms, XML) is by the crate `s3s`; storage is ours.
+//! S3 on a folder. The crate `s3s` implements the protocol (signatures, chunked uploads, forms,
+//! XML), and this module the storage.
 //!
-//! `s3s-fs`, the folder storage of the same authors, was judged and not taken: it keeps bytes, attributes and entity
-//! tag of an object in three files that are replaced one after another (a killed process leaves them at odds), checks
-//! the conditions of a put before it writes instead of while (two creators of one key both succeed), names temporary
-//! files by a counter that starts at zero in every process (two processes on one folder overwrite each other's),
-//! cannot hold the keys `a` and `a/b` at a time nor keys of more than about 170 bytes, and lists by walking the
-//! whole bucket.
+//! `s3s-fs`, the folder storage by the same authors, was evaluated and rejected for these reasons:
 //!
-//! Here an index in SQLite says what exists; bytes lie in files with random names that are written once and never
-//! changed. An object is replaced, or created only if absent, by one transaction of the index. Files that no row
-//! names (being written, or no longer needed) are on a list in the index as long as they exist, so that none is
-//! forgotten when a process dies: `store` has the details, `index` the tables.
+//! * It keeps bytes, attributes and entity tag of an object in three files that are replaced one
+//!   after another. A killed process leaves them inconsistent.
+//! * It checks the conditions of a put before it writes and not while it writes. Two clients that
+//!   create the same key both succeed.
+//! * It names temporary files by a counter that starts at zero in every process. Two processes on
+//!   one folder overwrite each other's files.
+//! * It cannot hold the keys `a` and `a/b` at the same time, nor keys of more than about 170 bytes.
+//! * It lists by walking the whole bucket.
+//!
+//! Here, an index in SQLite says what exists. Bytes are in files with random names that are written
+//! once and never changed. One transaction of the index replaces an object, or creates it only if
+//! it does not exist. Files that no row names are being written or no longer needed. They are in a
+//! table of the index as long as they exist, so that none is forgotten when a process dies. The
+//! module `store` has the details, and `index` the tables.
 
 mod api;
 mod check;
@@ -44,24 +50,25 @@ use crate::signing::SigningKey;
 use crate::sqs::Sqs;
 use crate::{ACCESS_KEY, Durability, SECRET_KEY};
 
-/// How far the time of a signature may be from now, in seconds: a week, as long as pre-signed requests may be valid
-/// on AWS. (The crate's quarter of an hour would cut pre-signed forms short, whose policies have their own end.)
+/// The most seconds between the time of a signature and now. This is a week, the longest validity
+/// of a presigned request on AWS. The default of the crate, a quarter of an hour, would cut
+/// presigned forms short, whose policies have their own expiry.
 const MAX_SKEW: u32 = 7 * 24 * 60 * 60;
 
-/// One S3 in one folder.
+/// The S3 of one folder.
 pub(crate) struct S3 {
-    /// Answers requests that are signed with the key of the services.
+    /// The service for requests that are signed with the key of the services.
     service: S3Service,
-    /// Answers any request: others have checked it.
+    /// The service for requests whose signatures were checked before.
     trusting: S3Service,
     store: Arc<Store>,
-    /// Signs what strangers get.
+    /// The key for presigned addresses and forms.
     key: SigningKey,
 }
 
 impl S3 {
-    /// Opens or creates the buckets in `folder`, which tell `queues` about new objects. `records` is the log of the database
-    /// whose items name objects.
+    /// Opens or creates the buckets in `folder`, which notify `queues` of new objects. `records` is
+    /// the log of the database whose items name objects.
     pub(crate) fn open(
         folder: &Folder,
         durability: Durability,
@@ -92,7 +99,7 @@ impl S3 {
         })
     }
 
-    /// Answers one request; bodies are whole in memory.
+    /// Answers one request. Bodies are in memory as a whole.
     pub(crate) async fn call(&self, request: Request<Bytes>) -> Response<Bytes> {
         let (mut parts, body) = request.into_parts();
         // An HTTP client would add this header, which signatures cover.
@@ -105,7 +112,7 @@ impl S3 {
         self.kept(answer).await
     }
 
-    /// The answer, once all that it tells of is on the disk.
+    /// Returns the answer once everything that it reports is on the disk.
     async fn kept(&self, answer: Response<Bytes>) -> Response<Bytes> {
         match self.store.log.answer().await {
             Ok(()) => answer,
@@ -116,14 +123,15 @@ impl S3 {
     async fn ask(service: &S3Service, request: Request<Bytes>) -> Response<Bytes> {
         let is_head = request.method() == Method::HEAD;
         match service.call(request.map(s3s::Body::from)).await {
-            // The answer to HEAD has no body, not even an error's; an HTTP server would drop it.
+            // The answer to HEAD has no body, not even that of an error. An HTTP server would drop
+            // it.
             Ok(response) if is_head => response.map(|_| Bytes::new()),
             Ok(response) => whole(response).await,
             Err(error) => broken(&error),
         }
     }
 
-    /// The secret that signs what strangers get.
+    /// Returns the secret for presigned addresses and forms.
     pub(crate) fn signing_secret(&self) -> &str {
         self.key.secret()
     }
@@ -134,7 +142,7 @@ impl S3 {
     }
 }
 
-/// Whom the client means to talk to.
+/// Returns the host that the client addresses.
 fn host_of(parts: &Parts) -> Option<String> {
     let header = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
     header

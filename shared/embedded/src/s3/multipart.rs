@@ -1,4 +1,4 @@
-//! Uploads in parts.
+//! Multipart uploads.
 
 use std::fs::File;
 use std::io;
@@ -22,7 +22,7 @@ use super::objects::discard;
 use super::store::Store;
 use crate::wire::{hex, random_id};
 
-/// Every part but the last has at least so many bytes (S3 user guide, "multipart upload limits").
+/// The fewest bytes of every part but the last (S3 user guide, "multipart upload limits").
 const MIN_PART: u64 = 5 * 1024 * 1024;
 
 pub(super) fn create(
@@ -99,7 +99,7 @@ pub(super) fn upload_part(
     })
 }
 
-/// Joins the parts to the object. A repeat after a lost answer gets the same answer.
+/// Joins the parts to the object. A repeated call after a lost answer gets the same answer.
 pub(super) fn complete(
     store: &Store,
     input: CompleteMultipartUploadInput,
@@ -252,7 +252,8 @@ fn part_of_list(part: StoredPart) -> Part {
     }
 }
 
-/// The parts that the client names: in ascending order, with the right tags, none but the last too small.
+/// Returns the parts that the client names. Fails unless they are in ascending order, have the
+/// right tags and, except the last, the minimum size.
 fn choose(wanted: &[CompletedPart], stored: Vec<StoredPart>) -> S3Result<Vec<StoredPart>> {
     if wanted.is_empty() {
         return Err(s3_error!(
@@ -291,7 +292,8 @@ fn choose(wanted: &[CompletedPart], stored: Vec<StoredPart>) -> S3Result<Vec<Sto
     Ok(chosen)
 }
 
-/// The digest of the parts' digests, and their number.
+/// Returns the entity tag of a joined object: the digest of the digests of the parts, and their
+/// number.
 fn joined_etag(parts: &[StoredPart]) -> S3Result<String> {
     let mut digest = Md5::new();
     for part in parts {

@@ -1,4 +1,4 @@
-//! Telling queues about new objects.
+//! Notification of queues about new objects.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -15,9 +15,9 @@ use super::store::Store;
 use crate::REGION;
 use crate::wire::random_id;
 
-/// What the names of the events that we know begin with.
+/// The prefix of the names of supported events.
 const CREATED: &str = "s3:ObjectCreated:";
-/// Everything else in the keys of notifications is escaped.
+/// The characters that are escaped in the keys of notifications.
 const ESCAPED: AsciiSet = NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
@@ -25,7 +25,7 @@ const ESCAPED: AsciiSet = NON_ALPHANUMERIC
     .remove(b'*')
     .remove(b'/');
 
-/// How an object came to be, by the names of S3's events.
+/// The way in which an object was created, with the names of S3's events.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Creation {
     Put,
@@ -34,7 +34,7 @@ pub(super) enum Creation {
     CompleteMultipartUpload,
 }
 
-/// Replaces what the queues of a bucket are told.
+/// Replaces the notification configuration of a bucket.
 pub(super) fn configure(
     store: &Store,
     input: PutBucketNotificationConfigurationInput,
@@ -106,7 +106,7 @@ fn check(store: &Store, queue: &QueueConfiguration) -> S3Result<()> {
     }
 }
 
-/// What the queues of a bucket are told.
+/// Returns the notification configuration of a bucket.
 pub(super) fn configured(
     store: &Store,
     bucket: &str,
@@ -140,7 +140,7 @@ fn rules(queue: &QueueConfiguration) -> impl Iterator<Item = &FilterRule> {
         .flatten()
 }
 
-/// Whether the queue wants to know of `key`.
+/// Checks whether the queue is to be notified of `key`.
 fn wants(queue: &QueueConfiguration, key: &str, creation: Creation) -> bool {
     let names = [format!("{CREATED}{creation:?}"), format!("{CREATED}*")];
     queue
@@ -161,8 +161,10 @@ fn wants(queue: &QueueConfiguration, key: &str, creation: Creation) -> bool {
         })
 }
 
-/// Tells the queues that want to know that an object has been stored. Called between the transaction that stored it and
-/// the answer: a process that dies in between has promised nothing, and whoever asked stores the object again.
+/// Notifies the interested queues that an object was stored.
+///
+/// This is called between the transaction that stored the object and the answer. A process that
+/// dies in between has promised nothing, and the client stores the object again.
 pub(super) fn announce(
     store: &Store,
     bucket: &str,
@@ -185,7 +187,7 @@ pub(super) fn announce(
     Ok(())
 }
 
-/// The message as S3 composes it (user guide, "event message structure", version 2.1).
+/// Returns the message as S3 composes it (user guide, "event message structure", version 2.1).
 fn message(
     queue: &QueueConfiguration,
     bucket: &str,
@@ -198,6 +200,7 @@ fn message(
     let key = utf8_percent_encode(key, &ESCAPED)
         .to_string()
         .replace("%20", "+");
+
     json!({"Records": [{
         "eventVersion": "2.1",
         "eventSource": "aws:s3",

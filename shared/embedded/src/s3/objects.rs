@@ -1,4 +1,4 @@
-//! Storing, reading, copying and deleting objects.
+//! Storing, reading, copying and deleting of objects.
 
 use std::fs;
 use std::ops::Range;
@@ -17,7 +17,7 @@ use super::notify::{Creation, announce};
 use super::store::Store;
 use crate::wire::hex;
 
-/// Without a type, an object is bytes.
+/// The type of an object without a type.
 const DEFAULT_TYPE: &str = "binary/octet-stream";
 
 pub(super) fn put(
@@ -78,7 +78,7 @@ fn attributes_of_put(input: &mut PutObjectInput, body: &Verified) -> Attributes 
     }
 }
 
-/// Removes a file that was written for nothing. When that fails the next sweep does it.
+/// Removes a file that is not needed after all. If this fails, the next sweep removes it.
 pub(super) fn discard(store: &Store, file: &str) {
     if let Err(error) = store.write(|change| change.discard(file.to_owned())) {
         tracing::warn!(%error, "could not remove an unused file: {error}");
@@ -103,7 +103,7 @@ pub(super) fn get(store: &Store, input: &GetObjectInput) -> S3Result<GetObjectOu
         )
     });
 
-    // A checksum of the whole says nothing about a part of it.
+    // A checksum of the whole object says nothing about a part of it.
     let checksum = if whole {
         from_map(&stored.attributes.checksums)
     } else {
@@ -167,7 +167,7 @@ pub(super) fn head(store: &Store, input: &HeadObjectInput) -> S3Result<HeadObjec
     })
 }
 
-/// The bytes that a `Range` header asks for.
+/// Returns the range of bytes that a `Range` header requests.
 fn range_of(range: Option<s3s::dto::Range>, stored: &Stored) -> S3Result<Range<u64>> {
     range.map_or(Ok(0..stored.size), |range| Ok(range.check(stored.size)?))
 }
@@ -199,7 +199,8 @@ impl<'a> Conditions<'a> {
         }
     }
 
-    /// Entity tags go before times, which count in whole seconds (RFC 9110, section 13.2.2).
+    /// Checks the conditions. Entity tags take precedence over times, which count in whole seconds
+    /// (RFC 9110, section 13.2.2).
     fn check(&self, stored: &Stored) -> S3Result<()> {
         let modified = timestamp(stored.modified_ms / 1000 * 1000);
         let unchanged = match (self.if_match, self.if_unmodified_since) {
@@ -262,7 +263,7 @@ pub(super) fn delete_many(
     })
 }
 
-/// Copies bytes, and attributes unless the request replaces them.
+/// Copies the bytes of an object, and its attributes unless the request replaces them.
 pub(super) fn copy(store: &Store, mut input: CopyObjectInput) -> S3Result<CopyObjectOutput> {
     let CopySource::Bucket { bucket, key, .. } = &input.copy_source else {
         return Err(s3_error!(NotImplemented));
@@ -313,7 +314,8 @@ pub(super) fn copy(store: &Store, mut input: CopyObjectInput) -> S3Result<CopyOb
     })
 }
 
-/// What the request says instead of the source's attributes; the bytes, hence their checksums, are the same.
+/// Returns the attributes of the request, which replace those of the source. The bytes are the
+/// same, and hence the checksums.
 fn attributes_of_copy(input: &mut CopyObjectInput, source: Attributes) -> Attributes {
     Attributes {
         content_type: input.content_type.take(),

@@ -1,7 +1,9 @@
-//! What strangers may do: read an object by a signed address, and store one with a signed form.
+//! Requests from outside: reading an object by a signed address, and storing one with a signed
+//! form.
 //!
-//! This is not left to `s3s`, which measures all times by the system's clock and refuses forms that some clients send
-//! (names without quotes, parts with a third header, more than 20 MB in one piece).
+//! `s3s` does not handle these requests, because it measures all times by the system clock and
+//! refuses forms that some clients send: names without quotes, parts with a third header, more than
+//! 20 MB in one piece.
 
 use std::collections::BTreeMap;
 
@@ -24,19 +26,20 @@ use super::notify::Creation;
 use super::{S3, broken, host_of, objects, whole};
 use crate::blocking;
 
-/// The fields of a form by their names in lower case.
+/// The fields of a form, by their names in lower case.
 type Form = BTreeMap<String, String>;
 
-/// The most bytes of all values but the file.
+/// The most bytes of all values except the file.
 const MAX_FIELDS_BYTES: usize = 64 * 1024;
 /// The most fields of a form.
 const MAX_FIELDS: usize = 50;
 /// The longest key, in bytes.
 const MAX_KEY: usize = 1024;
-/// The most bytes of a file whose policy does not say: as many as a request to the services themselves may have.
+/// The most bytes of a file whose policy has no limit. A request to the services themselves may
+/// have as many.
 const MAX_FILE: u64 = 64 * 1024 * 1024;
 
-/// What the holder of a signed address may say besides it.
+/// The headers that the holder of a signed address may send.
 const READ_HEADERS: [header::HeaderName; 6] = [
     header::HOST,
     header::RANGE,
@@ -47,7 +50,8 @@ const READ_HEADERS: [header::HeaderName; 6] = [
 ];
 
 impl S3 {
-    /// Answers a stranger. A body is read of a form only, and its file only after its fields were checked.
+    /// Answers a request from outside. Only the body of a form is read, and its file only after its
+    /// fields were checked.
     pub(crate) async fn call_public<B>(&self, request: Request<B>) -> Response<Bytes>
     where
         B: Body<Data = Bytes> + Send,
@@ -69,7 +73,7 @@ impl S3 {
             Err(error) => refusal(error).await,
         };
 
-        // The answer to HEAD has no body, not even an error's.
+        // The answer to HEAD has no body, not even that of an error.
         if is_head {
             response.map(|_| Bytes::new())
         } else {
@@ -77,7 +81,7 @@ impl S3 {
         }
     }
 
-    /// Checks the address, then lets `s3s` answer what is left of the request.
+    /// Checks the address, and lets `s3s` answer the rest of the request.
     async fn read_signed(&self, mut parts: Parts) -> S3Result<Response<Bytes>> {
         let host =
             host_of(&parts).ok_or_else(|| s3_error!(AccessDenied, "The request names no host"))?;
@@ -160,7 +164,7 @@ impl S3 {
         ))
     }
 
-    /// Checks whether the fields before a file permit to store it; the policy that they carry.
+    /// Checks whether the fields before a file permit storing it. Returns the policy in the fields.
     fn check(&self, bucket: &str, form: &Form) -> S3Result<PostPolicy> {
         let now = self.store.now();
         self.key.check_form(form, now)?;
@@ -213,7 +217,7 @@ fn key_of(form: &Form) -> &str {
     form.get("key").map(String::as_str).unwrap_or_default()
 }
 
-/// Reads a file as far as its policy permits.
+/// Reads a file, up to the size that its policy permits.
 async fn read_file(policy: &PostPolicy, mut file: Field<'_>) -> S3Result<Bytes> {
     let mut bytes = BytesMut::new();
     while let Some(chunk) = file.chunk().await.map_err(malformed)? {
@@ -242,7 +246,8 @@ fn malformed(error: multer::Error) -> S3Error {
     )
 }
 
-/// Every condition holds, and every field is subject to one, except those that cannot be.
+/// Checks that every condition holds, and that every field is subject to one, except those that
+/// cannot be.
 fn check_fields(policy: &PostPolicy, form: &Form, bucket: &str) -> S3Result<()> {
     if form.get("bucket").is_some_and(|named| named != bucket) {
         return Err(s3_error!(
@@ -298,7 +303,7 @@ fn check_fields(policy: &PostPolicy, form: &Form, bucket: &str) -> S3Result<()> 
     }
 }
 
-/// The sizes that a policy permits.
+/// Returns the sizes that a policy permits.
 fn ranges(policy: &PostPolicy) -> impl Iterator<Item = (u64, u64)> {
     policy
         .conditions

@@ -1,9 +1,10 @@
-//! The files with the bytes, and the transactions of the index that give them a use.
+//! The files with the bytes, and the transactions of the index that refer to them.
 //!
-//! A file is on the list `garbage` from before it is written until the transaction that makes an object or a part of
-//! it, and again from the transaction that removes its last use until it is deleted. Whatever dies in between, the
-//! list still has it, and the next sweep removes it. All of this is on the disk in that order: see [`crate::Durability`].
-//! Names are put on the list some at a time, so that a new file waits for no sync of it.
+//! A file is in the table `garbage` from before it is written until the transaction that makes an
+//! object or a part of it. It is there again from the transaction that removes its last use until
+//! it is deleted. If the process dies in between, the file is still in the table, and the next
+//! sweep removes it. All of this reaches the disk in that order: see [`crate::Durability`]. Names
+//! are put into the table in batches, so that a new file does not wait for a sync of its own.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -24,33 +25,37 @@ use crate::log::Log;
 use crate::sqs::Sqs;
 use crate::{Durability, sqlite};
 
-/// A file that has been on the way for longer was left by a process that died.
+/// The age, in milliseconds, from which an unfinished file is abandoned: its process has died.
 const ABANDONED_WRITE_MS: i64 = 60 * 60 * 1000;
-/// An upload in parts that is older was forgotten (what a life-cycle rule of the bucket does on AWS).
+/// The age, in milliseconds, from which an unfinished multipart upload is abandoned. On AWS, a
+/// life-cycle rule of the bucket does this.
 const ABANDONED_UPLOAD_MS: i64 = 7 * 24 * 60 * 60 * 1000;
-/// How many names are put on the list at a time: few enough to be nothing when a process dies with them.
+/// The number of names that are put into the table at a time. They are few enough not to matter
+/// when a process dies with them.
 const RESERVED_NAMES: usize = 64;
-/// How long they are used: long before they count as abandoned.
+/// The time, in milliseconds, for which reserved names are used. It ends long before they count as
+/// abandoned.
 const RESERVED_MS: i64 = 10 * 60 * 1000;
-/// How many deleted files stay on the list at most, because taking them from it costs a sync of their folders.
+/// The most deleted files that stay in the table, because removing them from it costs a sync of
+/// their folders.
 const MAX_DELETED: usize = 1024;
 
 pub(super) struct Store {
     connection: Mutex<Connection>,
-    /// What takes the index to the disk.
+    /// The write-ahead log of the index.
     pub(super) log: Log,
     /// The log of the items that name objects.
     records: Arc<Log>,
-    /// Whom buckets may tell about new objects.
+    /// The queues that buckets may notify of new objects.
     pub(super) queues: Arc<Sqs>,
     files: Files,
     clock: Clock,
     reserved: Mutex<Reserved>,
-    /// Deleted files that are still on the list.
+    /// Deleted files that are still in the table.
     deleted: Mutex<Vec<String>>,
 }
 
-/// Names of files to come, on the list `garbage` already.
+/// Names of future files, which are already in the table `garbage`.
 #[derive(Default)]
 struct Reserved {
     names: Vec<String>,
@@ -81,21 +86,23 @@ impl Store {
         Ok(store)
     }
 
-    /// Milliseconds since 1970.
+    /// Returns the time in milliseconds since 1970.
     pub(super) fn now(&self) -> i64 {
         i64::try_from((self.clock)()).unwrap_or(i64::MAX)
     }
 
-    /// The index, for reading. A panic elsewhere rolled its transaction back, so poison means nothing.
+    /// Locks the index for reading. A panic while the lock was held rolled its transaction back, so
+    /// a poisoned lock is harmless.
     pub(super) fn read(&self) -> MutexGuard<'_, Connection> {
         self.connection
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs `work` in a transaction that is committed and on the disk when it succeeds, then deletes the files it discarded.
+    /// Runs `work` in a transaction. If it succeeds, commits and syncs the transaction, and then
+    /// deletes the files that it discarded.
     pub(super) fn write<T>(&self, work: impl FnOnce(&Change<'_>) -> S3Result<T>) -> S3Result<T> {
-        // After a sync that failed, nobody knows which file the index on the disk names.
+        // After a failed sync it is unknown which file the index on the disk names.
         self.log.check().map_err(internal)?;
         let mut connection = self.read();
         let transaction = sqlite::write(&mut connection).map_err(S3Error::internal_error)?;
@@ -114,14 +121,15 @@ impl Store {
         drop(connection);
         self.log.settle().map_err(internal)?;
         if let Err(error) = self.delete(discarded) {
-            // What was asked for is done; the next sweep tries again.
+            // The transaction is complete, and the next sweep tries again.
             tracing::warn!(%error, "could not delete files of replaced or deleted objects: {error}");
         }
 
         Ok(result)
     }
 
-    /// Creates a new file, on the list of garbage until [`Change::adopt`], and lets `fill` write it. It is on the disk then.
+    /// Creates a new file and lets `fill` write it. The file is on the disk afterwards, and in the
+    /// table of garbage until [`Change::adopt`].
     pub(super) fn create(
         &self,
         fill: impl FnOnce(&mut File) -> io::Result<()>,
@@ -129,14 +137,15 @@ impl Store {
         let name = self.reserve()?;
         let created = self.files.create(&name, fill);
         if created.is_err() {
-            // The disk may be full: what there is of it is of no use. The list has it until the next sweep.
+            // The disk may be full, and the partial file is of no use. The table has it until the
+            // next sweep.
             fs::remove_file(self.path(&name)).ok();
         }
         created.map_err(S3Error::internal_error)?;
         Ok(name)
     }
 
-    /// A name that is on the list of garbage, on the disk.
+    /// Returns a name that is in the table of garbage, on the disk.
     fn reserve(&self) -> S3Result<String> {
         let now = self.now();
         let mut reserved = self.reserved.lock().unwrap_or_else(PoisonError::into_inner);
@@ -164,18 +173,18 @@ impl Store {
         Ok(name)
     }
 
-    /// [`Store::create`] with bytes.
+    /// Creates a new file with these bytes, like [`Store::create`].
     pub(super) fn create_with(&self, bytes: &[u8]) -> S3Result<String> {
         self.create(|file| file.write_all(bytes))
     }
 
-    /// Where the file `name` lies.
+    /// Returns the path of the file `name`.
     pub(super) fn path(&self, name: &str) -> PathBuf {
         self.files.path(name)
     }
 
-    /// The object and a range of its bytes, which `wanted` chooses once it has seen the object. When the object is
-    /// replaced meanwhile, the new one.
+    /// Returns an object and a range of its bytes, which `wanted` chooses from the object. If the
+    /// object is replaced meanwhile, returns the new one.
     pub(super) fn load(
         &self,
         bucket: &str,
@@ -191,7 +200,8 @@ impl Store {
                     return Err(verify::damaged(key));
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    // Replaced or deleted between the two steps; if not, the file is really lost.
+                    // The object was replaced or deleted between the two steps. Otherwise the file
+                    // is really lost.
                     let still = find(&self.read(), bucket, key)?;
                     if still.is_some_and(|still| still.file == stored.file) {
                         return Err(verify::damaged(key));
@@ -202,7 +212,7 @@ impl Store {
         }
     }
 
-    /// The object, or `NoSuchBucket`, or `NoSuchKey`.
+    /// Returns the object, or the error `NoSuchBucket` or `NoSuchKey`.
     pub(super) fn object(&self, bucket: &str, key: &str) -> S3Result<Stored> {
         let index = self.read();
         if let Some(stored) = find(&index, bucket, key)? {
@@ -212,7 +222,7 @@ impl Store {
         Err(s3_error!(NoSuchKey))
     }
 
-    /// Deletes files without a use, and forgets old uploads.
+    /// Deletes files that are not in use, and removes old uploads.
     pub(super) fn collect_garbage(&self) -> anyhow::Result<()> {
         let now = self.now();
         self.write(|change| {
@@ -231,7 +241,7 @@ impl Store {
             .map_err(|error| anyhow::anyhow!("cannot forget deleted files: {error}"))
     }
 
-    /// Deletes files that have no use any more.
+    /// Deletes files that are no longer in use.
     fn delete(&self, files: Vec<String>) -> anyhow::Result<()> {
         self.files.delete(&files)?;
         let many = {
@@ -247,7 +257,7 @@ impl Store {
             .map_err(|error| anyhow::anyhow!("{error}"))
     }
 
-    /// Takes deleted files from the list of garbage, once a power cut cannot bring them back.
+    /// Removes deleted files from the table of garbage, once a power cut cannot bring them back.
     fn unlist(&self, files: &[String]) -> S3Result<()> {
         if files.is_empty() {
             return Ok(());
@@ -263,7 +273,7 @@ impl Store {
 struct Files {
     folder: PathBuf,
     syncs: bool,
-    /// The shelves that are there, on the disk.
+    /// The shelves that exist, on the disk.
     shelves: Mutex<BTreeSet<PathBuf>>,
 }
 
@@ -276,7 +286,8 @@ impl Files {
         }
     }
 
-    /// Where the file `name` lies: on a shelf by its first two letters, so that no folder gets too large.
+    /// Returns the path of the file `name`. Files are on shelves by their first two letters, so
+    /// that no folder gets too large.
     fn path(&self, name: &str) -> PathBuf {
         self.shelf(name).join(name)
     }
@@ -285,7 +296,7 @@ impl Files {
         self.folder.join(&name[..2])
     }
 
-    /// Creates a file and puts it on the disk: its bytes, then its name.
+    /// Creates a file and syncs it: first its bytes, then its name.
     fn create(&self, name: &str, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
         let shelf = self.shelf(name);
         self.make(&shelf)?;
@@ -300,7 +311,8 @@ impl Files {
         Ok(())
     }
 
-    /// Makes a shelf. One that another process made may not be on the disk yet.
+    /// Creates a shelf. A shelf that another process created may not be on the disk yet, so it is
+    /// synced as well.
     fn make(&self, shelf: &Path) -> io::Result<()> {
         let mut shelves = self.shelves.lock().unwrap_or_else(PoisonError::into_inner);
         if shelves.contains(shelf) {
@@ -324,7 +336,7 @@ impl Files {
         Ok(())
     }
 
-    /// Puts on the disk that these files are not there.
+    /// Syncs the deletion of these files.
     fn sync_folders(&self, names: &[String]) -> io::Result<()> {
         if !self.syncs {
             return Ok(());

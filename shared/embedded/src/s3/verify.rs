@@ -1,4 +1,4 @@
-//! Whether the bytes of a file are those that were stored.
+//! Verification that the bytes of a file are those that were stored.
 
 use std::fs;
 use std::io;
@@ -13,17 +13,18 @@ use super::check::checksum_of;
 use super::index::Stored;
 use crate::wire::hex;
 
-/// The error code of an object whose bytes are not those that were stored. AWS has none: it repairs its own.
+/// The error code of an object whose bytes differ from those that were stored. AWS has none,
+/// because it repairs its own objects.
 const CODE: &str = "ObjectDamaged";
-/// What Linux and macOS answer for a sector that cannot be read (`EIO`).
+/// The error of Linux and macOS for a sector that cannot be read (`EIO`).
 const UNREADABLE: i32 = 5;
 
-/// Reads a range of a file. The whole file is read and verified, because a checksum of the whole tells nothing about a
-/// part of it.
+/// Reads a range of a file. The whole file is read and verified, because a checksum of the whole
+/// says nothing about a part of it.
 ///
 /// # Errors
-/// [`damaged`], as an [`io::Error`] of kind [`io::ErrorKind::InvalidData`], when the bytes are not those that were
-/// stored.
+/// Returns an [`io::Error`] of kind [`io::ErrorKind::InvalidData`], which stands for [`damaged`],
+/// if the bytes differ from those that were stored.
 pub(super) fn read_range(path: &Path, stored: &Stored, range: Range<u64>) -> io::Result<Vec<u8>> {
     let mut bytes = match fs::read(path) {
         Err(error) if error.raw_os_error() == Some(UNREADABLE) => {
@@ -43,8 +44,9 @@ pub(super) fn read_range(path: &Path, stored: &Stored, range: Range<u64>) -> io:
     Ok(bytes)
 }
 
-/// Whether these are the bytes of the object, by its size and a checksum: one that came with the bytes, else the digest
-/// in its entity tag. (An object that was stored in parts has a tag of another kind, and perhaps no checksum.)
+/// Checks whether these are the bytes of the object, by its size and a checksum: one that came with
+/// the bytes, or the digest in its entity tag. An object that was stored in parts has a tag of
+/// another kind, and perhaps no checksum.
 fn is_whole(stored: &Stored, bytes: &[u8]) -> bool {
     if bytes.len() as u64 != stored.size {
         return false;
@@ -55,8 +57,8 @@ fn is_whole(stored: &Stored, bytes: &[u8]) -> bool {
     stored.etag.contains('-') || stored.etag == hex(&Md5::digest(bytes))
 }
 
-/// The answer for an object whose bytes are not those that were stored. Clients do not try it again, as they do after a
-/// fault of the server.
+/// Returns the error for an object whose bytes differ from those that were stored. Clients do not
+/// retry it, as they do a server fault.
 pub(super) fn damaged(key: &str) -> S3Error {
     tracing::error!(key, "the file of the object {key} is damaged or gone");
     let code = S3ErrorCode::Custom(CODE.into());

@@ -1,4 +1,4 @@
-//! The MD5 digests with which SQS lets a client check what arrived.
+//! The MD5 digests with which SQS lets a client verify what arrived.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,16 @@ use md5::{Digest, Md5};
 use super::wire::AttributeValue;
 use crate::wire::hex;
 
-/// The digest of a message body.
+/// Returns the digest of a message body.
 pub(super) fn of_body(body: &str) -> String {
     hex(&Md5::digest(body.as_bytes()))
 }
 
-/// The digest of message attributes, `None` when there are none. Per attribute in the order of names: name, data
-/// type and value, each behind its length in four bytes (big-endian), the value also behind a byte for its
-/// transport (1 text, 2 binary); from the SQS developer guide, "Calculating the MD5 message digest".
+/// Returns the digest of message attributes, or `None` if there are none.
+///
+/// Each attribute, in the order of names, adds its name, data type and value. Each of these follows
+/// its length in four bytes (big-endian), and the value also follows a byte for its transport (1
+/// text, 2 binary). The source is the SQS developer guide, "Calculating the MD5 message digest".
 pub(super) fn of_attributes(attributes: &BTreeMap<String, AttributeValue>) -> Option<String> {
     if attributes.is_empty() {
         return None;

@@ -1,8 +1,8 @@
-//! The errors of SQS: a code of the older query protocol (which is what the SDKs match on) and a message.
+//! The errors of SQS: a message, and a code of the older query protocol, which the SDKs match on.
 
 use std::fmt;
 
-/// What an operation answers.
+/// The result of an operation.
 pub(super) type Outcome<T> = Result<T, Failure>;
 
 /// An error as the caller sees it.
@@ -10,9 +10,9 @@ pub(super) type Outcome<T> = Result<T, Failure>;
 pub(super) struct Failure {
     /// The code, such as `AWS.SimpleQueueService.NonExistentQueue`.
     pub(super) code: &'static str,
-    /// What is wrong with the request.
+    /// The fault in the request.
     pub(super) message: String,
-    /// Whether the request is to blame (else this service).
+    /// Set if the request is at fault, and not this service.
     pub(super) sender_fault: bool,
 }
 
@@ -25,7 +25,7 @@ impl Failure {
         }
     }
 
-    /// The name of the error's shape in the JSON protocol.
+    /// Returns the name of the error's shape in the JSON protocol.
     pub(super) fn kind(&self) -> String {
         let name = match self.code {
             "AWS.SimpleQueueService.NonExistentQueue" => "QueueDoesNotExist",
@@ -77,7 +77,8 @@ impl Failure {
         )
     }
 
-    /// A parameter out of its range or against the queue's kind.
+    /// Returns the error of a parameter that is out of its range or does not apply to the queue's
+    /// kind.
     pub(super) fn invalid(parameter: &str, value: impl fmt::Display, reason: &str) -> Self {
         let message =
             format!("Value {value} for parameter {parameter} is invalid. Reason: {reason}");

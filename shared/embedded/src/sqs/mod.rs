@@ -1,10 +1,10 @@
-//! SQS on one SQLite file, speaking the AWS JSON 1.0 protocol.
+//! SQS on one SQLite file, with the AWS JSON 1.0 protocol.
 //!
-//! Standard and FIFO queues, visibility time-outs, delays, long polling, dead-letter queues, deduplication and
-//! retention behave as AWS documents them. Beyond that, a standard queue serves the message groups of its messages
-//! round robin (see `store`), so that one busy group cannot starve the others.
+//! Standard and FIFO queues, visibility time-outs, delays, long polling, dead-letter queues,
+//! deduplication and retention behave as AWS documents them. In addition, a standard queue serves
+//! its message groups round robin (see `store`), so that one busy group cannot starve the others.
 //!
-//! * `wire`: what requests and answers look like, errors, digests
+//! * `wire`, `error`, `digest`: the shapes of requests and answers, errors, digests
 //! * `settings`: the attributes of a queue
 //! * `store`: the tables, the states of a message, fair ordering
 //! * `queues`, `send`, `receive` with `take`, `settle`: the operations
@@ -36,13 +36,13 @@ use crate::clock::Clock;
 use crate::log::Log;
 use crate::{Durability, wire as http_wire};
 
-/// The prefix of `x-amz-target` that means this service.
+/// The prefix of `x-amz-target` for this service.
 pub(crate) const TARGET: &str = "AmazonSQS.";
 
-/// One SQS in one file.
+/// The SQS of one file.
 pub(crate) struct Sqs {
     store: Arc<Store>,
-    /// What takes its commits to the disk.
+    /// The write-ahead log, which brings commits to the disk.
     pub(crate) log: Log,
 }
 
@@ -59,7 +59,8 @@ impl Sqs {
     /// Answers one request.
     pub(crate) async fn call(&self, operation: &str, request: &Request<Bytes>) -> Response<Bytes> {
         let outcome = match operation {
-            // The only operation that waits for messages, and not for the disk: what is received may come again.
+            // This is the only operation that waits for messages. It does not wait for the disk,
+            // because a received message may come again.
             "ReceiveMessage" => match read(request.body()) {
                 Ok(query) => receive::receive(&self.store, query)
                     .await
@@ -83,7 +84,7 @@ impl Sqs {
         }
     }
 
-    /// The operation table.
+    /// Calls the function for `operation`.
     fn dispatch(&self, operation: &str, request: &Request<Bytes>) -> Outcome<Vec<u8>> {
         let store = &self.store;
         let body = request.body();
@@ -113,7 +114,7 @@ impl Sqs {
         }
     }
 
-    /// Whether there is a queue of that ARN.
+    /// Checks whether a queue has this ARN.
     pub(crate) fn has_queue(&self, arn: &str) -> anyhow::Result<bool> {
         let Some(name) = arn.strip_prefix(ARN_PREFIX) else {
             return Ok(false);
@@ -124,7 +125,8 @@ impl Sqs {
             .is_some())
     }
 
-    /// Sends a message from inside to the queue of that ARN, if there is one. It is on the disk afterwards.
+    /// Sends a message from inside the process to the queue with this ARN. The message is on the
+    /// disk afterwards. Returns `false` if there is no such queue.
     pub(crate) fn deliver(&self, arn: &str, body: String) -> anyhow::Result<bool> {
         if !self.has_queue(arn)? {
             return Ok(false);
@@ -140,20 +142,20 @@ impl Sqs {
         Ok(true)
     }
 
-    /// Lets the groups of FIFO queues go on whose messages are in flight.
+    /// Releases the groups of FIFO queues that have messages in flight.
     pub(crate) fn release_groups(&self) -> anyhow::Result<()> {
         settle::release_groups(&self.store)
             .map_err(|failure| anyhow::anyhow!("cannot release groups: {failure}"))
     }
 
-    /// Drops the messages past their retention and the deduplication ids past their window.
+    /// Deletes the messages past their retention and the deduplication ids past their window.
     pub(crate) fn sweep_expired(&self) -> anyhow::Result<()> {
         settle::sweep_expired(&self.store)
             .map_err(|failure| anyhow::anyhow!("cannot sweep queues: {failure}"))
     }
 }
 
-/// Reads the request, runs the operation, writes the answer.
+/// Parses the request, runs the operation and serializes the answer.
 fn run<Q, A>(body: &[u8], operation: impl FnOnce(Q) -> Outcome<A>) -> Outcome<Vec<u8>>
 where
     Q: DeserializeOwned,
@@ -170,7 +172,8 @@ fn write(answer: &impl Serialize) -> Outcome<Vec<u8>> {
     serde_json::to_vec(answer).map_err(Failure::internal)
 }
 
-/// Scheme and authority under which the caller reached this service: the queue URLs in answers start with it.
+/// Returns the scheme and authority under which the caller reached this service. The queue URLs in
+/// answers begin with them.
 fn base_url(request: &Request<Bytes>) -> String {
     let uri = request.uri();
     let authority = match uri.authority() {
@@ -188,7 +191,8 @@ fn base_url(request: &Request<Bytes>) -> String {
     )
 }
 
-/// An error on the wire. The SDKs take its code from `x-amzn-query-error`, for compatibility with the older protocol.
+/// Returns the answer of a failed request. The SDKs take the error code from `x-amzn-query-error`,
+/// for compatibility with the older protocol.
 fn refusal(operation: &str, failure: &Failure) -> Response<Bytes> {
     let status = if failure.sender_fault {
         StatusCode::BAD_REQUEST
@@ -198,8 +202,10 @@ fn refusal(operation: &str, failure: &Failure) -> Response<Bytes> {
     if !failure.sender_fault {
         tracing::error!(operation, error = %failure, "embedded SQS failed in {operation}: {failure}");
     }
+
     let body = serde_json::json!({ "__type": failure.kind(), "message": failure.message });
     let mut response = http_wire::json(status, body.to_string());
+
     let fault = if failure.sender_fault {
         "Sender"
     } else {
@@ -208,5 +214,6 @@ fn refusal(operation: &str, failure: &Failure) -> Response<Bytes> {
     if let Ok(code) = HeaderValue::try_from(format!("{};{fault}", failure.code)) {
         response.headers_mut().insert("x-amzn-query-error", code);
     }
+
     response
 }

@@ -1,4 +1,4 @@
-//! Creating, finding, describing, emptying and deleting queues.
+//! Creating, finding, describing, emptying and deleting of queues.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,8 @@ use super::wire::{
 /// The most queues in one answer.
 const MAX_LISTED: usize = 1000;
 
-/// Creates a queue. Again with the same attributes: the same answer; with others: `QueueNameExists`.
+/// Creates a queue. Repeating the call with the same attributes gives the same answer; with other
+/// attributes, it fails with `QueueNameExists`.
 pub(super) fn create(store: &Store, query: QueueName, base: &str) -> Outcome<QueueUrl> {
     let QueueName {
         queue_name,
@@ -53,7 +54,7 @@ pub(super) fn list(store: &Store, query: List, base: &str) -> Outcome<QueueUrls>
     names.retain(|name| name.starts_with(&query.queue_name_prefix) && *name > query.next_token);
     let more = names.len() > limit;
     names.truncate(limit);
-    // AWS pages only when a page size was asked for.
+    // AWS pages only if the request has a page size.
     let next_token = names
         .last()
         .filter(|_| more && query.max_results.is_some())
@@ -65,7 +66,7 @@ pub(super) fn list(store: &Store, query: List, base: &str) -> Outcome<QueueUrls>
     })
 }
 
-/// The queues whose messages may end in the given dead-letter queue.
+/// Lists the queues whose messages may be moved to the given dead-letter queue.
 pub(super) fn list_sources(store: &Store, query: List, base: &str) -> Outcome<SourceQueueUrls> {
     let connection = store.read();
     let target = queue_of_url(&connection, &query.queue_url)?;
@@ -91,11 +92,12 @@ pub(super) fn attributes(store: &Store, query: QueueAttributes) -> Outcome<Attri
     Ok(Attributes { attributes })
 }
 
-/// Changes the given attributes; an empty value takes an attribute away (as for `RedrivePolicy`).
+/// Changes the given attributes. An empty value removes an attribute, such as `RedrivePolicy`.
 pub(super) fn set_attributes(store: &Store, query: QueueAttributes) -> Outcome<Nothing> {
     store.write(|tx| {
         let queue = queue_of_url(tx, &query.queue_url)?;
         let mut attributes = queue.attributes;
+
         for (name, value) in query.attributes {
             if name == "FifoQueue" {
                 return Err(Failure::attribute_name(&name));
@@ -106,6 +108,7 @@ pub(super) fn set_attributes(store: &Store, query: QueueAttributes) -> Outcome<N
                 attributes.insert(name, value)
             };
         }
+
         check_settings(tx, &queue.name, &attributes)?;
         let text = serde_json::to_string(&attributes).map_err(Failure::internal)?;
         let sql = "UPDATE queues SET attributes = ?2, modified_ms = ?3 WHERE id = ?1";
@@ -136,7 +139,7 @@ fn url_of(base: &str, name: &str) -> String {
     format!("{base}/{ACCOUNT}/{name}")
 }
 
-/// The names of all queues, in order.
+/// Returns the names of all queues, in order.
 pub(super) fn names(connection: &Connection) -> Outcome<Vec<String>> {
     let mut statement = connection.prepare_cached("SELECT name FROM queues ORDER BY name")?;
     Ok(statement
@@ -144,8 +147,8 @@ pub(super) fn names(connection: &Connection) -> Outcome<Vec<String>> {
         .collect::<Result<_, _>>()?)
 }
 
-/// A name has up to 80 letters, digits, hyphens and underscores; that of a FIFO queue ends in `.fifo`, and its
-/// attributes must say so as well.
+/// Checks the name of a queue: up to 80 letters, digits, hyphens and underscores. The name of a
+/// FIFO queue ends with `.fifo`, and its attributes must agree.
 fn check_name(name: &str, attributes: &BTreeMap<String, String>) -> Outcome<()> {
     let stem = name.strip_suffix(".fifo").unwrap_or(name);
     let fits = stem
@@ -167,7 +170,8 @@ fn check_name(name: &str, attributes: &BTreeMap<String, String>) -> Outcome<()> 
     Ok(())
 }
 
-/// The attributes must be valid, fit the kind of queue, and name a dead-letter queue of the same kind.
+/// Checks that the attributes are valid, apply to the kind of queue, and name a dead-letter queue
+/// of the same kind.
 fn check_settings(
     connection: &Connection,
     name: &str,
@@ -189,7 +193,7 @@ fn check_settings(
     Ok(())
 }
 
-/// All attributes but the counts.
+/// Returns all attributes except the counts.
 fn described(queue: &Queue) -> BTreeMap<String, String> {
     let mut attributes = settings::defaults();
     attributes.extend(queue.attributes.clone());
@@ -212,7 +216,8 @@ fn described(queue: &Queue) -> BTreeMap<String, String> {
     attributes
 }
 
-/// How many messages are visible, in flight and delayed (those behind others of a FIFO group count as visible).
+/// Counts the messages that are visible, in flight and delayed. Messages behind others of a FIFO
+/// group count as visible.
 fn counts(connection: &Connection, queue: &Queue, now: i64) -> Outcome<[(String, String); 3]> {
     let ready = "SELECT count(*) FROM messages WHERE queue = ?1 AND state IN (1, 2)";
     let ready: i64 = connection

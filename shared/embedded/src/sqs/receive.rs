@@ -1,4 +1,4 @@
-//! `ReceiveMessage`: its parameters, and waiting while there is nothing to take.
+//! `ReceiveMessage`: its parameters, and waiting while no message is ready.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,33 +11,35 @@ use super::store::{MAX_TAKE, Queue, Store, queue_of_url};
 use super::take;
 use super::wire::{Incoming, Receive, Received};
 
-/// A waiting receiver looks again at this interval. That matters for messages from other processes only: those
-/// from this process wake it.
+/// The interval at which a waiting receiver looks again. It matters only for messages from other
+/// processes, because those from this process wake the receiver.
 const TICK: Duration = Duration::from_millis(200);
-/// The longest visibility time-out: twelve hours.
+/// The longest visibility time-out, in seconds: twelve hours.
 const MAX_VISIBILITY: i64 = 43_200;
 
 /// The checked parameters of a request.
 pub(super) struct Order {
-    /// How many messages to take at most.
+    /// The most messages to take.
     pub(super) count: usize,
-    /// How long to hide them, in milliseconds; `None` for the queue's default.
+    /// The visibility time-out in milliseconds, or `None` for the default of the queue.
     pub(super) visibility: Option<i64>,
-    /// How long to wait for the first, in milliseconds; `None` for the queue's default.
+    /// The longest wait for the first message in milliseconds, or `None` for the default of the
+    /// queue.
     wait: Option<u64>,
-    /// The system attributes to answer with.
+    /// The system attributes to return.
     pub(super) system_attributes: Vec<String>,
-    /// The message attributes to answer with: names, `prefix.*` or `All`.
+    /// The message attributes to return: names, `prefix.*` or `All`.
     pub(super) attributes: Vec<String>,
 }
 
-/// What a look at a queue found: messages, or how long until a waiting one is due.
+/// The result of a look at a queue: messages, or the time until a waiting message is due.
 enum Look {
     Found(Vec<Incoming>),
     Nothing(Option<Duration>),
 }
 
-/// Takes up to the asked number of messages; when there are none, waits for the first ones up to the asked time.
+/// Takes up to the requested number of messages. If there are none, waits for the first ones, up to
+/// the requested time.
 pub(super) async fn receive(store: &Arc<Store>, query: Receive) -> Outcome<Received> {
     let url = query.queue_url.clone();
     let order = Order::parse(query)?;
@@ -47,25 +49,29 @@ pub(super) async fn receive(store: &Arc<Store>, query: Receive) -> Outcome<Recei
         Instant::now() + Duration::from_millis(order.wait.unwrap_or(queue.settings.wait));
 
     loop {
-        // Registered before the look, so that what is sent in between wakes this receiver.
+        // The receiver registers before it looks, so that a message that is sent in between wakes
+        // it.
         let mut woken = std::pin::pin!(waker.notified());
         woken.as_mut().enable();
+
         let due = match look(store, &url, &order)? {
             Look::Found(messages) => {
                 if messages.len() == order.count {
-                    // There may be more, for another receiver.
+                    // There may be more messages for another receiver.
                     waker.notify_one();
                 }
                 return Ok(Received { messages });
             }
             Look::Nothing(due) => due.unwrap_or(TICK).min(TICK),
         };
+
         let now = Instant::now();
         if now >= deadline {
             return Ok(Received {
                 messages: Vec::new(),
             });
         }
+
         tokio::select! {
             () = woken => {}
             () = tokio::time::sleep_until((now + due).min(deadline)) => {}
@@ -107,7 +113,7 @@ impl Order {
     }
 }
 
-/// A visibility time-out in milliseconds.
+/// Converts a visibility time-out to milliseconds, and checks its range.
 pub(super) fn visibility_ms(seconds: i64) -> Outcome<i64> {
     if (0..=MAX_VISIBILITY).contains(&seconds) {
         return Ok(seconds * 1000);
@@ -116,7 +122,7 @@ pub(super) fn visibility_ms(seconds: i64) -> Outcome<i64> {
     Err(Failure::invalid("VisibilityTimeout", seconds, reason))
 }
 
-/// Takes messages if there are any; otherwise only reads.
+/// Takes messages if there are any, and otherwise only reads.
 fn look(store: &Store, url: &str, order: &Order) -> Outcome<Look> {
     let now = store.now();
     {
@@ -157,7 +163,7 @@ fn has_ready(connection: &Connection, queue: &Queue, now: i64) -> Outcome<bool> 
         .query_row(params![queue.id, now], |row| row.get(0))?)
 }
 
-/// How long until the next message of the queue that waits is due.
+/// Returns the time until the next waiting message of the queue is due.
 fn next_due(connection: &Connection, queue: &Queue, now: i64) -> Outcome<Option<Duration>> {
     let sql = "SELECT min(due_ms) FROM messages WHERE queue = ?1 AND state = 0";
     let due: Option<i64> = connection

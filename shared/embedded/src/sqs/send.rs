@@ -1,4 +1,4 @@
-//! Sending messages.
+//! Sending of messages.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -12,7 +12,7 @@ use super::wire::{AttributeValue, Batch, BatchAnswer, Outgoing, Send, Sent};
 use super::{digest, settle};
 use crate::wire::{hex, random_id};
 
-/// How long a deduplication id suppresses repeats: five minutes.
+/// The time for which a deduplication id suppresses repeats: five minutes.
 const DEDUPLICATION_MS: i64 = 5 * 60 * 1000;
 /// The longest message group id or deduplication id, in characters.
 const MAX_ID: usize = 128;
@@ -28,7 +28,7 @@ pub(super) fn send(store: &Store, query: Send) -> Outcome<Sent> {
     Ok(sent)
 }
 
-/// Sends the entries in one transaction; an entry that is refused does not hold up the others.
+/// Sends the entries in one transaction. A rejected entry does not affect the others.
 pub(super) fn send_batch(store: &Store, query: Batch<Outgoing>) -> Outcome<BatchAnswer<Sent>> {
     check_batch(query.entries.iter().map(|entry| entry.id.as_str()))?;
     let length: usize = query.entries.iter().map(size).sum();
@@ -42,7 +42,7 @@ pub(super) fn send_batch(store: &Store, query: Batch<Outgoing>) -> Outcome<Batch
         let mut answer = BatchAnswer::new();
         for entry in query.entries {
             let id = entry.id.clone();
-            // What failed on our side must undo the whole batch.
+            // A failure of this service must undo the whole batch.
             match enqueue(tx, &queue, entry, now) {
                 Err(failure) if !failure.sender_fault => return Err(failure),
                 outcome => answer.push(id, outcome),
@@ -55,7 +55,7 @@ pub(super) fn send_batch(store: &Store, query: Batch<Outgoing>) -> Outcome<Batch
     Ok(answer)
 }
 
-/// A batch has one to ten entries with distinct, well-formed ids.
+/// Checks that a batch has one to ten entries with distinct, well-formed ids.
 pub(super) fn check_batch<'a>(ids: impl ExactSizeIterator<Item = &'a str>) -> Outcome<()> {
     match ids.len() {
         0 => return Err(Failure::empty_batch()),
@@ -107,8 +107,8 @@ fn enqueue(tx: &Transaction<'_>, queue: &Queue, message: Outgoing, now: i64) -> 
     Ok(sent)
 }
 
-/// Stores a message of a FIFO queue at the end of its group. If its deduplication id was seen before, the answer is
-/// that of the first time.
+/// Stores a message of a FIFO queue at the end of its group. If its deduplication id was seen
+/// before, the answer is that of the first time.
 fn enqueue_once(
     tx: &Transaction<'_>,
     queue: &Queue,
@@ -145,7 +145,7 @@ fn enqueue_once(
     Ok(())
 }
 
-/// What the message must be like in any queue; answers its body.
+/// Checks what every queue requires of a message. Returns its body.
 fn check(queue: &Queue, message: &Outgoing) -> Outcome<String> {
     let body = message
         .message_body
@@ -187,12 +187,13 @@ fn check(queue: &Queue, message: &Outgoing) -> Outcome<String> {
     Ok(body.to_owned())
 }
 
-/// The characters of XML 1.0.
+/// Checks whether a character is one of XML 1.0.
 fn is_allowed(letter: char) -> bool {
     matches!(letter, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..)
 }
 
-/// The bytes that count towards the limit: body, and names, types and values of the attributes.
+/// Returns the bytes of a message that count towards the limit: the body, and names, types and
+/// values of the attributes.
 fn size(message: &Outgoing) -> usize {
     let of_attributes = |attributes: &BTreeMap<String, AttributeValue>| -> usize {
         attributes
@@ -203,7 +204,7 @@ fn size(message: &Outgoing) -> usize {
     message.message_body.as_deref().map_or(0, str::len) + of_attributes(&message.message_attributes)
 }
 
-/// The delay in milliseconds. FIFO queues know only that of the queue.
+/// Returns the delay in milliseconds. FIFO queues support only the delay of the queue.
 fn delay(queue: &Queue, message: &Outgoing) -> Outcome<i64> {
     let of_queue = i64::try_from(queue.settings.delay).unwrap_or(0);
     match message.delay_seconds {
@@ -234,7 +235,7 @@ fn deduplication_id(queue: &Queue, message: &Outgoing, body: &str) -> Outcome<St
     }
 }
 
-/// The id and number of the message that was sent under `key` within the window.
+/// Returns the id and number of the message that was sent under `key` within the window.
 fn seen_before(
     tx: &Transaction<'_>,
     queue: i64,

@@ -1,4 +1,4 @@
-//! The attributes of a queue: which exist, what they may be, and what they mean for its messages.
+//! The attributes of a queue: their names, valid values and meaning.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,8 @@ use serde::Deserialize;
 use super::error::{Failure, Outcome};
 use super::store::ARN_PREFIX;
 
-/// Attributes that are numbers, with their smallest, largest and default value (SQS API reference, `CreateQueue`).
+/// The attributes that are numbers, with their smallest, largest and default value (SQS API
+/// reference, `CreateQueue`).
 const NUMBERS: [(&str, u64, u64, u64); 5] = [
     ("DelaySeconds", 0, 900, 0),
     (
@@ -20,7 +21,7 @@ const NUMBERS: [(&str, u64, u64, u64); 5] = [
     ("ReceiveMessageWaitTimeSeconds", 0, 20, 0),
     ("VisibilityTimeout", 0, 43_200, 30),
 ];
-/// Attributes that are kept and answered, without an effect here.
+/// The attributes that are stored and returned, without an effect here.
 const KEPT: [&str; 7] = [
     "Policy",
     "RedriveAllowPolicy",
@@ -30,19 +31,20 @@ const KEPT: [&str; 7] = [
     "FifoThroughputLimit",
     "FifoQueue",
 ];
-/// The largest message, and the largest batch of messages: 1 MiB, attributes included.
+/// The most bytes of a message and of a batch of messages, attributes included: 1 MiB.
 pub(super) const MAX_MESSAGE_BYTES: u64 = 1024 * 1024;
 
-/// Where messages go that were received too often.
+/// The redrive policy for messages that were received too often.
 #[derive(Debug, Clone)]
 pub(super) struct Redrive {
     /// The name of the dead-letter queue.
     pub(super) target: String,
-    /// A message that was received this often without being deleted is moved instead of received again.
+    /// The number of receives after which a message that is still not deleted is moved and not
+    /// received again.
     pub(super) max_receive_count: u64,
 }
 
-/// What a queue's attributes mean. Times in milliseconds.
+/// The parsed attributes of a queue. Times are in milliseconds.
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
     pub(super) delay: u64,
@@ -51,12 +53,12 @@ pub(super) struct Settings {
     pub(super) wait: u64,
     pub(super) visibility: u64,
     pub(super) content_deduplication: bool,
-    /// Deduplication ids count per message group instead of per queue.
+    /// Set if deduplication ids count per message group and not per queue.
     pub(super) deduplication_per_group: bool,
     pub(super) redrive: Option<Redrive>,
 }
 
-/// `RedrivePolicy` as JSON text: the count may be a number or a string.
+/// `RedrivePolicy` as JSON text. The count may be a number or a string.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct RedrivePolicy {
@@ -65,10 +67,10 @@ struct RedrivePolicy {
 }
 
 impl Settings {
-    /// Reads a queue's attributes.
+    /// Parses the attributes of a queue.
     ///
     /// # Errors
-    /// An attribute is unknown, not settable, or has a value out of its range.
+    /// Fails if an attribute is unknown, cannot be set, or has a value out of its range.
     pub(super) fn parse(attributes: &BTreeMap<String, String>) -> Outcome<Self> {
         for (name, value) in attributes {
             check(name, value)?;
@@ -103,7 +105,7 @@ impl Settings {
     }
 }
 
-/// The attributes that a queue has without being told.
+/// Returns the attributes that a queue has by default.
 pub(super) fn defaults() -> BTreeMap<String, String> {
     NUMBERS
         .iter()

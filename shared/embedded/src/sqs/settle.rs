@@ -1,4 +1,5 @@
-//! What happens to a received message: deleting it, changing how long it stays hidden; and forgetting what is old.
+//! Operations on received messages: deletion and change of the visibility time-out. Also the
+//! deletion of what has expired.
 
 use std::collections::HashMap;
 
@@ -18,12 +19,12 @@ use super::wire::{Batch, BatchAnswer, Nothing, Settle};
 pub(super) struct Receipt {
     pub(super) queue: i64,
     pub(super) seq: i64,
-    /// Random, and kept with the message until it is received again.
+    /// A random number, kept with the message until it is received again.
     pub(super) number: i64,
 }
 
 impl Receipt {
-    /// The receipt handle.
+    /// Encodes the receipt as a receipt handle.
     pub(super) fn encode(&self) -> String {
         URL_SAFE_NO_PAD.encode(format!("{}/{}/{}", self.queue, self.seq, self.number))
     }
@@ -48,16 +49,16 @@ impl Receipt {
     }
 }
 
-/// The message that a receipt is for, as long as it is there.
+/// The message of a receipt, while it exists.
 struct Held {
     state: i64,
     due_ms: i64,
     group: Option<String>,
-    /// Whether the message was not received again since.
+    /// Set if the message was not received again since.
     current: bool,
 }
 
-/// The sequence number of a message in a FIFO queue: 20 digits.
+/// Formats the sequence number of a message in a FIFO queue: 20 digits.
 pub(super) fn sequence_number(seq: i64) -> String {
     format!("{seq:020}")
 }
@@ -85,7 +86,8 @@ pub(super) fn change_visibility_batch(
     settle_batch(store, query, change_one)
 }
 
-/// Runs `work` in a transaction, then wakes a receiver: a message or its group may have become ready.
+/// Runs `work` in a transaction, and then wakes a receiver, because a message or its group may have
+/// become ready.
 fn settle<T>(
     store: &Store,
     url: &str,
@@ -110,7 +112,7 @@ fn settle_batch(
     settle(store, &query.queue_url, |tx, queue, now| {
         let mut answer = BatchAnswer::new();
         for entry in query.entries {
-            // What failed on our side must undo the whole batch.
+            // A failure of this service must undo the whole batch.
             match one(tx, queue, &entry, now) {
                 Err(failure) if !failure.sender_fault => return Err(failure),
                 outcome => answer.push(entry.id, outcome),
@@ -120,8 +122,9 @@ fn settle_batch(
     })
 }
 
-/// Deletes a message by its latest receipt, even after its visibility time-out when the queue is a standard one. An
-/// earlier receipt succeeds without an effect, and so does that of a message that is gone.
+/// Deletes a message by its latest receipt. In a standard queue this works even after its
+/// visibility time-out. An earlier receipt succeeds without an effect, and so does the receipt of a
+/// message that no longer exists.
 fn delete_one(tx: &Transaction<'_>, queue: &Queue, query: &Settle, now: i64) -> Outcome<Nothing> {
     let receipt = Receipt::decode(&query.receipt_handle)?;
     let Some(held) = held(tx, queue, receipt, &query.receipt_handle)? else {
@@ -144,7 +147,7 @@ fn delete_one(tx: &Transaction<'_>, queue: &Queue, query: &Settle, now: i64) -> 
     Ok(Nothing {})
 }
 
-/// Hides a message in flight for so long from now on; zero makes it visible at once.
+/// Sets the visibility time-out of a message in flight, from now on. Zero makes it visible at once.
 fn change_one(tx: &Transaction<'_>, queue: &Queue, query: &Settle, now: i64) -> Outcome<Nothing> {
     let seconds = query
         .visibility_timeout
@@ -162,7 +165,8 @@ fn change_one(tx: &Transaction<'_>, queue: &Queue, query: &Settle, now: i64) -> 
     Ok(Nothing {})
 }
 
-/// What the receipt is for; `None` when the message is gone (deleted, expired, or moved to another queue).
+/// Returns the message of a receipt, or `None` if the message was deleted, has expired, or was
+/// moved to another queue.
 fn held(
     connection: &Connection,
     queue: &Queue,
@@ -189,7 +193,7 @@ fn held(
     Ok(held.optional()?)
 }
 
-/// Removes a message; the next of its FIFO group may become ready.
+/// Removes a message. The next message of its FIFO group may become ready.
 fn remove(
     tx: &Transaction<'_>,
     queue: &Queue,
@@ -205,8 +209,9 @@ fn remove(
     Ok(())
 }
 
-/// Ends the visibility time-out of everything in flight in FIFO queues: the groups of a receiver that died would
-/// otherwise stay closed until then. Whoever still has one of these messages finds its receipt expired.
+/// Ends the visibility time-out of all messages in flight in FIFO queues. Otherwise the groups of a
+/// receiver that died would stay blocked until then. A receiver that still has one of these
+/// messages finds its receipt expired.
 pub(super) fn release_groups(store: &Store) -> Outcome<()> {
     let now = store.now();
     store.write(|tx| {
@@ -217,8 +222,9 @@ pub(super) fn release_groups(store: &Store) -> Outcome<()> {
     })
 }
 
-/// Drops the messages past their queue's retention (a receive drops only those it meets) and the deduplication ids
-/// past their window. Looks at the messages from the oldest on, up to the first that no queue would drop.
+/// Deletes the messages past the retention of their queue, and the deduplication ids past their
+/// window. A receive deletes only the expired messages that it meets. The sweep reads the messages
+/// from the oldest on, up to the first that no queue would delete.
 pub(super) fn sweep_expired(store: &Store) -> Outcome<()> {
     let now = store.now();
     store.write(|tx| {
@@ -226,7 +232,9 @@ pub(super) fn sweep_expired(store: &Store) -> Outcome<()> {
         for name in names(tx)? {
             queues.extend(queue_named(tx, &name)?.map(|queue| (queue.id, queue)));
         }
+
         let shortest = queues.values().map(retention).min().unwrap_or(i64::MAX);
+
         for old in older_than(tx, now.saturating_sub(shortest))? {
             let Some(queue) = queues.get(&old.queue) else {
                 continue;
@@ -235,6 +243,7 @@ pub(super) fn sweep_expired(store: &Store) -> Outcome<()> {
                 remove(tx, queue, old.seq, old.group.as_deref(), now)?;
             }
         }
+
         tx.execute("DELETE FROM deduplication WHERE expires_ms <= ?1", [now])?;
         Ok(())
     })
@@ -252,7 +261,8 @@ struct Old {
     sent_ms: i64,
 }
 
-/// The messages from the oldest on that were sent up to `ms`: numbers grow with the time of sending.
+/// Returns the messages that were sent up to `ms`, from the oldest on. Numbers grow with the time
+/// of sending.
 fn older_than(tx: &Transaction<'_>, ms: i64) -> Outcome<Vec<Old>> {
     let mut statement =
         tx.prepare_cached("SELECT seq, queue, group_id, sent_ms FROM messages ORDER BY seq")?;

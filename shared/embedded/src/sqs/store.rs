@@ -1,20 +1,23 @@
 //! The tables of SQS, the states of a message, and the order in which messages are served.
 //!
-//! **States.** A message is *waiting* until its due time (delayed, or in flight until its visibility time-out),
-//! *ready* to be received, or, in a FIFO queue only, *behind* another message of its group. Time alone writes
-//! nothing: a waiting message whose due time has passed counts as ready everywhere, and becomes it in the next
-//! transaction that receives from its queue (`promote`). So a receive reads one index range of ready messages, no
-//! matter how many are in flight, and an idle poll only reads.
+//! **States.** A message is *waiting* until its due time (delayed, or in flight until its
+//! visibility time-out), *ready* to be received, or, in a FIFO queue only, *behind* another message
+//! of its group. The passage of time alone writes nothing. A waiting message whose due time has
+//! passed counts as ready everywhere, and becomes ready in the next transaction that receives from
+//! its queue (`promote`). A receive therefore reads one index range of ready messages, no matter
+//! how many are in flight, and an idle poll only reads.
 //!
-//! **FIFO.** At most one message of a group, its head, is ready, and only while none of the group is in flight or
-//! delayed. `settle_group` restores this whenever something of a group changed. What is in flight was taken in one
-//! receive from the front of the group, hence is always among its first ten messages.
+//! **FIFO.** At most one message of a group, its head, is ready, and only while none of the group
+//! is in flight or delayed. `settle_group` restores this whenever a message of a group has changed.
+//! Messages in flight were taken by one receive from the front of the group, so they are always
+//! among its first ten messages.
 //!
-//! **Fairness.** Messages are served in the order of `rank`, then of arrival. This is start-time fair queueing
-//! (Goyal, Vin, Cheng 1996) with equal weights: the queue's virtual time is the largest rank served so far; a
-//! message's rank is one more than the last of its group, but not less than the virtual time. Groups with a backlog
-//! are thus served in turns, and the first message of a quiet group is served in the current turn. A message without
-//! a group is a group of its own.
+//! **Fairness.** Messages are served in the order of `rank`, then of arrival. This is start-time
+//! fair queueing (Goyal, Vin, Cheng 1996) with equal weights. The virtual time of a queue is the
+//! largest rank served so far. The rank of a message is one more than the last of its group, but
+//! not less than the virtual time. Groups with a backlog are thus served in turns, and the first
+//! message of a quiet group is served in the current turn. A message without a group is a group of
+//! its own.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -28,19 +31,19 @@ use super::settings::Settings;
 use crate::clock::Clock;
 use crate::sqlite;
 
-/// The account that all queues belong to.
+/// The account to which all queues belong.
 pub(super) const ACCOUNT: &str = "000000000000";
-/// What the names of queues follow in their ARNs.
+/// The part of a queue's ARN before its name.
 pub(super) const ARN_PREFIX: &str = "arn:aws:sqs:us-east-1:000000000000:";
 
-/// The states of a message, as kept in the column `state`.
+/// The states of a message, as in the column `state`.
 pub(super) const WAITING: i64 = 0;
 pub(super) const READY: i64 = 1;
 pub(super) const BEHIND: i64 = 2;
 
-/// The most messages that one receive takes, hence the most of a FIFO group that are in flight.
+/// The most messages that one receive takes, and thus the most of a FIFO group that are in flight.
 pub(super) const MAX_TAKE: i64 = 10;
-/// How many messages one receive makes ready at most, so that no transaction grows without a limit.
+/// The most messages that one receive makes ready, so that no transaction grows without limit.
 const PROMOTE_LIMIT: i64 = 1000;
 
 const SCHEMA: &str = "
@@ -84,7 +87,7 @@ CREATE TABLE IF NOT EXISTS deduplication (
 CREATE INDEX IF NOT EXISTS deduplication_by_expiry ON deduplication (expires_ms);
 ";
 
-/// A queue as it is now.
+/// A queue in its current state.
 #[derive(Debug, Clone)]
 pub(super) struct Queue {
     pub(super) id: i64,
@@ -102,7 +105,7 @@ impl Queue {
     }
 }
 
-/// The file, the clock and the wake-up calls of waiting receivers.
+/// The file, the clock and the notifiers of waiting receivers.
 pub(super) struct Store {
     connection: Mutex<Connection>,
     clock: Clock,
@@ -119,19 +122,20 @@ impl Store {
         })
     }
 
-    /// Milliseconds since 1970.
+    /// Returns the time in milliseconds since 1970.
     pub(super) fn now(&self) -> i64 {
         i64::try_from((self.clock)()).unwrap_or(i64::MAX)
     }
 
-    /// The connection, for reading. A panic elsewhere rolled its transaction back, so poison means nothing.
+    /// Locks the connection for reading. A panic while the lock was held rolled its transaction
+    /// back, so a poisoned lock is harmless.
     pub(super) fn read(&self) -> MutexGuard<'_, Connection> {
         self.connection
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs `work` in a transaction that is committed when it succeeds.
+    /// Runs `work` in a transaction, and commits it if `work` succeeds.
     pub(super) fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Outcome<T>) -> Outcome<T> {
         let mut connection = self.read();
         let transaction = sqlite::write(&mut connection)?;
@@ -140,15 +144,16 @@ impl Store {
         Ok(result)
     }
 
-    /// What receivers of the queue `id` wait on. One call wakes one receiver, which wakes the next if it leaves
-    /// messages behind. Receivers in other processes are not reached: they look again at intervals.
+    /// Returns the notifier on which receivers of the queue `id` wait. One call wakes one receiver,
+    /// which wakes the next if it leaves messages behind. Receivers in other processes are not
+    /// notified, and look again at intervals.
     pub(super) fn waker(&self, id: i64) -> Arc<Notify> {
         let mut wakers = self.wakers.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(wakers.entry(id).or_default())
     }
 }
 
-/// The queue that a queue URL names: its last segment is what counts.
+/// Returns the queue of a queue URL. Only the last segment of the URL matters.
 pub(super) fn queue_of_url(connection: &Connection, url: &str) -> Outcome<Queue> {
     if url.is_empty() {
         return Err(Failure::missing("QueueUrl"));
@@ -192,7 +197,7 @@ pub(super) fn queue_named(connection: &Connection, name: &str) -> Outcome<Option
     }))
 }
 
-/// The rank of a message that now joins `group` at its end.
+/// Returns the rank of a message that now joins `group` at its end.
 pub(super) fn rank(tx: &Transaction<'_>, queue: &Queue, group: Option<&str>) -> Outcome<i64> {
     let Some(group) = group else {
         return Ok(queue.virtual_time);
@@ -214,13 +219,15 @@ pub(super) fn promote(tx: &Transaction<'_>, queue: &Queue, now: i64) -> Outcome<
             Ok((row.get(0)?, row.get(1)?))
         })?
         .collect::<Result<_, _>>()?;
+
     for (seq, group) in due {
         match group {
             Some(group) if queue.is_fifo() => {
                 set_state(tx, seq, BEHIND)?;
                 settle_group(tx, queue.id, &group, now)?;
             }
-            // A message that failed goes behind its group's others: a tenant whose messages all fail waits its turn.
+            // A message that failed goes behind the others of its group, so that a tenant whose
+            // messages all fail waits for its turn.
             group => {
                 let rank = rank(tx, queue, group.as_deref())?;
                 let sql = "UPDATE messages SET state = 1, rank = ?2 WHERE seq = ?1";
@@ -232,7 +239,7 @@ pub(super) fn promote(tx: &Transaction<'_>, queue: &Queue, now: i64) -> Outcome<
     Ok(())
 }
 
-/// Restores what must hold for a group of a FIFO queue; answers whether its head is ready.
+/// Restores the order of a group of a FIFO queue. Returns whether its head is ready.
 pub(super) fn settle_group(
     tx: &Transaction<'_>,
     queue: i64,
@@ -246,6 +253,7 @@ pub(super) fn settle_group(
             Ok((row.get(0)?, row.get(1)?, row.get(2)?))
         })?
         .collect::<Result<_, _>>()?;
+
     let blocked = first
         .iter()
         .any(|(_, state, due)| *state == WAITING && *due > now);

@@ -1,4 +1,4 @@
-//! Taking ready messages out of a queue, within one transaction.
+//! Taking of ready messages from a queue, within one transaction.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use super::store::{
 };
 use super::wire::{AttributeValue, Incoming};
 
-/// What was taken.
+/// The result of taking messages.
 pub(super) struct Taken {
     pub(super) messages: Vec<Incoming>,
-    /// The dead-letter queue that got messages instead.
+    /// The dead-letter queue to which messages were moved instead.
     pub(super) moved_to: Option<i64>,
 }
 
@@ -37,11 +37,12 @@ struct Stored {
     body: String,
 }
 
-/// The ready messages of a queue, in the order in which they are served. The columns are those of [`Stored`].
+/// The query for the ready messages of a queue, in the order in which they are served. The columns
+/// are those of [`Stored`].
 const NEXT: &str = "SELECT seq, rank, due_ms, group_id, received, first_received_ms, sent_ms, id, deduplication_id, \
      dead_letter_source, attributes, system_attributes, body \
      FROM messages WHERE queue = ?1 AND state = 1 ORDER BY rank, seq LIMIT ?2";
-/// The first messages of a group.
+/// The query for the first messages of a group.
 const FRONT: &str = "SELECT seq, rank, due_ms, group_id, received, first_received_ms, sent_ms, id, deduplication_id, \
      dead_letter_source, attributes, system_attributes, body \
      FROM messages WHERE queue = ?1 AND group_id = ?2 ORDER BY rank, seq LIMIT ?3";
@@ -66,8 +67,8 @@ impl Stored {
     }
 }
 
-/// Takes up to `order.count` ready messages of `queue`. What is past its retention is dropped on the way, what was
-/// received too often is moved to the dead-letter queue.
+/// Takes up to `order.count` ready messages of `queue`. Deletes messages that are past their
+/// retention, and moves messages that were received too often to the dead-letter queue.
 pub(super) fn take(tx: &Transaction<'_>, queue: &Queue, order: &Order, now: i64) -> Outcome<Taken> {
     promote(tx, queue, now)?;
     let mut taker = Taker {
@@ -107,12 +108,13 @@ struct Taker<'a> {
 }
 
 impl Taker<'_> {
-    /// How many more messages to take.
+    /// Returns the number of messages still to take.
     fn wanted(&self) -> usize {
         self.order.count - self.taken.messages.len()
     }
 
-    /// A standard queue: by rank. Each round takes, drops or moves all it read, hence the loop ends.
+    /// Takes messages of a standard queue by rank. Each round takes, deletes or moves all messages
+    /// that it read, so the loop ends.
     fn take_ready(&mut self) -> Outcome<()> {
         while self.wanted() > 0 {
             let ready = self.ready(self.wanted())?;
@@ -126,7 +128,8 @@ impl Taker<'_> {
         Ok(())
     }
 
-    /// A FIFO queue: group by group, in the order of the ranks of their heads; of a group as many as wanted.
+    /// Takes messages of a FIFO queue group by group, in the order of the ranks of their heads.
+    /// Takes as many as wanted of each group.
     fn take_groups(&mut self) -> Outcome<()> {
         while self.wanted() > 0 {
             let Some(group) = self.ready(1)?.pop().and_then(|head| head.group) else {
@@ -159,7 +162,7 @@ impl Taker<'_> {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Drops, moves or takes one message.
+    /// Deletes, moves or takes one message.
     fn serve(&mut self, message: Stored) -> Outcome<()> {
         self.virtual_time = self.virtual_time.max(message.rank);
         let settings = &self.queue.settings;
@@ -180,7 +183,7 @@ impl Taker<'_> {
         self.hide(message)
     }
 
-    /// Moves a message to the dead-letter queue, where its receive count and age go on.
+    /// Moves a message to the dead-letter queue, where it keeps its receive count and age.
     fn bury(&mut self, message: &Stored, target: &Queue) -> Outcome<()> {
         let state = if target.is_fifo() { BEHIND } else { READY };
         let rank = rank(self.tx, target, message.group.as_deref())?;
@@ -234,11 +237,12 @@ impl Taker<'_> {
         })
     }
 
-    /// What the service itself knows of a message, as far as it was asked for.
+    /// Returns the requested system attributes of a message.
     fn system_attributes(&self, message: &Stored) -> Outcome<BTreeMap<&'static str, String>> {
         let fifo = self.queue.is_fifo();
         let first_received_ms = message.first_received_ms.unwrap_or(self.now);
         let trace = parse(message.system_attributes.as_deref())?.remove("AWSTraceHeader");
+
         let all = [
             ("SenderId", Some(ACCOUNT.to_owned())),
             ("SentTimestamp", Some(message.sent_ms.to_string())),
@@ -262,6 +266,7 @@ impl Taker<'_> {
                 trace.and_then(|header| header.string_value),
             ),
         ];
+
         let wanted = &self.order.system_attributes;
         let is_wanted = |name: &str| {
             wanted
@@ -281,7 +286,8 @@ fn parse(attributes: Option<&str>) -> Outcome<BTreeMap<String, AttributeValue>> 
     })
 }
 
-/// Whether the list of wanted message attributes (names, `prefix.*`, `.*` or `All`) has `name`.
+/// Checks whether the list of wanted message attributes (names, `prefix.*`, `.*` or `All`) has
+/// `name`.
 fn selects(wanted: &[String], name: &str) -> bool {
     wanted
         .iter()

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::{Failure, Outcome};
 
-/// A typed message attribute. Binary values travel (and are kept) in base64.
+/// A typed message attribute. Binary values are sent and stored in base64.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct AttributeValue {
@@ -21,7 +21,7 @@ pub(super) struct AttributeValue {
 }
 
 impl AttributeValue {
-    /// The transport byte of the digest (1 text, 2 binary) and the value's bytes.
+    /// Returns the transport byte of the digest (1 text, 2 binary) and the bytes of the value.
     pub(super) fn transport(&self) -> (u8, Cow<'_, [u8]>) {
         match &self.binary_value {
             Some(base64) => (2, STANDARD.decode(base64).unwrap_or_default().into()),
@@ -36,13 +36,14 @@ impl AttributeValue {
         }
     }
 
-    /// How much of the size limit of a message this attribute takes, in bytes.
+    /// Returns the number of bytes by which this attribute counts towards the size limit of a
+    /// message.
     pub(super) fn size(&self) -> usize {
         self.data_type.len() + self.transport().1.len()
     }
 }
 
-/// What is sent: `SendMessage`, and an entry of `SendMessageBatch` (which has an `id`).
+/// A message to send: `SendMessage`, and an entry of `SendMessageBatch` (which has an `id`).
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct Outgoing {
@@ -67,7 +68,7 @@ pub(super) struct Send {
     pub(super) message: Outgoing,
 }
 
-/// What was sent: the answer to `SendMessage`, and a successful entry of `SendMessageBatch`.
+/// A sent message: the answer to `SendMessage`, and a successful entry of `SendMessageBatch`.
 #[derive(Debug, Serialize)]
 pub(super) struct Sent {
     #[serde(rename = "MessageId")]
@@ -88,7 +89,7 @@ pub(super) struct Sent {
     pub(super) sequence_number: Option<String>,
 }
 
-/// Any batch request.
+/// A batch request.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct Batch<E> {
@@ -98,7 +99,7 @@ pub(super) struct Batch<E> {
     pub(super) entries: Vec<E>,
 }
 
-/// The answer to any batch request: each entry is in one of the lists.
+/// The answer to a batch request. Each entry is in one of the lists.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct BatchAnswer<A> {
@@ -131,7 +132,7 @@ impl<A> BatchAnswer<A> {
         }
     }
 
-    /// Puts the outcome of the entry `id` into its list.
+    /// Adds the outcome of the entry `id` to its list.
     pub(super) fn push(&mut self, id: String, outcome: Outcome<A>) {
         match outcome {
             Ok(answer) => self.successful.push(BatchSuccess { id, answer }),
@@ -199,7 +200,8 @@ pub(super) struct Incoming {
     pub(super) message_attributes: BTreeMap<String, AttributeValue>,
 }
 
-/// `DeleteMessage`, `ChangeMessageVisibility`, and the entries of their batches (which have an `id`).
+/// A request about a received message: `DeleteMessage`, `ChangeMessageVisibility`, and the entries
+/// of their batches (which have an `id`).
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct Settle {
@@ -267,7 +269,7 @@ pub(super) struct QueueUrls {
     pub(super) next_token: Option<String>,
 }
 
-/// The answer to `ListDeadLetterSourceQueues`, which alone begins with a small letter.
+/// The answer to `ListDeadLetterSourceQueues`, whose only member begins with a lower-case letter.
 #[derive(Debug, Serialize)]
 pub(super) struct SourceQueueUrls {
     #[serde(rename = "queueUrls")]

@@ -1,4 +1,4 @@
-//! DynamoDB: what the adapters rely on.
+//! Tests of the DynamoDB features that the adapters rely on.
 
 use std::collections::HashMap;
 
@@ -36,7 +36,7 @@ fn keys(hash: &str, range: &str) -> Vec<KeySchemaElement> {
     vec![key(hash, KeyType::Hash), key(range, KeyType::Range)]
 }
 
-/// A table `records` with the keys `pk`, `sk` and the index `by-state` on `state`, `sk`.
+/// Creates the table `records` with the keys `pk`, `sk` and the index `by-state` on `state`, `sk`.
 pub(crate) async fn create_table(client: &Client) {
     let attribute = |name| {
         let builder = AttributeDefinition::builder().attribute_name(name);
@@ -140,6 +140,7 @@ async fn a_missing_table_and_a_bad_expression_are_told_apart() {
 async fn messages_of_refused_requests_have_no_internal_prefix() {
     let fixture = Fixture::new();
     let client = fixture.dynamodb();
+
     let error = client
         .describe_table()
         .table_name("x")
@@ -147,6 +148,7 @@ async fn messages_of_refused_requests_have_no_internal_prefix() {
         .await
         .unwrap_err()
         .into_service_error();
+
     assert_eq!(error.code(), Some("ValidationException"));
     assert!(
         error.message().unwrap().starts_with("TableName must be"),
@@ -330,6 +332,7 @@ async fn an_update_returns_the_new_attributes() {
     let fixture = Fixture::new();
     let client = fixture.dynamodb();
     create_table(&client).await;
+
     let updated = client
         .update_item()
         .table_name("records")
@@ -341,6 +344,7 @@ async fn an_update_returns_the_new_attributes() {
         .send()
         .await
         .unwrap();
+
     assert_eq!(updated.attributes().unwrap()["version"], number(1));
 }
 
@@ -361,7 +365,7 @@ async fn a_sweep_deletes_only_what_is_past_its_time_to_live() {
         .send()
         .await
         .unwrap();
-    // Seconds since 1970: one hour after it, and the year 2100.
+    // The times are in seconds since 1970: one hour after it, and the year 2100.
     for (sk, expires) in [("old", 3600), ("new", 4_102_444_800)] {
         let put = client
             .put_item()

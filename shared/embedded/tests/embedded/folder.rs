@@ -1,4 +1,4 @@
-//! One folder: opened again, and by two at a time.
+//! Tests of one folder that is opened again, and by two processes at a time.
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -153,6 +153,7 @@ async fn a_receiver_sees_what_another_process_sends() {
         .unwrap()
         .queue_url
         .unwrap();
+
     let waiting = ours
         .receive_message()
         .queue_url(&url)
@@ -163,14 +164,15 @@ async fn a_receiver_sees_what_another_process_sends() {
         .queue_url(&url)
         .message_body("job")
         .send();
+
     let (received, sent) = tokio::join!(waiting, sending);
     sent.unwrap();
     assert_eq!(received.unwrap().messages().len(), 1);
 }
 
-/// Tells a child process of the next test where to write.
+/// The environment variable that tells the child process of the next test where to write.
 const CHILD_FOLDER: &str = "EMBEDDED_TEST_CHILD_FOLDER";
-/// What a child prints before the number of each round whose writes were answered.
+/// The text that a child prints before the number of each round whose writes were answered.
 const ANSWERED: &str = "answered ";
 
 #[test]
@@ -186,15 +188,18 @@ fn a_killed_process_loses_nothing_that_was_answered() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
+
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut rounds = lines
         .map_while(Result::ok)
         .filter_map(|line| line.strip_prefix(ANSWERED)?.parse().ok());
+
     let last: usize = rounds.find(|round| *round == 40).unwrap();
     child.kill().unwrap();
-    // What it still printed before it died was answered, too.
+    // Rounds that the child still printed before it died were answered too.
     let last = rounds.last().unwrap_or(last);
     child.wait().unwrap();
+
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -1,4 +1,5 @@
-//! KMS: what one call seals another opens, in the same context, with the key of the folder alone.
+//! Tests of KMS: what one call seals another opens, only in the same context and with the key of
+//! the folder.
 
 use aws_sdk_kms::Client;
 use aws_sdk_kms::error::ProvideErrorMetadata;
@@ -25,7 +26,7 @@ pub(crate) async fn seal(client: &Client, text: &str, context: &[(&str, &str)]) 
     sealed.ciphertext_blob.unwrap()
 }
 
-/// The text, or the code of the error.
+/// Returns the text, or the code of the error.
 pub(crate) async fn open(
     client: &Client,
     sealed: &Blob,
@@ -108,6 +109,7 @@ async fn requests_that_kms_refuses_are_refused() {
             .key_id("local")
             .plaintext(Blob::new(vec![1; bytes]))
     };
+
     assert!(encrypt(4096).send().await.is_ok());
     assert!(
         encrypt(1)
@@ -116,6 +118,7 @@ async fn requests_that_kms_refuses_are_refused() {
             .await
             .is_ok()
     );
+
     let code = |error: Option<&str>| error.map(str::to_owned);
     for bytes in [0, 4097] {
         assert_eq!(
@@ -123,8 +126,10 @@ async fn requests_that_kms_refuses_are_refused() {
             Some("ValidationException")
         );
     }
+
     let other = encrypt(1).key_id("other").send().await.unwrap_err();
     assert!(other.as_service_error().unwrap().is_not_found_exception());
+
     let sealed = seal(&client, "secret", &[]).await;
     let other = client
         .decrypt()
@@ -134,6 +139,7 @@ async fn requests_that_kms_refuses_are_refused() {
         .await
         .unwrap_err();
     assert!(other.as_service_error().unwrap().is_not_found_exception());
+
     let rsa = encrypt(1)
         .encryption_algorithm(EncryptionAlgorithmSpec::RsaesOaepSha256)
         .send()
@@ -144,12 +150,14 @@ async fn requests_that_kms_refuses_are_refused() {
             .unwrap()
             .is_invalid_key_usage_exception()
     );
+
     let dry = encrypt(1).dry_run(true).send().await.unwrap_err();
     assert_eq!(
         dry.code(),
         Some("ValidationException"),
         "what is not done is not ignored"
     );
+
     let missing = client.list_keys().send().await.unwrap_err();
     assert_eq!(missing.code(), Some("UnsupportedOperationException"));
 }

@@ -1,4 +1,4 @@
-//! The embedded services through the real AWS SDK clients.
+//! Tests of the embedded services through the real AWS SDK clients.
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
@@ -7,7 +7,7 @@ mod folder;
 mod kms;
 mod notifications;
 mod port;
-// The simulated disk stands in front of the C library, as glibc's loader allows it.
+// The simulated disk is loaded in front of the C library, which glibc's loader allows.
 #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 mod power;
 mod public;

@@ -1,4 +1,4 @@
-//! Queues that are told about new objects.
+//! Tests of the notification of queues about new objects.
 
 use aws_sdk_s3::error::ProvideErrorMetadata;
 use aws_sdk_s3::primitives::ByteStream;
@@ -60,7 +60,8 @@ async fn configure(
     })
 }
 
-/// Has the queue `keeper`, which is created, told about new objects of `bucket` whose keys end in `/upload`.
+/// Creates the queue `keeper` and has it notified of new objects of `bucket` whose keys end with
+/// `/upload`.
 pub(crate) async fn watch(fixture: &Fixture, bucket: &str) -> String {
     let url = fixture
         .sqs()
@@ -71,11 +72,13 @@ pub(crate) async fn watch(fixture: &Fixture, bucket: &str) -> String {
         .unwrap()
         .queue_url
         .unwrap();
+
     let configuration = telling(
         "keeper",
         Event::from("s3:ObjectCreated:*"),
         &[(FilterRuleName::Suffix, "/upload")],
     );
+
     let put = fixture
         .s3()
         .put_bucket_notification_configuration()
@@ -112,7 +115,7 @@ async fn put(services: &Services, key: &str) {
         .unwrap();
 }
 
-/// The records of all messages that are there.
+/// Returns the records of all available messages.
 async fn told(services: &Services, url: &str) -> Vec<Value> {
     let sqs = support::sqs(services);
     let mut records = Vec::new();
@@ -334,6 +337,7 @@ async fn what_cannot_be_told_is_refused() {
         .send()
         .await
         .unwrap();
+
     let created = || Event::from("s3:ObjectCreated:*");
     let refused = [
         (telling("missing", created(), &[]), "InvalidArgument"),
@@ -347,12 +351,14 @@ async fn what_cannot_be_told_is_refused() {
             "NotImplemented",
         ),
     ];
+
     for (configuration, code) in refused {
         assert_eq!(
             configure(&fixture, configuration).await,
             Err(code.to_owned())
         );
     }
+
     let get = fixture
         .s3()
         .get_bucket_notification_configuration()
@@ -361,6 +367,7 @@ async fn what_cannot_be_told_is_refused() {
         .await
         .unwrap_err();
     assert_eq!(get.into_service_error().code(), Some("NoSuchBucket"));
+
     let get = fixture
         .s3()
         .get_bucket_notification_configuration()
@@ -385,6 +392,7 @@ async fn objects_are_stored_although_their_queue_is_gone() {
         .send()
         .await
         .unwrap();
+
     put(&fixture.services, "a/upload").await;
     let object = fixture
         .s3()

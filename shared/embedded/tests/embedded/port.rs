@@ -1,4 +1,5 @@
-//! The services behind a port: all SDK clients on one address, and pre-signed requests without an SDK.
+//! Tests of the services behind a port: all SDK clients on one address, and presigned requests
+//! without an SDK.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -25,7 +26,7 @@ use tokio::sync::oneshot;
 
 use crate::support::{self, Fixture, config};
 
-/// An HTTP client that always goes to one address.
+/// An HTTP client that always connects to one address.
 #[derive(Debug, Clone)]
 pub(crate) struct Port(pub(crate) SocketAddr);
 
@@ -79,7 +80,7 @@ impl Port {
     }
 }
 
-/// A server, its port, and what stops it.
+/// Starts a server. Returns its port, the handle that stops it, and its task.
 async fn serve(fixture: &Fixture) -> (Port, oneshot::Sender<()>, tokio::task::JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = Port(listener.local_addr().unwrap());
@@ -118,7 +119,7 @@ async fn one_port_answers_all_services() {
         .send()
         .await
         .unwrap();
-    // What came in by the port is the same that the process itself sees.
+    // The process itself sees what came in through the port.
     let received = fixture
         .sqs()
         .receive_message()
@@ -211,7 +212,7 @@ pub(crate) fn hmac(key: &[u8], text: &str) -> Vec<u8> {
     mac.finalize().into_bytes().to_vec()
 }
 
-/// Now, as signatures write it, from one that the SDK makes.
+/// Returns the current time in the format of signatures, from an address that the SDK signs.
 async fn signing_time(s3: &aws_sdk_s3::Client) -> String {
     let expiry = PresigningConfig::expires_in(Duration::from_secs(60)).unwrap();
     let signed = s3

@@ -1,4 +1,4 @@
-//! What strangers may do, over plain HTTP as browsers speak it.
+//! Tests of requests from outside, over plain HTTP as browsers speak it.
 
 use std::time::Duration;
 
@@ -30,6 +30,7 @@ async fn a_signed_form_stores_its_object_whatever_the_order_of_its_fields() {
 async fn a_form_that_is_not_as_it_was_signed_is_refused() {
     let public = Public::new().await;
     let form = Form::new(&public);
+
     let policy = String::from_utf8(STANDARD.decode(form.value("policy")).unwrap()).unwrap();
     let tampered = STANDARD.encode(policy.replace("1,20", "1,2000"));
     assert_ne!(tampered, form.value("policy"));
@@ -37,6 +38,7 @@ async fn a_form_that_is_not_as_it_was_signed_is_refused() {
     let known = Form::signed(&public, (ACCESS_KEY, SECRET_KEY), 20);
     let own_name = Form::signed(&public, (SIGNING_KEY, SECRET_KEY), 20);
     let signature = form.value("x-amz-signature");
+
     let refused = [
         ("another key", form.with("key", "a b/other"), "AccessDenied"),
         ("no key", form.with("key", ""), "AccessDenied"),
@@ -87,9 +89,11 @@ async fn a_form_that_is_not_as_it_was_signed_is_refused() {
             "SignatureDoesNotMatch",
         ),
     ];
+
     for (what, form, code) in refused {
         assert_eq!(public.post(&form).await, (403, code.to_owned()), "{what}");
     }
+
     assert_eq!(
         public.post(&form.with_file(&[b'x'; 21])).await,
         (400, "EntityTooLarge".to_owned())
@@ -102,6 +106,7 @@ async fn a_form_that_is_not_as_it_was_signed_is_refused() {
         public.post_raw("other", form.body()).await,
         (403, "AccessDenied".to_owned())
     );
+
     assert_eq!(public.stored(KEY).await, None);
     assert_eq!(public.post(&form.with_file(&[b'x'; 20])).await.0, 204);
 }
@@ -157,6 +162,7 @@ async fn a_body_that_is_not_a_form_is_refused() {
 #[tokio::test]
 async fn what_is_refused_is_refused_before_a_byte_of_its_file() {
     let public = Public::new().await;
+
     let large = Form::signed(
         &public,
         (SIGNING_KEY, public.fixture.services.signing_secret()),
@@ -165,6 +171,7 @@ async fn what_is_refused_is_refused_before_a_byte_of_its_file() {
     let expired = large.clone();
     public.fixture.advance_ms(601_000);
     let form = Form::new(&public);
+
     let refused = [
         (
             "a wrong signature",
@@ -185,6 +192,7 @@ async fn what_is_refused_is_refused_before_a_byte_of_its_file() {
         ),
         ("a file that is too large", form.with_file(&[b'x'; 21]), 400),
     ];
+
     for (what, form, status) in refused {
         assert_eq!(
             refusal_of_beginning(&public, "POST", "/content", &form).await,
@@ -192,14 +200,17 @@ async fn what_is_refused_is_refused_before_a_byte_of_its_file() {
             "{what}"
         );
     }
+
     for method in ["GET", "HEAD", "PUT", "DELETE"] {
         let status = refusal_of_beginning(&public, method, "/content/a", &form).await;
         assert_eq!(status, 403, "{method}");
     }
+
     assert_eq!(public.stored(KEY).await, None);
 }
 
-/// Announces 50 MB and sends a form up to the end of its file, without the end of the form; the status of the answer.
+/// Announces 50 MB and sends a form up to the end of its file, without the end of the form. Returns
+/// the status of the answer.
 async fn refusal_of_beginning(public: &Public, method: &str, path: &str, form: &Form) -> u16 {
     let mut stream = TcpStream::connect(public.port.0).await.unwrap();
     let length = 50 << 20;
@@ -209,7 +220,7 @@ async fn refusal_of_beginning(public: &Public, method: &str, path: &str, form: &
     );
     stream.write_all(head.as_bytes()).await.unwrap();
     let body = form.body();
-    // More than the reader keeps back because it could be the beginning of the end.
+    // The reader keeps back a few bytes that could be the beginning of the end. These are more.
     let sent = [
         &body[..body.len() - "\r\n------edge--\r\n".len()],
         &[b'x'; 64],
@@ -426,6 +437,7 @@ async fn an_address_that_is_not_as_it_was_signed_is_refused() {
 async fn nothing_else_is_done_even_with_the_right_key() {
     let public = Public::new().await;
     let signer = public.own_signer();
+
     let put = signer
         .put_object()
         .bucket("content")
@@ -440,9 +452,11 @@ async fn nothing_else_is_done_even_with_the_right_key() {
         .presigned(public.for_seconds(60))
         .await
         .unwrap();
+
     assert_eq!(public.ask(Method::PUT, put.uri()).await.status(), 403);
     assert_eq!(public.ask(Method::DELETE, delete.uri()).await.status(), 403);
-    // Signed in a header instead of the address.
+
+    // This request is signed in a header and not in the address.
     let error = signer
         .get_object()
         .bucket("content")
@@ -451,6 +465,7 @@ async fn nothing_else_is_done_even_with_the_right_key() {
         .await
         .unwrap_err();
     assert_eq!(error.raw_response().unwrap().status().as_u16(), 403);
+
     let error = signer
         .list_objects_v2()
         .bucket("content")
@@ -458,7 +473,8 @@ async fn nothing_else_is_done_even_with_the_right_key() {
         .await
         .unwrap_err();
     assert_eq!(error.raw_response().unwrap().status().as_u16(), 403);
-    // The other services are not there at all.
+
+    // The other services cannot be reached at all.
     let request = Request::post(format!("http://{}/", public.port.0))
         .header("x-amz-target", "DynamoDB_20120810.ListTables")
         .header("content-type", "application/x-amz-json-1.0")

@@ -1,4 +1,4 @@
-//! S3: conditions, ranges, listings, uploads in parts, metadata, concurrent writers.
+//! Tests of S3: conditions, ranges, listings, multipart uploads, metadata, concurrent writers.
 
 use aws_sdk_s3::Client;
 use aws_sdk_s3::error::ProvideErrorMetadata;
@@ -84,6 +84,7 @@ async fn an_object_comes_back_with_its_metadata() {
 async fn missing_things_are_typed_errors() {
     let fixture = Fixture::new();
     let client = bucket(&fixture).await;
+
     let error = client
         .get_object()
         .bucket("documents")
@@ -92,6 +93,7 @@ async fn missing_things_are_typed_errors() {
         .await
         .unwrap_err();
     assert!(error.into_service_error().is_no_such_key());
+
     let error = client
         .head_object()
         .bucket("documents")
@@ -100,6 +102,7 @@ async fn missing_things_are_typed_errors() {
         .await
         .unwrap_err();
     assert!(error.into_service_error().is_not_found());
+
     let error = client
         .put_object()
         .bucket("elsewhere")
@@ -108,6 +111,7 @@ async fn missing_things_are_typed_errors() {
         .await
         .unwrap_err();
     assert_eq!(error.into_service_error().code(), Some("NoSuchBucket"));
+
     client
         .delete_object()
         .bucket("documents")
@@ -472,6 +476,7 @@ async fn parts_become_one_object() {
 async fn an_aborted_upload_leaves_nothing() {
     let fixture = Fixture::new();
     let client = bucket(&fixture).await;
+
     let id = client
         .create_multipart_upload()
         .bucket("documents")
@@ -481,6 +486,7 @@ async fn an_aborted_upload_leaves_nothing() {
         .unwrap()
         .upload_id
         .unwrap();
+
     let part = client
         .upload_part()
         .bucket("documents")
@@ -491,6 +497,7 @@ async fn an_aborted_upload_leaves_nothing() {
         .send()
         .await
         .unwrap();
+
     client
         .abort_multipart_upload()
         .bucket("documents")
@@ -499,6 +506,7 @@ async fn an_aborted_upload_leaves_nothing() {
         .send()
         .await
         .unwrap();
+
     let gone = client
         .list_parts()
         .bucket("documents")
@@ -508,6 +516,7 @@ async fn an_aborted_upload_leaves_nothing() {
         .await
         .unwrap_err();
     assert_eq!(gone.into_service_error().code(), Some("NoSuchUpload"));
+
     let none = client
         .list_objects_v2()
         .bucket("documents")
@@ -549,7 +558,7 @@ async fn a_reader_beside_writers_sees_whole_versions_only() {
     };
 
     while !writer.is_finished() {
-        // The SDK also checks the checksum that belongs to the version.
+        // The SDK also verifies the checksum that belongs to the version.
         let body = get(&client, "a").await;
         assert!(body.len() == 10_000 && body.iter().all(|byte| *byte == body[0]));
     }

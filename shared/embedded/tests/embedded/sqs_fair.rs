@@ -1,4 +1,4 @@
-//! SQS: one busy group does not starve the others of a standard queue.
+//! Tests of fairness in SQS: one busy group does not starve the others of a standard queue.
 
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::Message;

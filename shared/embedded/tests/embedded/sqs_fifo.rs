@@ -1,4 +1,4 @@
-//! SQS: FIFO queues.
+//! Tests of FIFO queues of SQS.
 
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::error::ProvideErrorMetadata;
@@ -154,19 +154,23 @@ async fn repeats_within_five_minutes_are_sent_once() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
     let url = queue(&client, &[]).await;
+
     let first = send(&client, &url, "a", "1").await;
     let repeat = send(&client, &url, "a", "1").await;
     assert_eq!(repeat.message_id(), first.message_id());
     assert_eq!(repeat.sequence_number(), first.sequence_number());
+
     let received = receive(&client, &url, 10).await;
     assert_eq!(received.len(), 1);
     delete(&client, &url, &received[0]).await;
+
     fixture.advance_ms(299_999);
     send(&client, &url, "a", "1").await;
     assert!(
         receive(&client, &url, 10).await.is_empty(),
         "also after it was deleted"
     );
+
     fixture.advance_ms(1);
     send(&client, &url, "a", "1").await;
     assert_eq!(receive(&client, &url, 10).await.len(), 1);
@@ -181,6 +185,7 @@ async fn content_can_stand_for_the_deduplication_id() {
         &[(QueueAttributeName::ContentBasedDeduplication, "true")],
     )
     .await;
+
     for body in ["same", "same", "other"] {
         let send = client
             .send_message()
@@ -189,6 +194,7 @@ async fn content_can_stand_for_the_deduplication_id() {
             .message_body(body);
         send.send().await.unwrap();
     }
+
     assert_eq!(bodies(&receive(&client, &url, 10).await), ["same", "other"]);
 }
 
@@ -218,6 +224,7 @@ async fn what_a_fifo_queue_needs_is_demanded() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
     let url = queue(&client, &[]).await;
+
     let code =
         async |send: aws_sdk_sqs::operation::send_message::builders::SendMessageFluentBuilder| {
             let error = send
@@ -229,6 +236,7 @@ async fn what_a_fifo_queue_needs_is_demanded() {
                 .into_service_error();
             error.code().unwrap().to_owned()
         };
+
     assert_eq!(
         code(client.send_message().message_deduplication_id("1")).await,
         "MissingParameter"
@@ -237,12 +245,14 @@ async fn what_a_fifo_queue_needs_is_demanded() {
         code(client.send_message().message_group_id("a")).await,
         "InvalidParameterValue"
     );
+
     let delayed = client
         .send_message()
         .message_group_id("a")
         .message_deduplication_id("1")
         .delay_seconds(5);
     assert_eq!(code(delayed).await, "InvalidParameterValue");
+
     let misnamed = client
         .create_queue()
         .queue_name("plain")
@@ -255,13 +265,16 @@ async fn an_expired_receipt_does_not_delete() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
     let url = queue(&client, &[]).await;
+
     send(&client, &url, "a", "1").await;
     let received = receive(&client, &url, 1).await;
     fixture.advance_ms(30_000);
+
     let delete = client
         .delete_message()
         .queue_url(&url)
         .receipt_handle(received[0].receipt_handle().unwrap());
+
     assert_eq!(
         delete.send().await.unwrap_err().into_service_error().code(),
         Some("InvalidParameterValue")
@@ -278,11 +291,13 @@ async fn a_poison_message_frees_its_group_by_going_to_the_dead_letter_queue() {
         .queue_name("dead.fifo")
         .attributes(QueueAttributeName::FifoQueue, "true");
     let dead = dead.send().await.unwrap().queue_url.unwrap();
+
     let policy = r#"{"deadLetterTargetArn":"arn:aws:sqs:us-east-1:000000000000:dead.fifo","maxReceiveCount":1}"#;
     let url = queue(&client, &[(QueueAttributeName::RedrivePolicy, policy)]).await;
     for body in ["poison", "next"] {
         send(&client, &url, "a", body).await;
     }
+
     assert_eq!(bodies(&receive(&client, &url, 1).await), ["poison"]);
     fixture.advance_ms(30_000);
     assert_eq!(bodies(&receive(&client, &url, 1).await), ["next"]);

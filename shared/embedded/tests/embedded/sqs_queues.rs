@@ -1,4 +1,4 @@
-//! SQS: queues and their attributes.
+//! Tests of the queues of SQS and their attributes.
 
 use std::collections::HashMap;
 
@@ -61,6 +61,7 @@ async fn an_unknown_queue_is_the_typed_error_everywhere() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
     let url = "https://sqs.us-east-1.amazonaws.com/000000000000/nothing";
+
     let error = client
         .get_queue_url()
         .queue_name("nothing")
@@ -68,6 +69,7 @@ async fn an_unknown_queue_is_the_typed_error_everywhere() {
         .await
         .unwrap_err();
     assert!(error.into_service_error().is_queue_does_not_exist());
+
     let error = client
         .send_message()
         .queue_url(url)
@@ -76,6 +78,7 @@ async fn an_unknown_queue_is_the_typed_error_everywhere() {
         .await
         .unwrap_err();
     assert!(error.into_service_error().is_queue_does_not_exist());
+
     let error = client
         .receive_message()
         .queue_url(url)
@@ -142,6 +145,7 @@ async fn a_dead_letter_queue_must_exist_and_lists_its_sources() {
             .attributes(QueueAttributeName::RedrivePolicy, policy)
             .send()
     };
+
     assert!(
         create()
             .await
@@ -150,6 +154,7 @@ async fn a_dead_letter_queue_must_exist_and_lists_its_sources() {
             .code()
             .is_some()
     );
+
     let dead = client
         .create_queue()
         .queue_name("dead")
@@ -159,6 +164,7 @@ async fn a_dead_letter_queue_must_exist_and_lists_its_sources() {
         .queue_url
         .unwrap();
     let work = create().await.unwrap().queue_url.unwrap();
+
     let sources = client
         .list_dead_letter_source_queues()
         .queue_url(&dead)
@@ -203,6 +209,7 @@ async fn purging_empties_and_deleting_removes_a_queue() {
         .unwrap()
         .queue_url
         .unwrap();
+
     client
         .send_message()
         .queue_url(&url)
@@ -210,6 +217,7 @@ async fn purging_empties_and_deleting_removes_a_queue() {
         .send()
         .await
         .unwrap();
+
     client.purge_queue().queue_url(&url).send().await.unwrap();
     assert!(
         client
@@ -221,6 +229,7 @@ async fn purging_empties_and_deleting_removes_a_queue() {
             .messages()
             .is_empty()
     );
+
     client.delete_queue().queue_url(&url).send().await.unwrap();
     let gone = client
         .send_message()

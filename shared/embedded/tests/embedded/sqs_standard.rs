@@ -1,4 +1,4 @@
-//! SQS: messages of standard queues.
+//! Tests of the messages of standard queues of SQS.
 
 use std::time::Duration;
 
@@ -165,6 +165,7 @@ async fn a_delayed_message_appears_in_time() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
     let url = queue(&client).await;
+
     client
         .send_message()
         .queue_url(&url)
@@ -173,9 +174,11 @@ async fn a_delayed_message_appears_in_time() {
         .send()
         .await
         .unwrap();
+
     assert!(receive(&client, &url).await.is_empty());
     fixture.advance_ms(60_000);
     assert_eq!(receive(&client, &url).await.len(), 1);
+
     let long = client
         .send_message()
         .queue_url(&url)
@@ -221,7 +224,7 @@ async fn attributes_of_all_types_make_the_round_trip() {
         sent.md5_of_message_body(),
         Some("9dddd5ce1b1375bc497feeb871842d4b")
     );
-    // Computed by another implementation of the documented algorithm.
+    // The digest was computed by another implementation of the documented algorithm.
     assert_eq!(
         sent.md5_of_message_attributes(),
         Some("c5e76f21d3924461cb05dda17fb19e6d")
@@ -254,6 +257,7 @@ async fn attributes_of_all_types_make_the_round_trip() {
 async fn a_message_received_too_often_goes_to_the_dead_letter_queue() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
+
     let dead = client
         .create_queue()
         .queue_name("dead")
@@ -262,6 +266,7 @@ async fn a_message_received_too_often_goes_to_the_dead_letter_queue() {
         .unwrap()
         .queue_url
         .unwrap();
+
     let policy =
         r#"{"deadLetterTargetArn":"arn:aws:sqs:us-east-1:000000000000:dead","maxReceiveCount":2}"#;
     let create = client
@@ -269,6 +274,7 @@ async fn a_message_received_too_often_goes_to_the_dead_letter_queue() {
         .queue_name("work")
         .attributes(QueueAttributeName::RedrivePolicy, policy);
     let url = create.send().await.unwrap().queue_url.unwrap();
+
     send(&client, &url, "poison").await;
     send(&client, &url, "fine").await;
     for _ in 0..2 {
@@ -276,6 +282,7 @@ async fn a_message_received_too_often_goes_to_the_dead_letter_queue() {
         assert_eq!(messages.len(), 2);
         fixture.advance_ms(30_000);
     }
+
     assert!(receive(&client, &dead).await.is_empty());
     assert!(receive(&client, &url).await.is_empty());
     let buried = receive(&client, &dead).await;
@@ -287,6 +294,7 @@ async fn a_message_received_too_often_goes_to_the_dead_letter_queue() {
         ),
         "arn:aws:sqs:us-east-1:000000000000:work"
     );
+
     fixture.advance_ms(30_000);
     assert!(receive(&client, &url).await.is_empty());
 }
@@ -295,14 +303,17 @@ async fn a_message_received_too_often_goes_to_the_dead_letter_queue() {
 async fn retention_forgets_old_messages() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
+
     let create = client.create_queue().queue_name("work");
     let create = create.attributes(QueueAttributeName::MessageRetentionPeriod, "60");
     let url = create.send().await.unwrap().queue_url.unwrap();
+
     send(&client, &url, "old").await;
     fixture.advance_ms(59_000);
     send(&client, &url, "new").await;
     fixture.advance_ms(1_000);
     fixture.services.sweep_expired().unwrap();
+
     let get = client
         .get_queue_attributes()
         .queue_url(&url)
@@ -312,6 +323,7 @@ async fn retention_forgets_old_messages() {
         attributes[&QueueAttributeName::ApproximateNumberOfMessages],
         "1"
     );
+
     fixture.advance_ms(59_000);
     assert!(
         receive(&client, &url).await.is_empty(),
@@ -324,6 +336,7 @@ async fn messages_are_checked() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
     let url = queue(&client).await;
+
     let refused = async |body: String| {
         let sent = client
             .send_message()
@@ -333,6 +346,7 @@ async fn messages_are_checked() {
             .await;
         sent.unwrap_err().into_service_error()
     };
+
     client
         .send_message()
         .queue_url(&url)
@@ -340,6 +354,7 @@ async fn messages_are_checked() {
         .send()
         .await
         .unwrap();
+
     assert_eq!(
         refused("x".repeat((1 << 20) + 1)).await.code(),
         Some("InvalidParameterValue")
@@ -353,6 +368,7 @@ async fn messages_are_checked() {
         refused(String::new()).await.code(),
         Some("MissingParameter")
     );
+
     let many = client
         .receive_message()
         .queue_url(&url)
@@ -489,6 +505,7 @@ async fn a_sent_message_wakes_a_waiting_receiver() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
     let url = queue(&client).await;
+
     let waiting = tokio::spawn(
         client
             .receive_message()
@@ -496,8 +513,10 @@ async fn a_sent_message_wakes_a_waiting_receiver() {
             .wait_time_seconds(20)
             .send(),
     );
+
     tokio::task::yield_now().await;
     send(&client, &url, "job").await;
+
     let received = tokio::time::timeout(Duration::from_secs(15), waiting)
         .await
         .expect("woken")
@@ -550,6 +569,7 @@ async fn a_waiting_receiver_gets_a_message_that_becomes_due() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
     let url = queue(&client).await;
+
     client
         .send_message()
         .queue_url(&url)
@@ -558,6 +578,7 @@ async fn a_waiting_receiver_gets_a_message_that_becomes_due() {
         .send()
         .await
         .unwrap();
+
     let waiting = tokio::spawn(
         client
             .receive_message()
@@ -565,8 +586,10 @@ async fn a_waiting_receiver_gets_a_message_that_becomes_due() {
             .wait_time_seconds(20)
             .send(),
     );
+
     tokio::task::yield_now().await;
     fixture.advance_ms(600_000);
+
     let received = tokio::time::timeout(Duration::from_secs(15), waiting)
         .await
         .expect("woken")
@@ -580,6 +603,7 @@ async fn an_idle_poll_writes_nothing() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
     let url = queue(&client).await;
+
     client
         .send_message()
         .queue_url(&url)
@@ -588,15 +612,18 @@ async fn an_idle_poll_writes_nothing() {
         .send()
         .await
         .unwrap();
+
     let size = || {
         std::fs::metadata(fixture.folder.path().join("sqs.sqlite-wal"))
             .unwrap()
             .len()
     };
+
     let before = size();
     for _ in 0..20 {
         assert!(receive(&client, &url).await.is_empty());
     }
+
     client
         .receive_message()
         .queue_url(&url)
@@ -604,5 +631,6 @@ async fn an_idle_poll_writes_nothing() {
         .send()
         .await
         .unwrap();
+
     assert_eq!(size(), before);
 }

@@ -1,4 +1,5 @@
-//! A bucket where strangers may connect, and what they send, made without the SDK wherever it is about signatures.
+//! A bucket on a public port, and requests to it from outside. Where signatures matter, the
+//! requests are made without the SDK.
 
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use tokio::net::TcpListener;
 use crate::port::{Port, hmac};
 use crate::support::{self, Fixture, config_with};
 
-/// A bucket, and a port where strangers may connect.
+/// A bucket, and a port to which anybody may connect.
 pub(crate) struct Public {
     pub(crate) fixture: Fixture,
     pub(crate) port: Port,
@@ -36,7 +37,7 @@ impl Public {
         let port = Port(listener.local_addr().unwrap());
         let services = fixture.services.clone();
         let answer = move |_, request| answer(services.clone(), request);
-        // Ends with the runtime of the test.
+        // The server ends with the runtime of the test.
         tokio::spawn(server::serve(
             listener,
             Limits::default(),
@@ -47,7 +48,7 @@ impl Public {
         Self { fixture, port }
     }
 
-    /// A client that signs addresses for the port with `key`.
+    /// Returns a client that signs addresses for the port with `key`.
     pub(crate) fn signer(&self, key: &str, secret: &str) -> aws_sdk_s3::Client {
         let config = config_with(self.port.clone(), key, secret).into_builder();
         support::s3(
@@ -78,7 +79,7 @@ impl Public {
         self.port.send(request).await
     }
 
-    /// Status and, of an error, its code.
+    /// Posts a form. Returns the status and the code of the error, if there is one.
     pub(crate) async fn post(&self, form: &Form) -> (u16, String) {
         self.post_raw("content", form.body()).await
     }
@@ -109,7 +110,7 @@ async fn answer(services: Services, request: Request<RequestBody>) -> Response<F
     services.receive_public(request).await.map(Full::new)
 }
 
-/// The status and, of an error, its code.
+/// Returns the status and the code of the error, if there is one.
 pub(crate) fn outcome(response: &Response<Bytes>) -> (u16, String) {
     let body = String::from_utf8_lossy(response.body());
     let code = body
@@ -122,14 +123,15 @@ pub(crate) fn outcome(response: &Response<Bytes>) -> (u16, String) {
     )
 }
 
-/// A form for the key `a b/upload` of 1 to 20 bytes, good for ten minutes, signed without any help of the SDK.
+/// A form for the key `a b/upload` of 1 to 20 bytes. It is valid for ten minutes and signed without
+/// the SDK.
 #[derive(Clone)]
 pub(crate) struct Form {
     pub(crate) fields: Vec<(String, String)>,
     pub(crate) file: Vec<u8>,
 }
 
-/// The key that [`Form::new`] is for.
+/// The key for which [`Form::new`] is valid.
 pub(crate) const KEY: &str = "a b/upload";
 
 impl Form {

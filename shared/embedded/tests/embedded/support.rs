@@ -1,4 +1,5 @@
-//! Services in a temporary folder, a clock that moves by hand, and SDK clients over any transport.
+//! Services in a temporary folder, a clock that is advanced by hand, and SDK clients over any
+//! transport.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use aws_smithy_runtime_api::client::http::HttpClient;
 use embedded::{ACCESS_KEY, REGION, SECRET_KEY, Services, Transport};
 use tempfile::TempDir;
 
-/// Services and their folder, which is removed in the end.
+/// Services and their folder, which is removed at the end.
 pub(crate) struct Fixture {
     pub(crate) folder: TempDir,
     pub(crate) services: Services,
@@ -29,12 +30,12 @@ impl Fixture {
         }
     }
 
-    /// The time of SQS and S3.
+    /// Returns the time of SQS and S3.
     pub(crate) fn now(&self) -> SystemTime {
         SystemTime::UNIX_EPOCH + Duration::from_millis(self.clock.load(Ordering::SeqCst))
     }
 
-    /// Lets the time of SQS and S3 pass.
+    /// Advances the time of SQS and S3.
     pub(crate) fn advance_ms(&self, ms: u64) {
         self.clock.fetch_add(ms, Ordering::SeqCst);
     }
@@ -77,12 +78,12 @@ pub(crate) fn s3(config: &SdkConfig) -> aws_sdk_s3::Client {
     aws_sdk_s3::Client::from_conf(config)
 }
 
-/// SDK settings with the dummy credentials.
+/// Returns an SDK configuration with the public credentials of the embedded services.
 pub(crate) fn config(client: impl HttpClient + 'static) -> SdkConfig {
     config_with(client, ACCESS_KEY, SECRET_KEY)
 }
 
-/// SDK settings with these credentials.
+/// Returns an SDK configuration with the given credentials.
 pub(crate) fn config_with(client: impl HttpClient + 'static, key: &str, secret: &str) -> SdkConfig {
     let keys = aws_sdk_s3::config::Credentials::new(key, secret, None, None, "embedded");
     SdkConfig::builder()

@@ -1,4 +1,4 @@
-//! A data folder is whole and private, or it is refused.
+//! Tests that a data folder is complete and private, or is refused.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -19,11 +19,12 @@ const FILES: [&str; 5] = [
     "sqs.sqlite",
 ];
 
-/// Stores an object, and seals something.
+/// Stores an object and seals a secret.
 async fn use_all(folder: &Path) {
     let services = Services::open(folder).unwrap();
     let s3 = support::s3(&config(Transport::new(services.clone())));
     s3.create_bucket().bucket("documents").send().await.unwrap();
+
     s3.put_object()
         .bucket("documents")
         .key("a")
@@ -31,6 +32,7 @@ async fn use_all(folder: &Path) {
         .send()
         .await
         .unwrap();
+
     let kms = aws_sdk_kms::Client::new(&config(Transport::new(services)));
     kms.encrypt()
         .key_id("local")
@@ -76,7 +78,7 @@ async fn a_folder_without_one_of_its_files_is_refused_by_the_name_of_the_file() 
     }
 }
 
-/// What versions before `MANIFEST` left.
+/// Versions before `MANIFEST` left such folders.
 #[tokio::test]
 async fn a_folder_of_an_older_version_opens_without_keys_but_not_without_a_database() {
     let folder = tempfile::tempdir().unwrap();
@@ -146,13 +148,16 @@ fn a_folder_that_a_crash_left_half_made_is_made_again() {
         let folder = tempfile::tempdir().unwrap();
         drop(Services::open(folder.path()).unwrap());
         fs::remove_file(folder.path().join("MANIFEST")).unwrap();
+
         for name in FILES.iter().filter(|name| !kept.contains(*name)) {
             fs::remove_file(folder.path().join(name)).ok();
         }
+
         for durability in [Durability::Full, Durability::Relaxed] {
             Services::open_durable(folder.path(), durability)
                 .unwrap_or_else(|error| panic!("{kept:?}: {error:#}"));
         }
+
         assert!(folder.path().join("MANIFEST").exists());
     }
 }
@@ -194,7 +199,7 @@ fn all(folder: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// What others may read or enter.
+/// Returns the files and folders that other users may read or enter.
 fn shared(folder: &Path) -> Vec<PathBuf> {
     let is_shared = |path: &PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o077 != 0;
     all(folder).into_iter().filter(is_shared).collect()

@@ -24,7 +24,7 @@ async fn put(client: &Client, key: &str, due: &str) {
     put.send().await.unwrap();
 }
 
-/// The keys that the index tells, by when they are due.
+/// Returns the keys in the index, in the order in which they are due.
 async fn due(client: &Client) -> Vec<String> {
     let query = client
         .query()
@@ -44,7 +44,7 @@ async fn due(client: &Client) -> Vec<String> {
         .collect()
 }
 
-/// Whether the tables have the indexes and the time to live of the layout.
+/// Checks whether the tables have the indexes and the time to live of the layout.
 async fn is_as_laid_out(client: &Client) -> bool {
     for layout in &TABLES {
         let table = client

@@ -1,4 +1,4 @@
-//! Opens what a power cut left, and compares it with what was answered.
+//! Opens the folder that a power cut left, and compares it with what was answered.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -16,11 +16,13 @@ use super::workload::{BUCKET, QUEUE, SECRET, content};
 use crate::dynamodb::create_table;
 use crate::support::{self, config};
 
-/// How long after the cut the services start again: what was received is visible, what was being written is abandoned.
+/// The time after the cut at which the services start again. By then, received messages are visible
+/// and unfinished files are abandoned.
 const LATER: Duration = Duration::from_secs(2 * 60 * 60);
 
-/// What is wrong with the folder after a cut. `cut` and `lag` are nanoseconds: what was answered before `cut` less `lag` has
-/// to be there of DynamoDB and SQS, and of everything else what was answered before `cut`.
+/// Returns the faults of the folder after a cut. `cut` and `lag` are in nanoseconds. In DynamoDB
+/// and SQS, everything that was answered before `cut` less `lag` must exist. In the other services,
+/// everything that was answered before `cut` must exist.
 #[expect(
     clippy::disallowed_methods,
     reason = "the process before the cut had the system's clock"
@@ -71,7 +73,7 @@ pub(super) async fn check(image: &Path, history: &History, cut: u64, lag: u64) -
     wrong
 }
 
-/// What is there, by names.
+/// The things that exist, by name.
 #[derive(Default)]
 struct Found {
     versions: BTreeMap<String, u64>,
@@ -200,7 +202,7 @@ impl Found {
     }
 }
 
-/// Files that the index does not know, which would stay for good.
+/// Lists the files that the index does not know, and that would therefore stay forever.
 fn misplaced(image: &Path) -> Vec<String> {
     let index = Connection::open(image.join("s3/index.sqlite")).unwrap();
     let sql =
@@ -224,7 +226,7 @@ fn misplaced(image: &Path) -> Vec<String> {
     misplaced
 }
 
-/// The services take new things.
+/// Checks that the services accept new writes.
 async fn go_on(services: &Services, found: &Found) {
     let (dynamodb, sqs) = (support::dynamodb(services), support::sqs(services));
     let s3 = support::s3(&config(Transport::new(services.clone())));

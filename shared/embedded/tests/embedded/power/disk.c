@@ -1,12 +1,15 @@
-/* A disk that can be looked at: what a process does to the files below one folder, in the order of the calls.
+/* A traced disk. It records the changes that a process makes to the files below one folder, in the
+ * order of the calls.
  *
- * Loaded before the C library (LD_PRELOAD). Every change below DISK_ROOT is written to DISK_TRACE as one record (struct
- * head, then its two texts), so that a test can work out what a power cut at any record would have left. A sync is recorded
- * and not made: it takes SYNC_US instead, however slow the disk of the tests is. What is written to DISK_ACKS goes to the
- * trace as well, and so has its place among the syncs. Files that end in "-shm" are memory and left out.
+ * It is loaded before the C library (LD_PRELOAD). Every change below DISK_ROOT is written to
+ * DISK_TRACE as one record (struct head, then its two texts), so that a test can compute what a
+ * power cut at any record would have left. A sync is recorded but not made. It takes SYNC_US
+ * instead, however slow the disk of the tests is. Writes to DISK_ACKS also go to the trace, which
+ * gives them a place among the syncs. Files whose names end with "-shm" are memory and are left
+ * out.
  *
- * DISK_FULL names a file: while it is there, no byte can be written below DISK_ROOT. With DISK_READ_ONLY nothing can be
- * changed there. Both without a trace.
+ * DISK_FULL names a file. While it exists, no byte can be written below DISK_ROOT. With
+ * DISK_READ_ONLY, nothing can be changed there. Both work without a trace.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -114,7 +117,7 @@ static int opened(const char *path, int flags, mode_t mode) {
             handles[fd] = ACKS;
         } else if (below(path)) {
             handles[fd] = next_handle++;
-            /* Bit 0: may create. Bit 1: empties. Bit 2: is a folder. */
+            /* Bit 0: may create the file. Bit 1: truncates it. Bit 2: it is a folder. */
             struct stat about;
             int folder = !fstat(fd, &about) && S_ISDIR(about.st_mode);
             uint64_t kind = (flags & O_CREAT ? 1 : 0) + (flags & O_TRUNC ? 2 : 0) + (folder ? 4 : 0);
@@ -168,7 +171,7 @@ ssize_t pwrite64(int fd, const void *bytes, size_t count, off_t at) { start(); r
 ssize_t writev(int fd, const struct iovec *parts, int count) {
     start();
     if (!handle_of(fd)) return real_writev(fd, parts, count);
-    /* Fewer bytes than asked for are an answer that every caller knows. */
+    /* Every caller handles a write of fewer bytes than requested. */
     for (int i = 0; i < count; i++)
         if (parts[i].iov_len) return put(fd, parts[i].iov_base, parts[i].iov_len, 0, 0);
     return 0;
@@ -193,7 +196,7 @@ static int synced(int fd) {
     pthread_mutex_lock(&order);
     record('S', handle_of(fd), 0, "", 0, "", 0);
     pthread_mutex_unlock(&order);
-    /* What is written from here on came too late for this sync. */
+    /* Writes from here on come too late for this sync. */
     usleep(SYNC_US);
     return 0;
 }
@@ -237,7 +240,7 @@ int mkdir(const char *path, mode_t mode) {
     return result;
 }
 
-/* These would write without a trace; callers go on with read and write. */
+/* These calls would write without a trace. Callers fall back to read and write. */
 ssize_t copy_file_range(int in, off64_t *from, int out, off64_t *to, size_t count, unsigned flags) {
     (void)in, (void)from, (void)out, (void)to, (void)count, (void)flags;
     errno = ENOSYS;

@@ -1,15 +1,15 @@
-//! What a power cut leaves of a folder, worked out from the trace that `disk.c` writes.
+//! A simulated disk, which computes from the trace of `disk.c` what a power cut leaves of a folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The unit that a disk writes whole.
+/// The number of bytes that a disk writes as a unit.
 const SECTOR: usize = 512;
-/// The bytes of a record before its texts.
+/// The number of bytes of a record before its texts.
 const HEAD: usize = 32;
 
-/// One call that changed the folder, or an acknowledgement.
+/// A call that changed the folder, or an acknowledgement.
 pub(super) struct Record {
     pub(super) nanoseconds: u64,
     pub(super) operation: u8,
@@ -20,7 +20,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// The records of a trace.
+    /// Reads all records of a trace.
     pub(super) fn read_all(trace: &Path) -> Vec<Self> {
         let bytes = fs::read(trace).unwrap();
         let mut rest = bytes.as_slice();
@@ -43,7 +43,7 @@ impl Record {
         records
     }
 
-    /// What was written of an acknowledgement.
+    /// Returns the text of an acknowledgement.
     pub(super) fn text(&self) -> &str {
         std::str::from_utf8(&self.first).unwrap()
     }
@@ -53,18 +53,18 @@ impl Record {
     }
 }
 
-/// Which of the unsynced changes are on the disk after the cut.
+/// The unsynced changes that are on the disk after the cut.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Unsynced {
     /// None of them.
     Dropped,
     /// All of them.
     Kept,
-    /// Any of them, by sectors, in so many of a hundred cases.
+    /// Each of them, by sectors, with this probability in percent.
     Torn(u64),
 }
 
-/// Numbers by chance, the same for the same seed.
+/// A generator of random numbers, which are the same for the same seed.
 pub(super) struct Chance(pub(super) u64);
 
 impl Chance {
@@ -89,13 +89,14 @@ impl Chance {
     }
 }
 
-/// A change of a file's content.
+/// A change of the content of a file.
 enum Change {
     Write(usize, Vec<u8>),
     Truncate(usize),
 }
 
-/// A change of a folder's entries: a file of that number under a name, or nothing.
+/// A change of an entry of a folder: a path and the number of its file, or `None` if the path is
+/// removed.
 struct Entry(PathBuf, Option<usize>);
 
 #[derive(Default)]
@@ -104,17 +105,18 @@ struct File {
     unsynced: Vec<Change>,
 }
 
-/// The folder as its process sees it, and as it is on the disk.
+/// A folder as its process sees it, and as it is on the disk.
 #[derive(Default)]
 pub(super) struct Disk {
     files: Vec<File>,
     /// The files by their paths, as the process sees them.
     seen: BTreeMap<PathBuf, usize>,
-    /// The same on the disk.
+    /// The files by their paths, as they are on the disk.
     names: BTreeMap<PathBuf, usize>,
-    /// Unsynced changes of entries, by folder; what a change does, it does at once.
+    /// Unsynced changes of entries, by folder. The entries of one change take effect together.
     entries: BTreeMap<PathBuf, Vec<Vec<Entry>>>,
-    /// Folders on the disk, and those that are not yet, each under the folder that holds it.
+    /// The folders on the disk. Those that are not on it yet follow, by the folder that contains
+    /// them.
     folders: BTreeSet<PathBuf>,
     new_folders: BTreeMap<PathBuf, Vec<PathBuf>>,
     handles: BTreeMap<u32, Handle>,
@@ -127,7 +129,7 @@ enum Handle {
 }
 
 impl Disk {
-    /// Does what the record says.
+    /// Applies the call of a record.
     pub(super) fn apply(&mut self, record: &Record) {
         match record.operation {
             b'O' => self.open(record),
@@ -195,7 +197,8 @@ impl Disk {
         }
     }
 
-    /// A file's content, or a folder's entries, are on the disk. The entry of a synced file is not.
+    /// Syncs the content of a file, or the entries of a folder. Syncing a file does not sync its
+    /// entry.
     fn sync(&mut self, handle: u32) {
         match self.handles[&handle].clone() {
             Handle::File(file) => {
@@ -214,10 +217,10 @@ impl Disk {
         }
     }
 
-    /// Writes what is left of the folder `root` after a cut to `image`.
+    /// Writes to `image` what is left of the folder `root` after a cut.
     pub(super) fn cut(&self, root: &Path, image: &Path, unsynced: Unsynced, chance: &mut Chance) {
         let mut folders = self.folders.clone();
-        // Above before below: what lies in a lost folder is lost.
+        // A parent comes before its content: everything in a lost folder is lost.
         for folder in self.new_folders.values().flatten() {
             if chance.keeps(unsynced) {
                 folders.insert(folder.clone());
@@ -276,7 +279,8 @@ fn do_whole(content: &mut Vec<u8>, change: &Change) {
     }
 }
 
-/// Does the change, or some sectors of it, or nothing. (Later sectors without earlier ones are any order of writing.)
+/// Applies a change, some sectors of it, or nothing. A later sector may be kept without an earlier
+/// one, because a disk writes in any order.
 fn do_torn(content: &mut Vec<u8>, change: &Change, unsynced: Unsynced, chance: &mut Chance) {
     match change {
         Change::Truncate(_) => {

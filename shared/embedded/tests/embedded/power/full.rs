@@ -1,4 +1,4 @@
-//! A full disk, and one that cannot be written, as the services meet them.
+//! Tests of the services on a full disk, and on one that cannot be written.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use super::{child, compile, scratch};
 use crate::dynamodb::create_table;
 use crate::support::{self, config};
 
-/// Tells a child process which folder to use.
+/// The environment variable that tells a child process which folder to use.
 const CHILD: &str = "EMBEDDED_TEST_DISK";
 
 #[test]
@@ -19,12 +19,14 @@ fn a_full_disk_refuses_and_loses_nothing() {
     let at = scratch.path().canonicalize().unwrap();
     let folder = at.join("data");
     std::fs::create_dir(&folder).unwrap();
+
     let mut child = child(&compile(&at), &folder, "power::full::child_fills_its_disk");
     let output = child
         .env("DISK_FULL", at.join("full"))
         .env(CHILD, &folder)
         .output()
         .unwrap();
+
     assert!(
         output.status.success(),
         "{}",
@@ -97,7 +99,8 @@ async fn child_fills_its_disk() {
     );
     let refused = send("never").await.unwrap_err();
     assert_eq!(refused.raw_response().unwrap().status().as_u16(), 500);
-    // Reading goes on.
+
+    // Reading still works.
     let get = s3
         .get_object()
         .bucket("documents")
@@ -148,6 +151,7 @@ fn a_folder_that_cannot_be_written_is_refused_with_the_reason() {
     let at = scratch.path().canonicalize().unwrap();
     let folder = at.join("data");
     drop(Services::open(&folder).unwrap());
+
     let mut child = child(
         &compile(&at),
         &folder,
@@ -158,6 +162,7 @@ fn a_folder_that_cannot_be_written_is_refused_with_the_reason() {
         .env(CHILD, &folder)
         .output()
         .unwrap();
+
     assert!(
         output.status.success(),
         "{}",

@@ -1,42 +1,43 @@
-//! What callers were told, and so what has to be there after a cut.
+//! The answers that callers received, and so the state that must exist after a cut.
 
 use std::collections::BTreeMap;
 
 use super::disk::Record;
 
-/// A change that a caller asked for: the thing is there in this version, or not at all.
+/// A change that a caller requested: the thing exists in this version, or not at all.
 #[derive(Debug, Clone, Copy)]
 struct Step {
     version: Option<u64>,
-    /// When it was answered, in nanoseconds; `None` while it was on the way.
+    /// The time of the answer in nanoseconds, or `None` while there is none.
     answered: Option<u64>,
 }
 
-/// All things of a workload, by their names.
+/// All things of a workload, by name.
 #[derive(Debug, Default)]
 pub(super) struct History {
     steps: BTreeMap<String, Vec<Step>>,
-    /// The longest that the machine let a thread wait beyond its time, in nanoseconds.
+    /// The longest time that the machine let a thread wait too long, in nanoseconds.
     pub(super) stall: u64,
 }
 
-/// The line that a caller writes before it asks for a version; zero asks for the thing to go.
+/// Returns the line that a caller writes before it requests a version. Zero requests the deletion
+/// of the thing.
 pub(super) fn asked(name: &str, version: u64) -> String {
     format!("asked {name} {version}\n")
 }
 
-/// The line that it writes after the answer.
+/// Returns the line that a caller writes after the answer.
 pub(super) fn answered(name: &str) -> String {
     format!("answered {name}\n")
 }
 
-/// The line of a thread that slept too long.
+/// Returns the line of a thread that slept too long.
 pub(super) fn stalled(nanoseconds: u128) -> String {
     format!("stalled {nanoseconds}\n")
 }
 
 impl History {
-    /// Takes note of what a caller wrote.
+    /// Records what a caller wrote.
     pub(super) fn note(&mut self, record: &Record) {
         for line in record.text().lines() {
             let words: Vec<&str> = line.split(' ').collect();
@@ -64,8 +65,8 @@ impl History {
         }
     }
 
-    /// Checks what is there against what was answered until `limit`: the last of that, or something asked for later.
-    /// Answers what is wrong.
+    /// Compares the existing things of a kind with the answers until `limit`. Each must be in the
+    /// last answered version, or in one that was requested later. Returns the differences.
     pub(super) fn compare(
         &self,
         kind: &str,
@@ -97,7 +98,7 @@ impl History {
         wrong
     }
 
-    /// The things of a kind.
+    /// Returns the names of the things of a kind.
     pub(super) fn names(&self, kind: &str) -> impl Iterator<Item = &str> {
         self.steps
             .keys()
@@ -105,7 +106,7 @@ impl History {
             .filter(move |name| name.starts_with(kind))
     }
 
-    /// How many answers there were.
+    /// Returns the number of answers.
     pub(super) fn answers(&self) -> usize {
         self.steps
             .values()

@@ -1,8 +1,9 @@
-//! Power cuts: a process works on a folder, and a simulated disk says what would be left of it at any moment.
+//! Tests of power cuts: a process works on a folder, and a simulated disk computes what would be
+//! left of it at any moment.
 //!
-//! `disk.c` writes a trace of the process, `disk` makes of its beginning the folder that a cut there would leave, and `check`
-//! opens that with the services. A cut that fails names its place; the trace of another run differs, the cut itself is
-//! decided by the seed.
+//! `disk.c` writes a trace of the process. `disk` builds from the beginning of the trace the folder
+//! that a cut there would leave, and `check` opens that folder with the services. A failed cut
+//! reports its place. The trace of another run differs; the seed decides the cut itself.
 
 mod check;
 mod disk;
@@ -19,7 +20,7 @@ use self::check::check;
 use self::disk::{Chance, Disk, Record, Unsynced};
 use self::history::History;
 
-/// The second that a relaxed cut may take, in nanoseconds.
+/// The second that a relaxed cut may lose, in nanoseconds.
 const SECOND: u64 = 1_000_000_000;
 
 #[test]
@@ -39,8 +40,8 @@ fn an_upload_in_parts_survives_a_power_cut_at_any_moment() {
     survive("parts", 8, 24);
 }
 
-/// What all of this is for, and that it can fail: without syncs a third of the cuts lose something. (Others come while
-/// the folder is made, or keep what was not synced.)
+/// Shows the purpose of these tests, and that they can fail: without syncs, a third of the cuts
+/// lose something. The others come while the folder is created, or keep what was not synced.
 #[test]
 fn without_syncs_a_power_cut_loses_what_was_answered() {
     let failures = cuts("unsynced", 9, 40);
@@ -58,7 +59,8 @@ fn survive(workload: &str, seed: u64, count: usize) {
     );
 }
 
-/// Runs a workload and cuts its power so many times; what was wrong with those that lost something.
+/// Runs a workload and cuts its power `count` times. Returns the faults of the cuts that lost
+/// something.
 fn cuts(workload: &str, seed: u64, count: usize) -> Vec<String> {
     let traced = Traced::run(workload);
     let records = Record::read_all(&traced.trace);
@@ -118,7 +120,7 @@ fn noted(mut history: History, record: &Record) -> History {
     history
 }
 
-/// Where to cut: before syncs, evenly among all of them, and in between.
+/// Chooses the places of the cuts: before syncs, evenly distributed, and in between.
 fn places(records: &[Record], count: usize, chance: &mut Chance) -> Vec<usize> {
     let syncs: Vec<usize> = (1..records.len())
         .filter(|at| records[*at].operation == b'S')
@@ -128,7 +130,7 @@ fn places(records: &[Record], count: usize, chance: &mut Chance) -> Vec<usize> {
         .collect();
     for (number, place) in places.iter_mut().enumerate() {
         match number % 4 {
-            // While the folder is made, which takes some forty syncs.
+            // The folder is still being created, which takes some forty syncs.
             0 => *place = syncs[chance.below(syncs.len().min(40) as u64) as usize],
             1 => *place = 1 + chance.below(records.len() as u64 - 1) as usize,
             _ => {}
@@ -139,7 +141,7 @@ fn places(records: &[Record], count: usize, chance: &mut Chance) -> Vec<usize> {
     places
 }
 
-/// A process under the traced disk.
+/// A process on the traced disk.
 struct Traced {
     folder: PathBuf,
     trace: PathBuf,
@@ -174,7 +176,8 @@ impl Traced {
     }
 }
 
-/// A test of this executable in a process of its own, with the disk in front of `folder`.
+/// Returns the command that runs a test of this executable in a process of its own, with the
+/// simulated disk in front of `folder`.
 fn child(library: &Path, folder: &Path, test: &str) -> Command {
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args(["--exact", test, "--nocapture"]);
@@ -182,7 +185,7 @@ fn child(library: &Path, folder: &Path, test: &str) -> Command {
     child
 }
 
-/// Compiles the disk.
+/// Compiles the simulated disk.
 fn compile(folder: &Path) -> PathBuf {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/embedded/power/disk.c");
     let library = folder.join("disk.so");
@@ -203,7 +206,8 @@ fn compile(folder: &Path) -> PathBuf {
     library
 }
 
-/// A folder in memory where the system has one: thousands of syncs of the check would wait for the disk.
+/// Creates a temporary folder, in memory if the system supports it. Otherwise thousands of syncs of
+/// the check would wait for the disk.
 fn scratch() -> TempDir {
     tempfile::tempdir_in("/dev/shm")
         .or_else(|_| tempfile::tempdir())

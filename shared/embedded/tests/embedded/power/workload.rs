@@ -1,4 +1,5 @@
-//! What a process does with the services until its power is cut: callers side by side, each with things of its own.
+//! The workload of a process until its power is cut: concurrent callers, each with things of its
+//! own.
 
 use std::fs::File;
 use std::io::Write;
@@ -16,17 +17,19 @@ use super::history::{answered, asked, stalled};
 use crate::dynamodb::create_table;
 use crate::support::{self, config};
 
-/// Tells a child process what to do: the folder, the file for acknowledgements, and the name of the workload.
+/// The environment variable with the order of a child process: the folder, the file for
+/// acknowledgements, and the name of the workload.
 pub(super) const CHILD: &str = "EMBEDDED_TEST_POWER";
-/// The name of its only test.
+/// The name of the only test of a child process.
 pub(super) const CHILD_TEST: &str = "power::workload::child_works_until_its_end";
-/// The bucket, the queue; the table is `records`.
+/// The bucket and the queue. The table is `records`.
 pub(super) const BUCKET: &str = "documents";
 pub(super) const QUEUE: &str = "work";
-/// What the key of KMS seals.
+/// The plaintext that the key of KMS seals.
 pub(super) const SECRET: &[u8] = b"a secret";
 
-/// What a version of a thing consists of: enough to tell it from any other, and now and then many sectors of it.
+/// Returns the content of a version of a thing. It identifies the version, and sometimes has many
+/// sectors.
 pub(super) fn content(name: &str, version: u64) -> String {
     let line = format!("{name} {version}\n");
     let lines = if name.starts_with("m-") {
@@ -83,7 +86,7 @@ async fn work(folder: PathBuf, told: Arc<File>, workload: String) {
     let caller = Caller {
         services: Services::open_durable(&folder, durability).unwrap(),
         told,
-        // Long enough to show what is older than a second.
+        // The pause makes the run long enough to have changes that are older than a second.
         pause: Duration::from_millis(if relaxed { 25 } else { 0 }),
     };
 
@@ -117,7 +120,7 @@ async fn work(folder: PathBuf, told: Arc<File>, workload: String) {
     }
 }
 
-/// Tells by how much a thread overslept: as much longer a sync may be late.
+/// Reports by how much a thread overslept. A sync may be late by as much.
 fn tell_stalls(mut told: &File) {
     const NAP: Duration = Duration::from_millis(10);
     let mut worst = Duration::ZERO;
@@ -141,7 +144,7 @@ struct Caller {
 
 impl Caller {
     fn tell(&self, line: &str) {
-        // One write, so that lines of callers do not mix.
+        // Writing the line with one call keeps the lines of callers apart.
         self.told.as_ref().write_all(line.as_bytes()).unwrap();
     }
 
@@ -153,6 +156,7 @@ impl Caller {
         self.tell(&asked("table", 1));
         create_table(&support::dynamodb(&self.services)).await;
         self.tell(&answered("table"));
+
         self.tell(&asked("bucket", 1));
         self.s3()
             .create_bucket()
@@ -161,6 +165,7 @@ impl Caller {
             .await
             .unwrap();
         self.tell(&answered("bucket"));
+
         self.tell(&asked("queue", 1));
         support::sqs(&self.services)
             .create_queue()
@@ -169,6 +174,7 @@ impl Caller {
             .await
             .unwrap();
         self.tell(&answered("queue"));
+
         let kms = aws_sdk_kms::Client::new(&config(Transport::new(self.services.clone())));
         let sealed = kms
             .encrypt()
@@ -177,6 +183,7 @@ impl Caller {
             .send()
             .await
             .unwrap();
+
         let name = format!(
             "k-{}",
             BASE64.encode(sealed.ciphertext_blob().unwrap().as_ref())
@@ -185,13 +192,14 @@ impl Caller {
         self.tell(&answered(&name));
     }
 
-    /// Creates, changes on a condition, replaces and deletes items.
+    /// Creates, conditionally updates, replaces and deletes items.
     async fn items(&self, number: u64) {
         let client = support::dynamodb(&self.services);
         for version in 1..=60_u64 {
             let name = format!("d-{number}-{}", version / 4 % 3);
             let key = || AttributeValue::S(name.clone());
             tokio::time::sleep(self.pause).await;
+
             if version % 4 == 3 {
                 self.tell(&asked(&name, 0));
                 let delete = client.delete_item().table_name("records").key("pk", key());
@@ -227,17 +235,19 @@ impl Caller {
                     .set_item(Some(item(&name, version)));
                 put.send().await.unwrap();
             }
+
             self.tell(&answered(&name));
         }
     }
 
-    /// Two items that are the same in any moment.
+    /// Writes two items that are the same at any moment.
     async fn pairs(&self) {
         let client = support::dynamodb(&self.services);
         for version in 1..=40_u64 {
             tokio::time::sleep(self.pause).await;
             let gone = version % 5 == 0;
             self.tell(&asked("t", if gone { 0 } else { version }));
+
             let writes = ["t-a", "t-b"].map(|name| {
                 if gone {
                     let key = AttributeValue::S(name.to_owned());
@@ -255,6 +265,7 @@ impl Caller {
                     .put(put.build().unwrap())
                     .build()
             });
+
             client
                 .transact_write_items()
                 .set_transact_items(Some(writes.to_vec()))
@@ -271,6 +282,7 @@ impl Caller {
         for version in 1..=50_u64 {
             let name = format!("o-{number}-{}", version % 3);
             tokio::time::sleep(self.pause).await;
+
             if version % 8 == 0 {
                 self.tell(&asked(&name, 0));
                 client
@@ -292,11 +304,13 @@ impl Caller {
                     .await
                     .unwrap();
             }
+
             self.tell(&answered(&name));
         }
     }
 
-    /// Items that name objects: bytes first, and the old bytes go when nothing names them any more.
+    /// Writes items that name objects: the bytes first. The old bytes are deleted once nothing
+    /// names them.
     async fn documents(&self) {
         let (s3, dynamodb) = (self.s3(), support::dynamodb(&self.services));
         let object = |name: &str, version: u64| format!("{name}-{version}");
@@ -344,7 +358,7 @@ impl Caller {
         }
     }
 
-    /// Sends messages and deletes what is received.
+    /// Sends messages and deletes received ones.
     async fn messages(&self) {
         let client = support::sqs(&self.services);
         let url = client
@@ -389,7 +403,7 @@ impl Caller {
         }
     }
 
-    /// An object of two parts, replaced once.
+    /// Stores an object of two parts and replaces it once.
     async fn parts(&self) {
         const PART: usize = 5 * 1024 * 1024;
         let client = self.s3();
