@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::analytics::{DAY, plus_ms, record};
 use crate::client::Client;
+use crate::containers::{container, physical_container};
 
 #[tokio::test]
 async fn a_line_shows_the_request() {
@@ -91,13 +92,8 @@ async fn a_line_shows_the_request() {
 /// Deletes a container tag without the tasks that normally follow.
 async fn delete_tag(client: &Client, tag: &str) {
     let ctx = &client.app.system.ctx;
+    let container = container(client, tag).await.expect("a container");
     let tag = ContainerTag::parse(tag).expect("a tag");
-    let container = ctx
-        .containers
-        .get(&client.tenant, &tag)
-        .await
-        .expect("a read")
-        .expect("a container");
 
     let now = client.now();
     let purge = Purge {
@@ -141,16 +137,7 @@ async fn content_of_a_deleted_container_is_not_shown() {
         client
             .send(json!({"content": format!("Words of {tag}."), "containerTag": tag}))
             .await;
-        let tag = ContainerTag::parse(tag).expect("a tag");
-        let container = client
-            .app
-            .system
-            .ctx
-            .containers
-            .get(&client.tenant, &tag)
-            .await
-            .expect("a read");
-        ids.push(container.expect("a container").primary().clone());
+        ids.push(physical_container(&client, tag).await);
     }
 
     let begin = client.now();

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use testkit::Answer;
 
 use crate::client::{Client, ids};
+use crate::containers::container;
 use crate::shape::{Faults, ok, refused, with};
 
 const DATED: &str = "2025-04-15";
@@ -140,14 +141,7 @@ async fn every_field_has_a_default_for_all_and_a_value_of_its_own() {
 
     assert_ne!(tags[0].1, tags[1].1, "dreaming");
     for (tag, _, parsed) in tags {
-        let container = client
-            .app
-            .system
-            .ctx
-            .containers
-            .get(&client.tenant, &parsed)
-            .await
-            .expect("an answer");
+        let container = container(&client, parsed.as_str()).await;
         let context = container
             .and_then(|container| container.entity_context)
             .expect("guidance");

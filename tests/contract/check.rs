@@ -1,14 +1,14 @@
 //! `recollect check`, over whole data folders.
 
 use bytes::Bytes;
-use domain::{BlobRef, DocumentId, Envelope, Job, Revision, SegmentRef};
+use domain::{BlobRef, DocumentId, Revision, SegmentRef};
 use local::check::{Checked, check};
 use local::transfer::ProgressBar;
 use serde_json::json;
 use testkit::Harm;
 
 use crate::client::Client;
-use crate::damage::container;
+use crate::containers::{compact, physical_container};
 
 async fn checked(client: &Client, repair: bool) -> Checked {
     check(&client.app.system.ctx, repair, &ProgressBar::hidden())
@@ -25,17 +25,7 @@ async fn furnished() -> (Client, String) {
     client
         .add(json!({"content": "It rains elsewhere.", "containerTag": "other"}))
         .await;
-    let job = Job::CompactV1 {
-        container: container(&client).await,
-    };
-    let jobs = &client.app.system.ctx.jobs;
-    jobs.send(&[Envelope {
-        org: client.tenant.org().clone(),
-        job,
-    }])
-    .await
-    .expect("a job");
-    client.settle().await;
+    compact(&client, "box").await;
 
     (client, id)
 }
@@ -116,7 +106,10 @@ async fn every_damaged_blob_is_named_and_what_is_derived_is_made_anew() {
 #[tokio::test]
 async fn bytes_that_nothing_names_are_found_once_they_are_old_and_deleted() {
     let (client, _) = furnished().await;
-    let (ctx, id) = (&client.app.system.ctx, container(&client).await);
+    let (ctx, id) = (
+        &client.app.system.ctx,
+        physical_container(&client, "box").await,
+    );
     let mut orphans: Vec<BlobRef> = Vec::new();
     for end in ["body", "pack"] {
         let path = format!("{id}/{}/{}/{end}", DocumentId::random(), Revision::random());

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::key::Permission;
-use domain::{Container, ContainerTag};
+use domain::{Container, ContainerId, ContainerTag, Envelope, IndexHead, Job};
 use serde_json::{Value, json};
 use testkit::TestApp;
 
@@ -24,6 +24,34 @@ pub(crate) async fn container(client: &Client, tag: &str) -> Option<Container> {
         .get(&client.tenant, &tag)
         .await
         .expect("an answer")
+}
+
+/// Returns the first physical container behind a tag.
+pub(crate) async fn physical_container(client: &Client, tag: &str) -> ContainerId {
+    let container = container(client, tag).await.expect("a container");
+    container.primary().clone()
+}
+
+/// Returns the head of the index of a tag's first physical container.
+pub(crate) async fn index_head(client: &Client, tag: &str) -> IndexHead {
+    let id = physical_container(client, tag).await;
+    let index = &client.app.system.ctx.index;
+    index.head(&client.tenant, &id).await.expect("a head")
+}
+
+/// Compacts the index of a tag's first physical container.
+pub(crate) async fn compact(client: &Client, tag: &str) {
+    let job = Job::CompactV1 {
+        container: physical_container(client, tag).await,
+    };
+    let envelope = Envelope {
+        org: client.tenant.org().clone(),
+        job,
+    };
+
+    let jobs = &client.app.system.ctx.jobs;
+    jobs.send(&[envelope]).await.expect("a sent message");
+    client.settle().await;
 }
 
 /// The stored data that matches a search: the keys of items and of objects.

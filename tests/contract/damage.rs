@@ -1,6 +1,6 @@
 //! Unreadable stored bytes affect only their own document, which can be repaired.
 
-use domain::{BlobRef, ContainerId, Document};
+use domain::{BlobRef, Document};
 use serde_json::{Value, json};
 use testkit::{Harm, TestApp};
 
@@ -261,20 +261,6 @@ async fn an_export_leaves_damaged_documents_out_and_names_them() {
             text.contains("green lamp") && text.lines().last().expect("a line").contains("end")
         );
     }
-}
-
-/// Returns the physical container behind `box`.
-pub(crate) async fn container(client: &Client) -> ContainerId {
-    let tag = domain::ContainerTag::parse("box").expect("a tag");
-    let found = client
-        .app
-        .system
-        .ctx
-        .containers
-        .get(&client.tenant, &tag)
-        .await
-        .expect("an answer");
-    found.expect("a container").primary().clone()
 }
 
 #[tokio::test]

@@ -1,48 +1,22 @@
 //! Unreadable segments: everything is still found, and the segments are written again.
 
-use domain::{BlobRef, Envelope, IndexHead, Job, SegmentRef};
+use domain::{BlobRef, SegmentRef};
 use serde_json::json;
 use testkit::{Harm, TestApp};
 
 use crate::client::Client;
-use crate::damage::container;
+use crate::containers::{compact, index_head};
 use crate::memories_forget::forget;
 
 /// The number of documents that make a segment too large to be stored in DynamoDB.
 const MANY: usize = 40;
 
-async fn head(client: &Client) -> IndexHead {
-    let id = container(client).await;
-    client
-        .app
-        .system
-        .ctx
-        .index
-        .head(&client.tenant, &id)
-        .await
-        .expect("a head")
-}
-
-async fn compact(client: &Client) {
-    let before = head(client).await.generation;
-    let job = Job::CompactV1 {
-        container: container(client).await,
-    };
-
-    client
-        .app
-        .system
-        .ctx
-        .jobs
-        .send(&[Envelope {
-            org: client.tenant.org().clone(),
-            job,
-        }])
-        .await
-        .expect("a job");
-    client.settle().await;
+/// Compacts the index of `box`.
+async fn compact_box(client: &Client) {
+    let before = index_head(client, "box").await.generation;
+    compact(client, "box").await;
     assert_eq!(
-        head(client).await.generation,
+        index_head(client, "box").await.generation,
         before + 1,
         "the log was folded"
     );
@@ -67,7 +41,7 @@ async fn furnish(client: &Client, documents: usize) {
         .await;
     assert_eq!(client.delete("/v3/documents/d0").await.status, 204);
     client.settle().await;
-    compact(client).await;
+    compact_box(client).await;
     // The next compaction trims the log of everything that this one has covered, so only the
     // segments hold it.
     for i in documents..documents + 2 {
@@ -77,7 +51,7 @@ async fn furnish(client: &Client, documents: usize) {
             .await;
     }
 
-    compact(client).await;
+    compact_box(client).await;
 }
 
 async fn check(client: &Client, documents: usize, case: &str) {
@@ -114,7 +88,7 @@ async fn check_damage(which: fn(SegmentRef) -> Option<BlobRef>, documents: usize
     for harm in Harm::ALL {
         let client = Client::new().await;
         furnish(&client, documents).await;
-        let damaged = head(&client).await;
+        let damaged = index_head(&client, "box").await;
         let blob = damaged
             .segments
             .iter()
@@ -131,7 +105,7 @@ async fn check_damage(which: fn(SegmentRef) -> Option<BlobRef>, documents: usize
         check(&cold, documents, &case).await;
 
         cold.settle().await;
-        let healed = head(&cold).await;
+        let healed = index_head(&cold, "box").await;
         assert!(healed.generation > damaged.generation, "{case}");
 
         let blobs: Vec<BlobRef> = healed

@@ -2,13 +2,13 @@
 
 use domain::key::Permission;
 use domain::usecase::run_task;
-use domain::{Envelope, Job, TaskId, TaskState};
+use domain::{TaskId, TaskState};
 use local::transfer::ImportOptions;
 use serde_json::{Value, json};
 use testkit::TestApp;
 
 use crate::client::Client;
-use crate::containers::{Stored, by_tag, container, stored};
+use crate::containers::{Stored, by_tag, compact, container, physical_container, stored};
 use crate::shape::{ok, refused};
 use crate::transfer::{exported, imported, text};
 
@@ -178,27 +178,8 @@ async fn nothing_of_it_is_seen_from_the_answer_on_and_nothing_is_left_in_the_end
     client
         .add(json!({"content": "A crane CRN-9 stays.", "containerTag": "other"}))
         .await;
-    let physical = container(&client, "box")
-        .await
-        .expect("a container")
-        .primary()
-        .to_string();
-    let job = Job::CompactV1 {
-        container: container(&client, "box").await.unwrap().primary().clone(),
-    };
-    let envelope = Envelope {
-        org: client.tenant.org().clone(),
-        job,
-    };
-    client
-        .app
-        .system
-        .ctx
-        .jobs
-        .send(&[envelope])
-        .await
-        .expect("a sent message");
-    client.settle().await;
+    let physical = physical_container(&client, "box").await.to_string();
+    compact(&client, "box").await;
     let waiting = client
         .send(json!({"content": "Still queued.", "containerTag": "box"}))
         .await;

@@ -3,12 +3,12 @@
 
 use std::io::Read;
 
-use domain::{BlobRef, DocumentId, Envelope, Job, Revision};
+use domain::{BlobRef, DocumentId, Revision};
 use serde_json::json;
 use testkit::files;
 
 use crate::client::Client;
-use crate::damage::container;
+use crate::containers::{compact, physical_container};
 
 /// The number of minutes after which deleted content is gone, as promised in docs/security.md.
 const WITHIN_MINUTES: u32 = 30;
@@ -87,20 +87,6 @@ async fn pass(client: &Client, minutes: u32) {
     }
 }
 
-async fn compact(client: &Client) {
-    let job = Job::CompactV1 {
-        container: container(client).await,
-    };
-    let jobs = &client.app.system.ctx.jobs;
-    jobs.send(&[Envelope {
-        org: client.tenant.org().clone(),
-        job,
-    }])
-    .await
-    .expect("a job");
-    client.settle().await;
-}
-
 /// Returns content that is large or small, with words that nothing else contains.
 fn content(canary: &str, large: bool) -> String {
     let lines = (0..if large { 2500 } else { 1 })
@@ -134,7 +120,7 @@ async fn nothing_of_what_was_deleted_or_replaced_is_left_in_any_file() {
     }
 
     client.add(document("kept", "keptquux", true)).await;
-    compact(&client).await;
+    compact(&client, "box").await;
     for needle in names.iter().chain(&small) {
         assert!(!traces(&client, needle).is_empty(), "{needle} is stored");
     }
@@ -165,7 +151,7 @@ async fn nothing_of_a_deleted_container_is_left_in_any_file() {
     let client = Client::new().await;
     client.add(document("small", "smallquux", false)).await;
     client.add(document("large", "largequux", true)).await;
-    compact(&client).await;
+    compact(&client, "box").await;
     assert!(
         client
             .delete("/v3/container-tags/box")
@@ -187,7 +173,7 @@ async fn an_index_is_not_written_anew_again_once_it_holds_nothing_deleted() {
     client.add(document("b", "secondquux", false)).await;
     assert_eq!(client.delete("/v3/documents/a").await.status, 204);
     let ctx = &client.app.system.ctx;
-    let id = container(&client).await;
+    let id = physical_container(&client, "box").await;
     let head = async || ctx.index.head(&client.tenant, &id).await.expect("a head");
     assert!(head().await.removed.is_some());
     pass(&client, 15).await;
@@ -205,7 +191,7 @@ async fn objects_that_nothing_names_go_when_they_are_a_day_old() {
     let ctx = &client.app.system.ctx;
     let path = format!(
         "{}/{}/{}/body",
-        container(&client).await,
+        physical_container(&client, "box").await,
         DocumentId::random(),
         Revision::random()
     );

@@ -2,34 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use domain::{ContainerTag, IndexHead};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::json;
 use testkit::TestApp;
 
 use crate::client::Client;
+use crate::containers::{container, index_head};
 
 /// The searchable content that the client expects: the canary of each customId.
 #[derive(Default)]
 struct Model {
     alive: BTreeMap<String, String>,
     dead: Vec<String>,
-}
-
-async fn head(client: &Client) -> IndexHead {
-    let ctx = &client.app.system.ctx;
-    let tag = ContainerTag::parse("box").expect("a tag");
-    let container = ctx
-        .containers
-        .get(&client.tenant, &tag)
-        .await
-        .expect("a container")
-        .expect("a container");
-    ctx.index
-        .head(&client.tenant, container.primary())
-        .await
-        .expect("a head")
 }
 
 /// Makes one change and searches right after it.
@@ -106,27 +91,15 @@ async fn every_search_sees_every_commit_through_compactions() {
 
     check_all(&cold, &model).await;
     assert!(
-        head(&client).await.through() > 60,
+        index_head(&client, "box").await.through() > 60,
         "segments carry most of the log"
     );
 }
 
+/// Returns the number of compactions of `box`, or 0 while there is no such container.
 async fn head_generation(client: &Client) -> u64 {
-    let tag = ContainerTag::parse("box").expect("a tag");
-    let ctx = &client.app.system.ctx;
-    match ctx
-        .containers
-        .get(&client.tenant, &tag)
-        .await
-        .expect("a container")
-    {
-        Some(container) => {
-            ctx.index
-                .head(&client.tenant, container.primary())
-                .await
-                .expect("a head")
-                .generation
-        }
+    match container(client, "box").await {
+        Some(_) => index_head(client, "box").await.generation,
         None => 0,
     }
 }

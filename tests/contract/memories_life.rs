@@ -1,12 +1,13 @@
 //! Memories of different organizations and containers, after the deletion of their documents, and
 //! after compaction.
 
+use domain::DocumentId;
 use domain::key::Permission;
-use domain::{ContainerTag, DocumentId};
 use serde_json::{Value, json};
 use testkit::{TestApp, World};
 
 use crate::client::{Client, ids};
+use crate::containers::index_head;
 use crate::memories::{begin, client, entries, live, talk, write, write_one};
 use crate::memories_forget::forget;
 use crate::memories_update::correct;
@@ -197,22 +198,6 @@ async fn a_deleted_document_takes_what_only_it_supported() {
     assert!(entries(&client).await.is_empty());
 }
 
-async fn generation(client: &Client) -> u64 {
-    let ctx = &client.app.system.ctx;
-    let tag = ContainerTag::parse("box").expect("a tag");
-    let container = ctx
-        .containers
-        .get(&client.tenant, &tag)
-        .await
-        .expect("an answer")
-        .expect("a container");
-    ctx.index
-        .head(&client.tenant, container.primary())
-        .await
-        .expect("a head")
-        .generation
-}
-
 /// Returns the memories in the listing and in the documents, without the parts that depend on the
 /// current time.
 async fn shown(client: &Client) -> (Vec<Value>, Vec<Value>, Value) {
@@ -240,9 +225,9 @@ async fn compaction_changes_nothing_that_is_shown() {
         ],
     )
     .await;
-    let begun = generation(&client).await;
+    let begun = index_head(&client, "box").await.generation;
     let mut rounds = 0;
-    while generation(&client).await < begun + 2 {
+    while index_head(&client, "box").await.generation < begun + 2 {
         rounds += 1;
         assert!(rounds < 120, "the log is never folded");
         let id = write_one(&client, &format!("Shelf {rounds} holds {rounds} jars.")).await;

@@ -1,10 +1,11 @@
 //! Earlier results are reused where possible, and guidance does not count as content.
 
-use domain::{ContainerTag, Pack};
+use domain::Pack;
 use serde_json::json;
 
 use crate::chunks::long_text;
 use crate::client::Client;
+use crate::containers::container;
 
 /// Returns the pack that search serves for a document.
 async fn served(client: &Client, id: &str) -> Pack {
@@ -74,16 +75,8 @@ async fn a_vector_is_the_same_whether_it_was_kept_or_made() {
 #[tokio::test]
 async fn guidance_stays_on_the_tag_and_is_never_found() {
     let client = Client::new().await;
-    let tag = ContainerTag::parse("box").expect("a tag");
     let context = async || {
-        let container = client
-            .app
-            .system
-            .ctx
-            .containers
-            .get(&client.tenant, &tag)
-            .await
-            .expect("an answer");
+        let container = container(&client, "box").await;
         container.and_then(|container| container.entity_context)
     };
     let body = |words: &str| json!({"content": words, "containerTag": "box"});

@@ -2,11 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
-use domain::{ContainerTag, Envelope, Job};
+use domain::ContainerTag;
 use local::transfer::{ImportOptions, ProgressBar, Report, export, import};
 use serde_json::{Value, json};
 
 use crate::client::Client;
+use crate::containers::{compact, index_head};
 
 pub(crate) const TAG: &str = "home";
 
@@ -215,43 +216,12 @@ async fn answers(client: &Client) -> Vec<Value> {
     answers
 }
 
-async fn head(client: &Client) -> domain::IndexHead {
-    let ctx = &client.app.system.ctx;
-    let tag = ContainerTag::parse(TAG).unwrap();
-    let container = ctx
-        .containers
-        .get(&client.tenant, &tag)
-        .await
-        .unwrap()
-        .unwrap();
-    ctx.index
-        .head(&client.tenant, container.primary())
-        .await
-        .unwrap()
-}
-
-async fn compact(client: &Client) {
-    let ctx = &client.app.system.ctx;
-    let tag = ContainerTag::parse(TAG).unwrap();
-    let container = ctx
-        .containers
-        .get(&client.tenant, &tag)
-        .await
-        .unwrap()
-        .unwrap();
-    let job = Job::CompactV1 {
-        container: container.primary().clone(),
-    };
-
-    ctx.jobs
-        .send(&[Envelope {
-            org: client.tenant.org().clone(),
-            job,
-        }])
-        .await
-        .unwrap();
-    client.settle().await;
-    assert!(head(client).await.generation > 0, "the log was folded");
+async fn compact_all(client: &Client) {
+    compact(client, TAG).await;
+    assert!(
+        index_head(client, TAG).await.generation > 0,
+        "the log was folded"
+    );
 }
 
 #[tokio::test]
@@ -292,7 +262,7 @@ async fn a_container_in_a_fresh_place_is_the_same_container() {
     );
 
     // A second import changes nothing, and compaction hides nothing.
-    let before = head(&there).await;
+    let before = index_head(&there, TAG).await;
     let again = import_lines(&there, &lines).await;
     assert_eq!(
         (
@@ -302,8 +272,8 @@ async fn a_container_in_a_fresh_place_is_the_same_container() {
         ),
         (0, 5, 0)
     );
-    assert_eq!(head(&there).await, before);
-    compact(&there).await;
+    assert_eq!(index_head(&there, TAG).await, before);
+    compact_all(&there).await;
     assert_eq!(
         timeless(exported(&there, TAG).await),
         timeless(lines.clone())
