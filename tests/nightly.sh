@@ -2,7 +2,7 @@
 # Runs what takes too long for every change: fuzzing, made-up histories, many made-up requests, the shipped build of
 # both architectures, and the benchmarks. Runs every part even when one fails, prints the time of each, and ends with a
 # status other than 0 when one failed. Takes about two hours on two processors from nothing.
-#   tests/nightly.sh [PART]…     all parts when none is named: fuzz histories requests proxy build speed
+#   tests/nightly.sh [PART]…     all parts when none is named; with another name it lists them
 # Each night tries other histories and requests; what fails prints how to run it again.
 #   RECOLLECT_NIGHT    the number that they are made from (default: the days since 1970)
 #   FUZZ_SECONDS       seconds for each fuzz target (default 60)
@@ -11,9 +11,14 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 night=${RECOLLECT_NIGHT:-$(($(date +%s) / 86400))}
 results=target/nightly
+parts=(fuzz histories requests proxy build speed)
 mkdir -p "$results"
 
-fuzz() { tests/fuzz.sh "${FUZZ_SECONDS:-60}"; }
+fuzz() {
+  local targets
+  mapfile -t targets < <(basename -s .rs fuzz/fuzz_targets/*.rs)
+  tests/fuzz.sh "${FUZZ_SECONDS:-60}" "${targets[@]}"
+}
 
 # Histories of faults, other ones than the gate's: two processes, one for each processor.
 histories() {
@@ -38,7 +43,7 @@ build() { tests/full-build.sh; }
 
 # The benchmarks, optimized as what is shipped. The figures are for reading: nothing here fails because of them.
 speed() {
-  cargo build --profile dist --bin bench --bin recollect || return
+  cargo build --profile dist --bin bench || return
   local bench=${CARGO_TARGET_DIR:-target}/${CARGO_BUILD_TARGET:+$CARGO_BUILD_TARGET/}dist/bench arguments
   for arguments in "speed --chunks 1000,10000" batch durability reuse cost hostile; do
     echo "-- bench $arguments"
@@ -47,14 +52,12 @@ speed() {
   done
 }
 
-parts=("$@")
-((${#parts[@]})) || parts=(fuzz histories requests proxy build speed)
-for part in "${parts[@]}"; do
-  [[ " fuzz histories requests proxy build speed " == *" $part "* ]] || { echo "nightly: no part \`$part\`" >&2; exit 2; }
+for part in "$@"; do
+  [[ " ${parts[*]} " == *" $part "* ]] || { echo "nightly: no part \`$part\`; there are: ${parts[*]}" >&2; exit 2; }
 done
 
 summary=() failed=0
-for part in "${parts[@]}"; do
+for part in "${@:-${parts[@]}}"; do
   printf '\n== %s\n' "$part"
   begin=$SECONDS result=passed
   "$part" || result=FAILED failed=1

@@ -22,20 +22,25 @@ const IO: [&str; 14] = [
     "aws-smithy-runtime-api",
 ];
 
+/// Returns the lines of a section of a manifest, without comments and empty lines.
+fn section<'a>(manifest: &'a str, name: &str) -> impl Iterator<Item = &'a str> {
+    let header = format!("[{name}]");
+    manifest
+        .lines()
+        .skip_while(move |line| *line != header)
+        .skip(1)
+        .take_while(|line| !line.starts_with('['))
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
+
 /// Returns the dependencies in a section of a manifest. The manifests here have one dependency per
 /// line.
-pub(crate) fn dependencies(manifest: &str, section: &str) -> BTreeSet<String> {
-    let mut inside = false;
-    let mut names = BTreeSet::new();
-    for line in manifest.lines() {
-        if line.starts_with('[') {
-            inside = line == format!("[{section}]");
-        } else if inside && !line.starts_with('#') {
-            let name = line.split(['.', ' ', '=']).next().unwrap_or_default();
-            names.extend((!name.is_empty()).then(|| name.to_owned()));
-        }
-    }
-    names
+pub(crate) fn dependencies(manifest: &str, section_name: &str) -> BTreeSet<String> {
+    section(manifest, section_name)
+        .filter_map(|line| line.split(['.', ' ', '=']).next())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Returns the packages of the lock file with their dependencies. For our own packages, they
@@ -164,34 +169,14 @@ fn every_crate_takes_versions_and_lints_from_the_workspace() {
     }
 }
 
-/// Returns the lines of a section of the root manifest.
-fn section(manifest: &str, name: &str) -> Vec<String> {
-    let begin = format!("\n[{name}]\n");
-    let section = manifest
-        .split(begin.as_str())
-        .nth(1)
-        .unwrap_or_else(|| panic!("no section {name}"));
-    section
-        .lines()
-        .take_while(|line| !line.starts_with('['))
-        .map(|line| line.trim().to_owned())
-        .collect()
-}
-
 #[test]
 fn the_functions_and_the_binary_are_shipped_with_the_same_settings() {
     let manifest = read("Cargo.toml");
-    let is_setting = |line: &String| !line.is_empty() && !line.starts_with(['#', ']']);
-    let binary: Vec<String> = section(&manifest, "profile.dist")
-        .into_iter()
-        .filter(is_setting)
-        .skip(1)
+    let binary: Vec<&str> = section(&manifest, "profile.dist")
+        .filter(|line| !line.starts_with("inherits"))
         .collect();
-    let functions = section(&manifest, "workspace.metadata.lambda.build")
-        .into_iter()
-        .skip(1);
-    let functions: Vec<String> = functions
-        .filter(is_setting)
+    let functions: Vec<String> = section(&manifest, "workspace.metadata.lambda.build")
+        .filter(|line| line.contains("profile.release."))
         .map(|line| {
             line.trim_matches(['"', ','])
                 .replace("profile.release.", "")

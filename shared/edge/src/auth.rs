@@ -155,8 +155,7 @@ where
             Err(error) => return Err(error.into()),
         };
 
-        // From here on a refused request belongs to the organization and appears in its request
-        // log.
+        // A request that is refused later appears in the request log of this organization.
         note_tenant(&app, &tenant).await;
         if let Some((key, rate)) = tenant.key_use().and_then(|key| Some((&key.id, key.rate?))) {
             admit(

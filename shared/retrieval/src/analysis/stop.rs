@@ -105,7 +105,7 @@ pub(super) fn stop_languages_of(query: &str, used: LanguageSet) -> u32 {
 }
 
 /// Checks whether `word` (in lower case) is a stop word of one of `languages`, a set from
-/// [`languages_of`].
+/// [`stop_languages_of`].
 pub(super) fn is_stop_word(word: &str, languages: u32) -> bool {
     languages_of_word(word) & languages != 0
 }
