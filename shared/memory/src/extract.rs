@@ -208,14 +208,14 @@ fn find_repetitions(statements: &[Statement]) -> Vec<bool> {
 
 /// Adds the statements of one passage to `out`.
 fn read_passage(passage: &Passage<'_>, scene: Conversation<'_>, out: &mut Vec<Statement>) {
-    let tongue = detect_language(passage.text);
+    let language = detect_language(passage.text);
     let sentences = split_sentences(passage);
-    if tongue != Language::English {
+    if language != Language::English {
         for sentence in &sentences {
             out.extend(world::extract_statements(
                 passage,
                 sentence,
-                tongue,
+                language,
                 scene.trust,
             ));
         }

@@ -50,23 +50,23 @@ pub(crate) fn is_season_or_month(low: &str) -> bool {
 pub(crate) fn find_dates(
     clause: Clause<'_>,
     said_at: Timestamp,
-    lean: DateDirection,
+    direction: DateDirection,
 ) -> Vec<FoundDate> {
     let mut found = Vec::new();
     let mut today = None;
     let mut at = 0;
     while at < clause.len() {
         let before = if at == 0 { "" } else { clause.lower_at(at - 1) };
-        let lean = if matches!(before, "by" | "until" | "till") {
+        let direction = if matches!(before, "by" | "until" | "till") {
             DateDirection::Future
         } else {
-            lean
+            direction
         };
 
         let next = if could_begin_date(clause.lower_at(at)) {
             // Most sentences hold no date, so the day is computed only when one seems to begin.
             today = today.or_else(|| utc_day(said_at));
-            today.and_then(|today| parse_date(clause, at, today, lean))
+            today.and_then(|today| parse_date(clause, at, today, direction))
         } else {
             None
         };
@@ -103,13 +103,13 @@ fn parse_date(
     clause: Clause<'_>,
     at: usize,
     today: Date,
-    lean: DateDirection,
+    direction: DateDirection,
 ) -> Option<(usize, DayRange)> {
-    relative::parse_relative_date(clause, at, today, lean)
+    relative::parse_relative_date(clause, at, today, direction)
         .or_else(|| parse_iso_date(clause, at))
-        .or_else(|| parse_month_first(clause, at, today, lean))
-        .or_else(|| parse_day_first(clause, at, today, lean))
-        .or_else(|| find_weekday_date(clause, at, today, lean))
+        .or_else(|| parse_month_first(clause, at, today, direction))
+        .or_else(|| parse_day_first(clause, at, today, direction))
+        .or_else(|| find_weekday_date(clause, at, today, direction))
         .or_else(|| parse_bare_year(clause, at))
         .or_else(|| find_season_date(clause, at))
 }
@@ -125,7 +125,7 @@ fn parse_month_first(
     clause: Clause<'_>,
     at: usize,
     today: Date,
-    lean: DateDirection,
+    direction: DateDirection,
 ) -> Option<(usize, DayRange)> {
     let number = parse_month(clause.lower_at(at))?;
     if !clause.words[at].is_capitalized() {
@@ -144,7 +144,7 @@ fn parse_month_first(
         }
         return Some((
             end,
-            DayRange::single_day(nearest_date(today, lean, |year| {
+            DayRange::single_day(nearest_date(today, direction, |year| {
                 date_of(year, number, day)
             })?),
         ));
@@ -161,18 +161,22 @@ fn parse_month_first(
     let placed = matches!(
         before,
         "in" | "by" | "since" | "until" | "of" | "during" | "early" | "late" | "mid" | "this"
-    ) || matches!(before, "for" | "to") && (!named || lean == DateDirection::Future);
+    ) || matches!(before, "for" | "to")
+        && (!named || direction == DateDirection::Future);
     // The current month is both past and future: its end has not passed, and its start has.
     let edge = |days: DayRange| {
-        if lean == DateDirection::Future {
+        if direction == DateDirection::Future {
             days.to
         } else {
             days.from
         }
     };
 
-    let first = placed
-        .then(|| nearest_date(today, lean, |year| Some(edge(month_range(year, number)?))))??;
+    let first = placed.then(|| {
+        nearest_date(today, direction, |year| {
+            Some(edge(month_range(year, number)?))
+        })
+    })??;
 
     Some((at + 1, month_range(first.year(), number)?))
 }
@@ -182,7 +186,7 @@ fn parse_day_first(
     clause: Clause<'_>,
     at: usize,
     today: Date,
-    lean: DateDirection,
+    direction: DateDirection,
 ) -> Option<(usize, DayRange)> {
     let day = parse_day(clause.lower_at(at))?;
     let of = usize::from(clause.lower_at(at + 1) == "of");
@@ -197,7 +201,7 @@ fn parse_day_first(
     }
     Some((
         end,
-        DayRange::single_day(nearest_date(today, lean, |year| {
+        DayRange::single_day(nearest_date(today, direction, |year| {
             date_of(year, number, day)
         })?),
     ))
@@ -208,7 +212,7 @@ fn find_weekday_date(
     clause: Clause<'_>,
     at: usize,
     today: Date,
-    lean: DateDirection,
+    direction: DateDirection,
 ) -> Option<(usize, DayRange)> {
     let wanted = parse_weekday(clause.lower_at(at))?;
     let habit = clause.lower_at(at).ends_with("days")
@@ -222,7 +226,7 @@ fn find_weekday_date(
 
     let ahead =
         (i64::from(wanted) - i64::from(today.weekday().to_monday_zero_offset())).rem_euclid(7);
-    let shift = match lean {
+    let shift = match direction {
         DateDirection::Past if ahead > 0 => ahead - 7,
         _ => ahead,
     };
@@ -261,7 +265,7 @@ fn find_season_date(clause: Clause<'_>, at: usize) -> Option<(usize, DayRange)> 
 /// Returns the date that `of_year` gives in the year that fits best.
 fn nearest_date(
     today: Date,
-    lean: DateDirection,
+    direction: DateDirection,
     of_year: impl Fn(i16) -> Option<Date>,
 ) -> Option<Date> {
     let year = today.year();
@@ -269,7 +273,7 @@ fn nearest_date(
     let candidates = [year - 1, year, year + 1, year + 4]
         .into_iter()
         .filter_map(of_year);
-    match lean {
+    match direction {
         DateDirection::Past => candidates.filter(|date| *date <= today).max(),
         DateDirection::Future => candidates.filter(|date| *date >= today).min(),
         DateDirection::Either => candidates.min_by_key(|date| days(*date).unsigned_abs()),

@@ -151,9 +151,9 @@ impl ScriptCounts {
             (self.devanagari * 2, Language::Hindi),
             (self.other, Language::Other),
         ];
-        let (most, tongue) = ranked.into_iter().max_by_key(|(count, _)| *count)?;
+        let (most, language) = ranked.into_iter().max_by_key(|(count, _)| *count)?;
 
-        (most > self.latin).then_some(tongue)
+        (most > self.latin).then_some(language)
     }
 }
 
@@ -181,14 +181,14 @@ fn detect_by_words(text: &str) -> Language {
 
     // ASCII text contains none of the marks.
     if !text.is_ascii() {
-        for (tongue, marks) in MARKER_LETTERS {
-            scores[tongue] += text.chars().filter(|c| marks.contains(*c)).take(3).count() as u32;
+        for (language, marks) in MARKER_LETTERS {
+            scores[language] += text.chars().filter(|c| marks.contains(*c)).take(3).count() as u32;
         }
     }
 
     let best = (0..COMMON_WORDS.len())
         .rev()
-        .max_by_key(|tongue| scores[*tongue])
+        .max_by_key(|language| scores[*language])
         .unwrap_or(0);
     COMMON_WORDS[if scores[best] == 0 { 0 } else { best }].0
 }
@@ -253,8 +253,8 @@ mod tests {
             ("אני גר בחיפה", Other),
         ];
 
-        for (text, tongue) in cases {
-            assert_eq!(detect_language(text), tongue, "{text}");
+        for (text, language) in cases {
+            assert_eq!(detect_language(text), language, "{text}");
         }
     }
 
@@ -339,9 +339,15 @@ mod tests {
             ),
         ];
         let mut wrong = String::new();
-        for (tongue, texts) in cases {
-            for text in texts.iter().filter(|text| detect_language(text) != tongue) {
-                wrong += &format!("{text}: {tongue:?} taken for {:?}\n", detect_language(text));
+        for (language, texts) in cases {
+            for text in texts
+                .iter()
+                .filter(|text| detect_language(text) != language)
+            {
+                wrong += &format!(
+                    "{text}: {language:?} taken for {:?}\n",
+                    detect_language(text)
+                );
             }
         }
 

@@ -143,11 +143,11 @@ impl CompiledLanguage {
 }
 
 /// Returns the tables of a language, or `None` if there are none.
-fn compiled_language(tongue: Language) -> Option<&'static CompiledLanguage> {
+fn compiled_language(language: Language) -> Option<&'static CompiledLanguage> {
     macro_rules! tables {
-        ($($tongue:ident => $module:ident),*) => {
-            match tongue {
-                $(Language::$tongue => {
+        ($($language:ident => $module:ident),*) => {
+            match language {
+                $(Language::$language => {
                     static TABLE: LazyLock<CompiledLanguage> = LazyLock::new(|| CompiledLanguage::new(&$module::LANGUAGE));
                     Some(&TABLE)
                 })*
@@ -167,14 +167,14 @@ fn compiled_language(tongue: Language) -> Option<&'static CompiledLanguage> {
 pub(crate) fn extract_statements(
     passage: &Passage<'_>,
     sentence: &Sentence<'_>,
-    tongue: Language,
+    language: Language,
     trust: Trust,
 ) -> Vec<Statement> {
     let readable = !matches!(
         sentence.block,
         BlockKind::Heading | BlockKind::Code | BlockKind::Table
     );
-    match compiled_language(tongue) {
+    match compiled_language(language) {
         Some(tables) if readable && passage.role != Role::Other => {
             engine::extract_sentence(tables, passage, sentence, trust)
         }

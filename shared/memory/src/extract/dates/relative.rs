@@ -13,10 +13,10 @@ pub(super) fn parse_relative_date(
     clause: Clause<'_>,
     at: usize,
     today: Date,
-    lean: DateDirection,
+    direction: DateDirection,
 ) -> Option<(usize, DayRange)> {
     parse_named_day(clause, at, today)
-        .or_else(|| parse_last_or_next(clause, at, today, lean))
+        .or_else(|| parse_last_or_next(clause, at, today, direction))
         .or_else(|| parse_counted(clause, at, today))
         .or_else(|| parse_end_of_unit(clause, at, today))
 }
@@ -53,7 +53,7 @@ fn parse_last_or_next(
     clause: Clause<'_>,
     at: usize,
     today: Date,
-    lean: DateDirection,
+    direction: DateDirection,
 ) -> Option<(usize, DayRange)> {
     let the = usize::from(clause.lower_at(at) == "the");
     let turn = match clause.lower_at(at + the) {
@@ -86,7 +86,7 @@ fn parse_last_or_next(
     }
 
     if let Some(place) = parse_season(what) {
-        return Some((end, shift_season(today, place, turn, lean)?));
+        return Some((end, shift_season(today, place, turn, direction)?));
     }
 
     let number = parse_month(what).filter(|_| clause.words[next].is_capitalized())?;
@@ -123,10 +123,10 @@ fn shift_weekday(today: Date, wanted: i8, turn: i64) -> Option<Date> {
     add_days(today, shift)
 }
 
-fn shift_season(today: Date, place: i8, turn: i64, lean: DateDirection) -> Option<DayRange> {
+fn shift_season(today: Date, place: i8, turn: i64, direction: DateDirection) -> Option<DayRange> {
     let this = season_range(today.year(), place)?;
     // Said in December, a plan for this summer means the coming summer.
-    if turn == 0 && lean == DateDirection::Future && this.to < today {
+    if turn == 0 && direction == DateDirection::Future && this.to < today {
         return season_range(today.year() + 1, place);
     }
 

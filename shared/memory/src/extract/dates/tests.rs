@@ -2,11 +2,11 @@ use super::*;
 use crate::extract::english::words::split_words;
 
 /// Returns the labels of the dates in a text that was said on `day`.
-fn said(day: &str, text: &str, lean: DateDirection) -> String {
+fn said(day: &str, text: &str, direction: DateDirection) -> String {
     let lower = text.to_ascii_lowercase();
     let words = split_words(text, &lower);
     let at = Timestamp::parse("day", day).unwrap();
-    let found = find_dates(Clause { words: &words }, at, lean);
+    let found = find_dates(Clause { words: &words }, at, direction);
     found
         .iter()
         .map(|found| found.days.format_label())
@@ -84,7 +84,11 @@ fn dates_without_a_year_lie_where_the_sentence_points() {
         ("June 20", DateDirection::Either, "2025-06-20"),
         ("in May", DateDirection::Future, "2025-05"),
     ];
-    for (text, lean, expected) in cases {
-        assert_eq!(said("2025-04-15", text, lean), expected, "{text} {lean:?}");
+    for (text, direction, expected) in cases {
+        assert_eq!(
+            said("2025-04-15", text, direction),
+            expected,
+            "{text} {direction:?}"
+        );
     }
 }

@@ -171,12 +171,12 @@ fn date_topic(
     }
 
     let past = reading.verb.past && !reading.verb.perfect;
-    let lean = date_direction(reading).unwrap_or(if past {
+    let direction = date_direction(reading).unwrap_or(if past {
         DateDirection::Past
     } else {
         DateDirection::Either
     });
-    let found = find_dates(rest, env.said_at, lean)
+    let found = find_dates(rest, env.said_at, direction)
         .into_iter()
         .find(|found| !found.lasting)?;
     // The date must be the answer, not a remark.

@@ -221,8 +221,8 @@ impl<'a> SentenceReader<'a> {
 
         let main = find_main_clause(clause, leading_date_end(clause, env));
         let reading = parse_clause(clause.from(main))?;
-        let lean = date_direction(reading);
-        let mut found = find_dates(clause, env.said_at, lean);
+        let direction = date_direction(reading);
+        let mut found = find_dates(clause, env.said_at, direction);
         let dated = found.iter().any(|found| !found.lasting);
         let mut draft = classify_clause(reading, env, dated, topic::find_topic(reading, env))?;
         if !is_self_contained(clause, reading, &draft, dated, self.passage.role) {
@@ -231,7 +231,7 @@ impl<'a> SentenceReader<'a> {
 
         let ahead = matches!(draft.kind, MemoryKind::Plan | MemoryKind::Decision)
             || occasion::date_direction(reading).is_some();
-        if ahead && lean != DateDirection::Future {
+        if ahead && direction != DateDirection::Future {
             // "Decided on Friday to go this summer": only the dates after `to` are still to come.
             let aim =
                 (main + reading.verb.main..clause.len()).find(|&at| clause.lower_at(at) == "to");

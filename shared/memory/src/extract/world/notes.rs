@@ -348,11 +348,12 @@ const NOTES: [(Language, Notes); 8] = [
 #[test]
 fn notes_are_of_the_kind_that_they_are() {
     let mut wrong = String::new();
-    for (tongue, notes) in NOTES {
+    for (language, notes) in NOTES {
         for (text, expected) in notes {
-            let found = kinds(tongue, text);
+            let found = kinds(language, text);
             if found != *expected {
-                wrong += &format!("{tongue:?}: {text}\n  expected {expected:?}, found {found:?}\n");
+                wrong +=
+                    &format!("{language:?}: {text}\n  expected {expected:?}, found {found:?}\n");
             }
         }
     }

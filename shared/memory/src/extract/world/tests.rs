@@ -7,7 +7,7 @@ use crate::extract::language::{Language, detect_language};
 use crate::extract::sentences::split_sentences;
 use crate::extract::{Passage, Role};
 
-fn read(tongue: Language, text: &str) -> Vec<Statement> {
+fn read(language: Language, text: &str) -> Vec<Statement> {
     let said_at = Timestamp::parse("day", "2025-04-15").unwrap();
     let passage = Passage {
         text,
@@ -20,7 +20,7 @@ fn read(tongue: Language, text: &str) -> Vec<Statement> {
 
     split_sentences(&passage)
         .iter()
-        .flat_map(|one| extract_statements(&passage, one, tongue, Trust::User))
+        .flat_map(|one| extract_statements(&passage, one, language, Trust::User))
         .collect()
 }
 
@@ -45,11 +45,11 @@ fn shown(statement: &Statement) -> String {
 
 /// Checks that each text is recognized as its language and gives the one expected statement. The
 /// texts are said on Tuesday, 15 April 2025.
-pub(super) fn check(tongue: Language, cases: &[(&str, &str)]) {
+pub(super) fn check(language: Language, cases: &[(&str, &str)]) {
     let mut wrong = String::new();
     for (text, expected) in cases {
-        let found = read(tongue, text).iter().map(shown).collect::<Vec<_>>();
-        if found != [*expected] || detect_language(text) != tongue {
+        let found = read(language, text).iter().map(shown).collect::<Vec<_>>();
+        if found != [*expected] || detect_language(text) != language {
             wrong += &format!(
                 "{text}\n  expected {expected}\n  found    {found:?} {:?}\n",
                 detect_language(text)
@@ -60,22 +60,22 @@ pub(super) fn check(tongue: Language, cases: &[(&str, &str)]) {
 }
 
 /// Checks that none of the texts gives a statement.
-pub(super) fn gives_nothing(tongue: Language, texts: &[&str]) {
+pub(super) fn gives_nothing(language: Language, texts: &[&str]) {
     for text in texts {
-        assert_eq!(read(tongue, text), [], "{text}");
+        assert_eq!(read(language, text), [], "{text}");
     }
 }
 
 /// Returns the kinds of the statements in a text.
-pub(super) fn kinds(tongue: Language, text: &str) -> String {
-    read(tongue, text)
+pub(super) fn kinds(language: Language, text: &str) -> String {
+    read(language, text)
         .iter()
         .map(|one| format!("{:?}", one.kind).to_lowercase())
         .collect::<Vec<_>>()
         .join(" ")
 }
 
-const TONGUES: [Language; 10] = [
+const LANGUAGES: [Language; 10] = [
     Language::German,
     Language::Spanish,
     Language::French,
@@ -91,8 +91,8 @@ const TONGUES: [Language; 10] = [
 /// Checks that the words of every statement occur in its span, in whatever language the text is
 /// read.
 fn holds_for(text: &str) {
-    for tongue in TONGUES {
-        for statement in read(tongue, text) {
+    for language in LANGUAGES {
+        for statement in read(language, text) {
             let span = text
                 .chars()
                 .skip(statement.start)
@@ -104,15 +104,15 @@ fn holds_for(text: &str) {
             let strange = said
                 .split(|c: char| !c.is_alphanumeric())
                 .find(|word| !span.contains(word));
-            assert_eq!(strange, None, "{tongue:?}: {text}");
+            assert_eq!(strange, None, "{language:?}: {text}");
         }
     }
 }
 
 #[test]
 fn nothing_is_invented_from_the_cues_of_any_language() {
-    for tongue in TONGUES {
-        let tables = super::compiled_language(tongue).unwrap();
+    for language in LANGUAGES {
+        let tables = super::compiled_language(language).unwrap();
         for (_, _, cues) in tables.language.rules {
             for cue in cues.split(';') {
                 holds_for(
@@ -145,10 +145,10 @@ fn speakers_and_sides_count() {
     };
 
     let read = |passage: Passage<'_>| {
-        let tongue = detect_language(passage.text);
+        let language = detect_language(passage.text);
         split_sentences(&passage)
             .iter()
-            .flat_map(|one| extract_statements(&passage, one, tongue, Trust::User))
+            .flat_map(|one| extract_statements(&passage, one, language, Trust::User))
             .collect::<Vec<_>>()
     };
 
