@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use content::{ChunkOptions, Format, chunk};
+use content::{ChunkOptions, Format, split_into_chunks};
 use libfuzzer_sys::fuzz_target;
 
 const FORMATS: [Format; 5] = [
@@ -27,6 +27,6 @@ fuzz_target!(|input: &[u8]| {
     // Long texts reveal algorithms that take more than linear time.
     let times = if *kind >= 250 { 64 } else { 1 };
     let text = String::from_utf8_lossy(bytes).repeat(times);
-    let chunks = chunk(&text, FORMATS[usize::from(*kind) % FORMATS.len()], &options);
-    fuzz::promises::chunks(&text, &chunks, target_chars);
+    let chunks = split_into_chunks(&text, FORMATS[usize::from(*kind) % FORMATS.len()], &options);
+    fuzz::checks::check_chunks(&text, &chunks, target_chars);
 });

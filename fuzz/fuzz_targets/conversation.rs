@@ -33,6 +33,6 @@ fuzz_target!(|input: &[u8]| {
     };
     let (text, places) = render_conversation(&said.split('\0').map(turn).collect::<Vec<_>>());
     let windows = chunk_conversation(&text, &places, &options);
-    fuzz::promises::chunks(&text, &windows, target_chars);
-    fuzz::promises::windows(&text, &places, &windows);
+    fuzz::checks::check_chunks(&text, &windows, target_chars);
+    fuzz::checks::check_windows(&text, &places, &windows);
 });

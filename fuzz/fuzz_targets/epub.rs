@@ -9,5 +9,5 @@ const HEAD: &str = "@@ mimetype\napplication/epub+zip\n@@ META-INF/container.xml
     full-path=\"book.opf\" media-type=\"application/oebps-package+xml\"/></rootfiles></container>\n";
 
 fuzz_target!(init: fuzz::let_parsers_panic(), |input: &[u8]| {
-    fuzz::read_package(&[HEAD.as_bytes(), input].concat());
+    fuzz::extract_package(&[HEAD.as_bytes(), input].concat());
 });

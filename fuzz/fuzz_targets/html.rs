@@ -4,4 +4,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(init: fuzz::let_parsers_panic(), |input: &[u8]| fuzz::read(input, Some("a.html"), None));
+fuzz_target!(init: fuzz::let_parsers_panic(), |input: &[u8]| fuzz::extract_and_check(input, Some("a.html"), None));

@@ -3,10 +3,10 @@
 
 #![no_main]
 
-use domain::conversation::{Turn, from_bytes, merge, to_bytes};
+use domain::conversation::{ConversationTurn, merge_turns, parse_turns, serialize_turns};
 use libfuzzer_sys::fuzz_target;
 
-fn turns(bytes: &[u8]) -> Vec<Turn> {
+fn turns(bytes: &[u8]) -> Vec<ConversationTurn> {
     let role = |byte: u8| {
         if byte.is_multiple_of(2) {
             "user"
@@ -14,7 +14,7 @@ fn turns(bytes: &[u8]) -> Vec<Turn> {
             "assistant"
         }
     };
-    let turn = |byte: &u8| Turn {
+    let turn = |byte: &u8| ConversationTurn {
         role: role(*byte).into(),
         name: None,
         text: char::from(byte % 8 + b'a').into(),
@@ -33,7 +33,7 @@ fuzz_target!(|input: &[u8]| {
             .unwrap_or(input.len()),
     );
     let (stored, sent) = (turns(stored), turns(sent.get(1..).unwrap_or_default()));
-    let once = merge(stored.clone(), sent.clone());
+    let once = merge_turns(stored.clone(), sent.clone());
     assert!(
         once.starts_with(&stored),
         "nothing that is stored is dropped"
@@ -43,12 +43,12 @@ fuzz_target!(|input: &[u8]| {
         "what is added was sent"
     );
     assert_eq!(
-        merge(once.clone(), sent),
+        merge_turns(once.clone(), sent),
         once,
         "the same again adds nothing"
     );
     assert_eq!(
-        from_bytes(&to_bytes(&once)).expect("what was written"),
+        parse_turns(&serialize_turns(&once)).expect("what was written"),
         once
     );
 });

@@ -4,4 +4,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(init: fuzz::let_parsers_panic(), |input: &[u8]| fuzz::read_package(input));
+fuzz_target!(init: fuzz::let_parsers_panic(), |input: &[u8]| fuzz::extract_package(input));

@@ -15,7 +15,7 @@ fuzz_target!(|input: &[u8]| {
     };
     let url = String::from_utf8_lossy(url);
     if let Some(parsed) = parse_page_url(&url) {
-        fuzz::promises::page_url(&parsed);
+        fuzz::checks::check_page_url(&parsed);
     }
     let v4 = Ipv4Addr::new(octets[12], octets[13], octets[14], octets[15]);
     let answer = if octets[..12] == [0; 12] {
@@ -24,11 +24,11 @@ fuzz_target!(|input: &[u8]| {
         Ipv6Addr::from(*octets).into()
     };
     let dial = |ip: IpAddr, port| {
-        fuzz::promises::dialed(ip, port);
+        fuzz::checks::check_dialed(ip, port);
         None
     };
     let fetcher = Fetcher::new(Network::simulated(move |_| vec![answer], dial));
-    let _time = fuzz::runtime().enter();
+    let _time = fuzz::shared_runtime().enter();
     // The poll stops at the pause before the second attempt, which would make the same requests.
-    let _ = pin!(fetcher.fetch(&url)).poll(&mut Context::from_waker(Waker::noop()));
+    let _ = pin!(fetcher.fetch_page(&url)).poll(&mut Context::from_waker(Waker::noop()));
 });

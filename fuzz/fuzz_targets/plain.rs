@@ -23,6 +23,6 @@ const DECLARED: [Option<&str>; 4] = [
 ];
 
 fuzz_target!(init: fuzz::let_parsers_panic(), |input: &[u8]| {
-    let (choice, bytes) = fuzz::choice(input);
-    fuzz::read(bytes, NAMES[choice % 8], DECLARED[choice / 8 % 4]);
+    let (choice, bytes) = fuzz::split_choice(input);
+    fuzz::extract_and_check(bytes, NAMES[choice % 8], DECLARED[choice / 8 % 4]);
 });

@@ -19,7 +19,7 @@ const ROUTES: [(&str, &str); 9] = [
 ];
 
 fuzz_target!(|input: &[u8]| {
-    let (choice, body) = fuzz::choice(input);
+    let (choice, body) = fuzz::split_choice(input);
     let (path, kind) = ROUTES[choice % ROUTES.len()];
     let answer = fuzz::app::post(path, kind, body);
     assert!(

@@ -4,9 +4,9 @@ use std::cell::RefCell;
 
 use axum::body::Body;
 use http::Request;
-use testkit::{Answer, TestApp};
+use testkit::{TestAnswer, TestApp};
 
-use crate::runtime;
+use crate::shared_runtime;
 
 /// The number of requests that one app receives. A limit is needed because the stored data grows
 /// with them.
@@ -17,14 +17,14 @@ thread_local! {
 }
 
 /// Sends a `POST` with a key that has all permissions.
-pub fn post(path: &str, kind: &str, body: &[u8]) -> Answer {
+pub fn post(path: &str, kind: &str, body: &[u8]) -> TestAnswer {
     with_app(|app, key| {
         let request = Request::post(path).header("content-type", kind);
         let request = request.header("authorization", format!("Bearer {key}"));
         let request = request
             .body(Body::from(body.to_vec()))
             .expect("a request of plain parts");
-        runtime().block_on(app.send(request))
+        shared_runtime().block_on(app.send(request))
     })
 }
 
@@ -39,9 +39,9 @@ pub fn with_app<T>(ask: impl FnOnce(&TestApp, &str) -> T) -> T {
 }
 
 fn fresh() -> (usize, TestApp, String) {
-    runtime().block_on(async {
+    shared_runtime().block_on(async {
         let app = TestApp::new().await;
-        let key = app.key("acme").await;
+        let key = app.create_key("acme").await;
         (0, app, key)
     })
 }

@@ -3,14 +3,14 @@
 
 #[cfg(feature = "app")]
 pub mod app;
-pub mod promises;
+pub mod checks;
 
 use std::io::{Cursor, Write};
 use std::panic;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use content::{ChunkOptions, Source, chunk, extract};
+use content::{ChunkOptions, ContentSource, extract_document, split_into_chunks};
 use tokio::runtime::{Builder, Runtime};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
@@ -41,9 +41,9 @@ pub fn let_parsers_panic() {
 }
 
 /// Extracts the text of a file with the name `name`, chunks it, and checks both results.
-pub fn read(bytes: &[u8], name: Option<&str>, declared: Option<&str>) {
+pub fn extract_and_check(bytes: &[u8], name: Option<&str>, declared: Option<&str>) {
     EXTRACTING.store(true, Ordering::SeqCst);
-    let result = extract(&Source {
+    let result = extract_document(&ContentSource {
         bytes,
         name,
         declared,
@@ -52,10 +52,10 @@ pub fn read(bytes: &[u8], name: Option<&str>, declared: Option<&str>) {
     EXTRACTING.store(false, Ordering::SeqCst);
     match result {
         Ok(extracted) => {
-            promises::extracted(&extracted);
+            checks::check_extracted(&extracted);
             let options = ChunkOptions::default();
-            let chunks = chunk(&extracted.text, extracted.format, &options);
-            promises::chunks(&extracted.text, &chunks, options.target_chars);
+            let chunks = split_into_chunks(&extracted.text, extracted.format, &options);
+            checks::check_chunks(&extracted.text, &chunks, options.target_chars);
         }
         Err(failure) => assert!(!failure.message.is_empty(), "a failure says what is wrong"),
     }
@@ -63,10 +63,10 @@ pub fn read(bytes: &[u8], name: Option<&str>, declared: Option<&str>) {
 
 /// Reads an input as it is, or as the package that it describes. A description is needed because
 /// the fuzzer cannot learn to write checksums.
-pub fn read_package(input: &[u8]) {
+pub fn extract_package(input: &[u8]) {
     match package(input) {
-        Some(bytes) => read(&bytes, None, None),
-        None => read(input, None, None),
+        Some(bytes) => extract_and_check(&bytes, None, None),
+        None => extract_and_check(input, None, None),
     }
 }
 
@@ -90,13 +90,13 @@ fn package(input: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Splits off the first byte of the input, which the target uses to make a choice.
-pub fn choice(input: &[u8]) -> (usize, &[u8]) {
+pub fn split_choice(input: &[u8]) -> (usize, &[u8]) {
     input
         .split_first()
         .map_or((0, input), |(first, rest)| (usize::from(*first), rest))
 }
 
 /// Returns the runtime for requests and fetches.
-pub fn runtime() -> &'static Runtime {
+pub fn shared_runtime() -> &'static Runtime {
     &RUNTIME
 }

@@ -10,15 +10,15 @@ mod rig;
 
 use std::collections::BTreeMap;
 
-use embedded::Count;
+use embedded::RequestCounts;
 use serde::Deserialize;
 
-use rig::Rig;
+use rig::MeteredSystem;
 
 /// The budget of an operation, as the average of a few calls.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Budget {
+struct OperationBudget {
     /// DynamoDB read request units.
     #[serde(default)]
     reads: f64,
@@ -42,19 +42,19 @@ struct Budget {
 }
 
 /// An operation and the sum of its costs.
-struct Measured {
+struct MeasuredOperation {
     operation: &'static str,
     calls: usize,
-    count: Count,
+    count: RequestCounts,
 }
 
-impl Measured {
+impl MeasuredOperation {
     /// Returns the mean units by their names in the budget.
-    fn units(&self) -> [(&'static str, f64); 6] {
+    fn mean_units(&self) -> [(&'static str, f64); 6] {
         let mean = |sum: f64| sum / self.calls as f64;
         [
-            ("reads", mean(self.count.reads)),
-            ("writes", mean(self.count.writes)),
+            ("reads", mean(self.count.read_units)),
+            ("writes", mean(self.count.write_units)),
             ("s3_puts", mean(self.count.s3_puts as f64)),
             ("s3_gets", mean(self.count.s3_gets as f64)),
             ("sqs", mean(self.count.sqs as f64)),
@@ -62,12 +62,12 @@ impl Measured {
         ]
     }
 
-    fn dollars(&self) -> f64 {
+    fn mean_dollars(&self) -> f64 {
         self.count.dollars_per_million() / self.calls as f64
     }
 
     /// Returns the differences between the measured cost and the budget.
-    fn faults(&self, budget: &Budget) -> Vec<String> {
+    fn compare_with_budget(&self, budget: &OperationBudget) -> Vec<String> {
         /// The absolute tolerance. Counts vary a little with the lengths of random ids.
         const TOLERANCE: f64 = 0.26;
         /// The highest ratio of budget to cost. A budget further above it would not notice that a
@@ -82,7 +82,7 @@ impl Measured {
             budget.kms,
         ];
         let mut faults = Vec::new();
-        for ((name, units), allowed) in self.units().into_iter().zip(allowed) {
+        for ((name, units), allowed) in self.mean_units().into_iter().zip(allowed) {
             if units > allowed * 1.05 + TOLERANCE {
                 faults.push(format!(
                     "{}: {units:.2} {name}, and {allowed} are budgeted",
@@ -97,11 +97,11 @@ impl Measured {
             }
         }
 
-        if budget.goal.is_some_and(|goal| self.dollars() > goal) {
+        if budget.goal.is_some_and(|goal| self.mean_dollars() > goal) {
             faults.push(format!(
                 "{}: ${:.2} a million misses the goal",
                 self.operation,
-                self.dollars()
+                self.mean_dollars()
             ));
         }
 
@@ -116,18 +116,20 @@ fn no_operation_costs_more_than_its_budget() {
         .build()
         .expect("a runtime");
     let measured = runtime.block_on(async {
-        let mut rig = Rig::new().await.expect("a system in a temporary folder");
+        let mut rig = MeteredSystem::new()
+            .await
+            .expect("a system in a temporary folder");
         operations::measure_all(&mut rig).await;
         rig.measured
     });
     print_if_asked(&measured);
-    let budgets: BTreeMap<String, Budget> =
+    let budgets: BTreeMap<String, OperationBudget> =
         serde_norway::from_str(include_str!("budget.yaml")).expect("budget.yaml");
     let mut faults = Vec::new();
 
     for measured in &measured {
         match budgets.get(measured.operation) {
-            Some(budget) => faults.extend(measured.faults(budget)),
+            Some(budget) => faults.extend(measured.compare_with_budget(budget)),
             None => faults.push(format!("{}: there is no budget", measured.operation)),
         }
     }
@@ -140,26 +142,29 @@ fn no_operation_costs_more_than_its_budget() {
 }
 
 #[expect(clippy::print_stdout, reason = "asked for by whoever runs the test")]
-fn print_if_asked(measured: &[Measured]) {
+fn print_if_asked(measured: &[MeasuredOperation]) {
     if std::env::var_os("RECOLLECT_BUDGET").is_none() {
         return;
     }
 
     for one in measured {
-        let units = one.units().into_iter().filter(|(_, units)| *units > 0.0);
+        let units = one
+            .mean_units()
+            .into_iter()
+            .filter(|(_, units)| *units > 0.0);
         let units: Vec<String> = units
-            .map(|(name, units)| format!("{name}: {}", round(units)))
+            .map(|(name, units)| format!("{name}: {}", round_units(units)))
             .collect();
         println!(
             "{}: {{ {} }} # ${:.2} a million",
             one.operation,
             units.join(", "),
-            one.dollars()
+            one.mean_dollars()
         );
     }
 }
 
 /// Rounds to one decimal, as in the budget.
-fn round(units: f64) -> f64 {
+fn round_units(units: f64) -> f64 {
     (units * 10.0).round() / 10.0
 }

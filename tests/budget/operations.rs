@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::rig::Rig;
+use crate::rig::MeteredSystem;
 
 /// The number of calls over which a figure is averaged.
 const TIMES: usize = 10;
@@ -10,7 +10,7 @@ const TIMES: usize = 10;
 const DOCUMENTS: usize = 20;
 
 /// Returns about 2 KB of text on one subject, with a few statements to extract.
-fn text(number: usize) -> String {
+fn note_text(number: usize) -> String {
     let plain = format!(
         "Paragraph {number} describes the harbour of Brunsund, where ferry {number} leaves at dawn and comes back with \
          the mail. The harbour master writes down every arrival in a green book, and the children count the gulls. "
@@ -19,27 +19,27 @@ fn text(number: usize) -> String {
     learned + &plain.repeat(9)
 }
 
-pub(crate) async fn measure_all(rig: &mut Rig) {
-    let documents = ingest(rig).await;
-    read(rig, &documents).await;
-    recall(rig).await;
-    memories(rig).await;
-    change(rig, &documents).await;
-    containers(rig).await;
-    organization(rig).await;
-    analytics(rig).await;
-    connections(rig).await;
+pub(crate) async fn measure_all(rig: &mut MeteredSystem) {
+    let documents = measure_ingest(rig).await;
+    measure_reads(rig, &documents).await;
+    measure_search(rig).await;
+    measure_memories(rig).await;
+    measure_changes(rig, &documents).await;
+    measure_containers(rig).await;
+    measure_organization(rig).await;
+    measure_analytics(rig).await;
+    measure_connections(rig).await;
 
     // This comes last because a document that waits for its file is unfinished.
-    let form = fixed(
+    let form = fixed_request(
         "POST",
         "/v3/documents/file/uploads",
         json!({"fileName": "a.txt", "containerTag": "box"}),
     );
-    rig.measure("begin_upload", 2, form).await;
+    rig.measure_requests("begin_upload", 2, form).await;
 }
 
-fn fixed(
+fn fixed_request(
     method: &'static str,
     path: &str,
     body: Value,
@@ -48,50 +48,49 @@ fn fixed(
     move |_| (method, path.clone(), body.clone())
 }
 
-async fn ingest(rig: &mut Rig) -> Vec<String> {
+async fn measure_ingest(rig: &mut MeteredSystem) -> Vec<String> {
     // The very first request creates the container and opens the hour in the request log.
-    rig.call(
+    rig.send_request(
         "POST",
         "/v3/documents",
         &json!({"content": "The first.", "containerTag": "box"}),
     )
     .await;
-    rig.work().await.expect("work");
+    rig.run_workers().await.expect("work");
     let add = |number| {
-        let body =
-            json!({"content": text(number), "containerTag": "box", "metadata": {"number": number}});
+        let body = json!({"content": note_text(number), "containerTag": "box", "metadata": {"number": number}});
         ("POST", "/v3/documents".to_owned(), body)
     };
-    let added = rig.measure("add_document", DOCUMENTS, add).await;
-    rig.measure_work("process_document", DOCUMENTS)
+    let added = rig.measure_requests("add_document", DOCUMENTS, add).await;
+    rig.measure_processing("process_document", DOCUMENTS)
         .await
         .expect("work");
     let upsert = |number| {
-        let body =
-            json!({"content": text(100), "containerTag": "box", "customId": format!("c{number}")});
+        let body = json!({"content": note_text(100), "containerTag": "box", "customId": format!("c{number}")});
         ("POST", "/v3/documents".to_owned(), body)
     };
-    rig.measure("upsert_document_new", TIMES, upsert).await;
-    rig.measure("upsert_document_unchanged", TIMES, upsert)
+    rig.measure_requests("upsert_document_new", TIMES, upsert)
         .await;
-    rig.work().await.expect("work");
+    rig.measure_requests("upsert_document_unchanged", TIMES, upsert)
+        .await;
+    rig.run_workers().await.expect("work");
     let batch = |number| {
-        let documents: Vec<String> = (0..20).map(|i| text(1000 + 20 * number + i)).collect();
+        let documents: Vec<String> = (0..20).map(|i| note_text(1000 + 20 * number + i)).collect();
         (
             "POST",
             "/v3/documents/batch".to_owned(),
             json!({"documents": documents, "containerTag": "batch"}),
         )
     };
-    rig.measure("add_batch_of_20", 2, batch).await;
-    rig.work().await.expect("work");
+    rig.measure_requests("add_batch_of_20", 2, batch).await;
+    rig.run_workers().await.expect("work");
     let turn = |number| {
         let messages = json!([{"role": "user", "content": format!("I moved to Lund {number}.")}]);
         let body = json!({"conversationId": format!("chat-{number}"), "messages": messages, "containerTags": ["chat"]});
         ("POST", "/v4/conversations".to_owned(), body)
     };
-    rig.measure("add_conversation", TIMES, turn).await;
-    rig.work().await.expect("work");
+    rig.measure_requests("add_conversation", TIMES, turn).await;
+    rig.run_workers().await.expect("work");
 
     added
         .iter()
@@ -99,64 +98,68 @@ async fn ingest(rig: &mut Rig) -> Vec<String> {
         .collect()
 }
 
-async fn read(rig: &mut Rig, documents: &[String]) {
+async fn measure_reads(rig: &mut MeteredSystem, documents: &[String]) {
     for (operation, end) in [("get_document", ""), ("list_chunks", "/chunks")] {
         let path = |number: usize| format!("/v3/documents/{}{end}", documents[number]);
-        rig.measure(operation, TIMES, |number| {
+        rig.measure_requests(operation, TIMES, |number| {
             ("GET", path(number), Value::Null)
         })
         .await;
     }
 
     let list = json!({"containerTags": ["box"], "limit": 20});
-    rig.measure(
+    rig.measure_requests(
         "list_documents",
         TIMES,
-        fixed("POST", "/v3/documents/list", list.clone()),
+        fixed_request("POST", "/v3/documents/list", list.clone()),
     )
     .await;
-    rig.measure(
+    rig.measure_requests(
         "list_documents_with_memories",
         TIMES,
-        fixed("POST", "/v3/documents/documents", list),
+        fixed_request("POST", "/v3/documents/documents", list),
     )
     .await;
     let processing = "/v3/documents/processing?containerTags=box";
-    rig.measure(
+    rig.measure_requests(
         "list_processing",
         TIMES,
-        fixed("GET", processing, Value::Null),
+        fixed_request("GET", processing, Value::Null),
     )
     .await;
 }
 
-async fn recall(rig: &mut Rig) {
+async fn measure_search(rig: &mut MeteredSystem) {
     for (operation, mode) in [
         ("search_memories", "memories"),
         ("search_documents", "documents"),
         ("search_hybrid", "hybrid"),
     ] {
         let body = json!({"q": "ferry at dawn", "containerTag": "box", "searchMode": mode, "threshold": 0});
-        rig.call("POST", "/v4/search", &body).await;
-        rig.measure(operation, TIMES, fixed("POST", "/v4/search", body))
+        rig.send_request("POST", "/v4/search", &body).await;
+        rig.measure_requests(operation, TIMES, fixed_request("POST", "/v4/search", body))
             .await;
     }
 
     let v3 = json!({"q": "ferry at dawn", "containerTag": "box"});
-    rig.measure("search_v3", TIMES, fixed("POST", "/v3/search", v3))
+    rig.measure_requests("search_v3", TIMES, fixed_request("POST", "/v3/search", v3))
         .await;
     let tag = json!({"containerTag": "box"});
-    rig.measure("profile", TIMES, fixed("POST", "/v4/profile", tag.clone()))
-        .await;
-    rig.measure(
+    rig.measure_requests(
+        "profile",
+        TIMES,
+        fixed_request("POST", "/v4/profile", tag.clone()),
+    )
+    .await;
+    rig.measure_requests(
         "profile_buckets",
         TIMES,
-        fixed("POST", "/v4/profile/buckets", tag),
+        fixed_request("POST", "/v4/profile/buckets", tag),
     )
     .await;
 }
 
-async fn memories(rig: &mut Rig) {
+async fn measure_memories(rig: &mut MeteredSystem) {
     let create = |number| {
         let memories = json!([{"content": format!("Ada keeps bees in garden {number}.")}]);
         (
@@ -165,24 +168,24 @@ async fn memories(rig: &mut Rig) {
             json!({"containerTag": "box", "memories": memories}),
         )
     };
-    let made = rig.measure("create_memory", TIMES, create).await;
+    let made = rig.measure_requests("create_memory", TIMES, create).await;
 
     let ids: Vec<String> = made
         .iter()
         .map(|one| one["memories"][0]["id"].as_str().expect("an id").to_owned())
         .collect();
     let list = json!({"containerTags": ["box"], "limit": 20});
-    rig.measure(
+    rig.measure_requests(
         "list_memories",
         TIMES,
-        fixed("POST", "/v4/memories/list", list),
+        fixed_request("POST", "/v4/memories/list", list),
     )
     .await;
     let update = |number: usize| {
         let body = json!({"containerTag": "box", "id": ids[number], "newContent": format!("Ada keeps {number} goats.")});
         ("PATCH", "/v4/memories".to_owned(), body)
     };
-    let updated = rig.measure("update_memory", TIMES, update).await;
+    let updated = rig.measure_requests("update_memory", TIMES, update).await;
 
     let forget = |number: usize| {
         (
@@ -191,33 +194,33 @@ async fn memories(rig: &mut Rig) {
             json!({"containerTag": "box", "id": updated[number]["id"]}),
         )
     };
-    rig.measure("forget_memory", TIMES, forget).await;
+    rig.measure_requests("forget_memory", TIMES, forget).await;
 
     let matching = json!({"containerTag": "box", "query": "tea", "dryRun": true});
-    rig.measure(
+    rig.measure_requests(
         "forget_matching_dry",
         2,
-        fixed("POST", "/v4/memories/forget-matching", matching),
+        fixed_request("POST", "/v4/memories/forget-matching", matching),
     )
     .await;
 }
 
-async fn change(rig: &mut Rig, documents: &[String]) {
+async fn measure_changes(rig: &mut MeteredSystem, documents: &[String]) {
     let path = |number: usize| format!("/v3/documents/{}", documents[number]);
     let patch = |number: usize| ("PATCH", path(number), json!({"metadata": {"seen": true}}));
-    rig.measure("patch_metadata", TIMES, patch).await;
-    rig.measure("delete_document", TIMES, |number| {
+    rig.measure_requests("patch_metadata", TIMES, patch).await;
+    rig.measure_requests("delete_document", TIMES, |number| {
         ("DELETE", path(number), Value::Null)
     })
     .await;
-    rig.work().await.expect("work");
+    rig.run_workers().await.expect("work");
 }
 
-async fn containers(rig: &mut Rig) {
-    rig.measure(
+async fn measure_containers(rig: &mut MeteredSystem) {
+    rig.measure_requests(
         "get_container_tag",
         TIMES,
-        fixed("GET", "/v3/container-tags/box", Value::Null),
+        fixed_request("GET", "/v3/container-tags/box", Value::Null),
     )
     .await;
     let patch = |number| {
@@ -227,34 +230,36 @@ async fn containers(rig: &mut Rig) {
             json!({"name": format!("Box {number}")}),
         )
     };
-    rig.measure("patch_container_tag", TIMES, patch).await;
+    rig.measure_requests("patch_container_tag", TIMES, patch)
+        .await;
 
-    rig.measure(
+    rig.measure_requests(
         "list_container_tags_3",
         TIMES,
-        fixed("GET", "/v3/container-tags/list", Value::Null),
+        fixed_request("GET", "/v3/container-tags/list", Value::Null),
     )
     .await;
     for number in 0..4 {
         for tag in ["left", "right", "old"] {
-            let body = json!({"content": text(number), "containerTag": format!("{tag}{number}")});
-            rig.call("POST", "/v3/documents", &body).await;
+            let body =
+                json!({"content": note_text(number), "containerTag": format!("{tag}{number}")});
+            rig.send_request("POST", "/v3/documents", &body).await;
         }
     }
 
-    rig.work().await.expect("work");
+    rig.run_workers().await.expect("work");
     let merge = |number| {
         let (from, to) = (format!("left{number}"), format!("right{number}"));
         let body = json!({"containerTags": [from, to], "targetContainerTag": to});
         ("POST", "/v3/container-tags/merge".to_owned(), body)
     };
-    let merges = rig.measure("merge_container_tags", 4, merge).await;
+    let merges = rig.measure_requests("merge_container_tags", 4, merge).await;
 
     let status = |number: usize| {
         let id = merges[number]["mergeId"].as_str().expect("an id");
         ("GET", format!("/v3/container-tags/merge/{id}"), Value::Null)
     };
-    rig.measure("get_merge", 4, status).await;
+    rig.measure_requests("get_merge", 4, status).await;
 
     let delete = |number| {
         (
@@ -263,16 +268,17 @@ async fn containers(rig: &mut Rig) {
             Value::Null,
         )
     };
-    rig.measure("delete_container_tag", 4, delete).await;
+    rig.measure_requests("delete_container_tag", 4, delete)
+        .await;
 
-    rig.work().await.expect("work");
+    rig.run_workers().await.expect("work");
 }
 
-async fn organization(rig: &mut Rig) {
-    rig.measure(
+async fn measure_organization(rig: &mut MeteredSystem) {
+    rig.measure_requests(
         "get_settings",
         TIMES,
-        fixed("GET", "/v3/settings", Value::Null),
+        fixed_request("GET", "/v3/settings", Value::Null),
     )
     .await;
     let patch = |number| {
@@ -282,12 +288,12 @@ async fn organization(rig: &mut Rig) {
             json!({"chunkSize": 500 + number}),
         )
     };
-    rig.measure("patch_settings", TIMES, patch).await;
+    rig.measure_requests("patch_settings", TIMES, patch).await;
 
-    rig.measure(
+    rig.measure_requests(
         "get_session",
         TIMES,
-        fixed("GET", "/v3/session", Value::Null),
+        fixed_request("GET", "/v3/session", Value::Null),
     )
     .await;
     let key = |number| {
@@ -297,23 +303,24 @@ async fn organization(rig: &mut Rig) {
             json!({"containerTag": "box", "name": format!("k{number}")}),
         )
     };
-    let keys = rig.measure("create_scoped_key", TIMES, key).await;
+    let keys = rig.measure_requests("create_scoped_key", TIMES, key).await;
 
-    rig.measure(
+    rig.measure_requests(
         "list_keys_10",
         TIMES,
-        fixed("GET", "/v3/auth/keys", Value::Null),
+        fixed_request("GET", "/v3/auth/keys", Value::Null),
     )
     .await;
     let delete = |number: usize| {
         let id = keys[number]["id"].as_str().expect("an id");
         ("DELETE", format!("/v3/auth/scoped-key/{id}"), Value::Null)
     };
-    rig.measure("delete_scoped_key", TIMES, delete).await;
+    rig.measure_requests("delete_scoped_key", TIMES, delete)
+        .await;
 }
 
 /// Measures connections to a website. Connections to a drive have the same records.
-async fn connections(rig: &mut Rig) {
+async fn measure_connections(rig: &mut MeteredSystem) {
     let site = |number| {
         let metadata = json!({"startUrl": format!("https://site{number}.example/")});
         (
@@ -322,15 +329,16 @@ async fn connections(rig: &mut Rig) {
             json!({"containerTag": "box", "metadata": metadata}),
         )
     };
-    let made = rig.measure("create_connection", TIMES, site).await;
+    let made = rig.measure_requests("create_connection", TIMES, site).await;
     let id = |number: usize| made[number]["id"].as_str().expect("an id").to_owned();
 
-    let list = fixed(
+    let list = fixed_request(
         "POST",
         "/v3/connections/list",
         json!({"containerTags": ["box"]}),
     );
-    rig.measure("list_connections_10", TIMES, list).await;
+    rig.measure_requests("list_connections_10", TIMES, list)
+        .await;
 
     let get = |number| {
         (
@@ -339,7 +347,7 @@ async fn connections(rig: &mut Rig) {
             Value::Null,
         )
     };
-    rig.measure("get_connection", TIMES, get).await;
+    rig.measure_requests("get_connection", TIMES, get).await;
 
     let import = |number| {
         (
@@ -348,7 +356,8 @@ async fn connections(rig: &mut Rig) {
             json!({}),
         )
     };
-    rig.measure("import_connection", TIMES, import).await;
+    rig.measure_requests("import_connection", TIMES, import)
+        .await;
 
     let end = |number| {
         (
@@ -357,11 +366,11 @@ async fn connections(rig: &mut Rig) {
             Value::Null,
         )
     };
-    rig.measure("end_connection", TIMES, end).await;
-    rig.work().await.expect("work");
+    rig.measure_requests("end_connection", TIMES, end).await;
+    rig.run_workers().await.expect("work");
 }
 
-async fn analytics(rig: &mut Rig) {
+async fn measure_analytics(rig: &mut MeteredSystem) {
     for (operation, path) in [
         ("analytics_usage", "/v3/analytics/usage"),
         ("analytics_errors", "/v3/analytics/errors"),
@@ -369,7 +378,7 @@ async fn analytics(rig: &mut Rig) {
         ("analytics_requests", "/v3/analytics/requests"),
         ("analytics_memory", "/v3/analytics/memory?period=7d"),
     ] {
-        rig.measure(operation, 5, fixed("GET", path, Value::Null))
+        rig.measure_requests(operation, 5, fixed_request("GET", path, Value::Null))
             .await;
     }
 }

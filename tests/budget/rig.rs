@@ -9,50 +9,51 @@ use axum::body::Body;
 use domain::usecase::Authenticator;
 use domain::{OrgId, Timestamp};
 use edge::{App, LoopbackPeer};
-use embedded::{ACCESS_KEY, Meter, REGION, SECRET_KEY, Transport};
+use embedded::{ACCESS_KEY_ID, InProcessTransport, MeteredTransport, REGION, SECRET_ACCESS_KEY};
 use http::Request;
 use http_body_util::BodyExt;
-use local::{Queues, System};
+use local::{LocalSystem, QueueSet};
 use serde_json::Value;
-use testkit::World;
+use testkit::TestEnvironment;
 use tower::ServiceExt;
 
-use crate::Measured;
+use crate::MeasuredOperation;
 
 const CACHE_BYTES: usize = 64 * 1024 * 1024;
 
 /// A running system in a temporary folder, and its measurements.
-pub(crate) struct Rig {
-    pub(crate) measured: Vec<Measured>,
-    system: System,
-    meter: Meter,
+pub(crate) struct MeteredSystem {
+    pub(crate) measured: Vec<MeasuredOperation>,
+    system: LocalSystem,
+    meter: MeteredTransport,
     routes: Router,
-    queues: Queues,
-    _world: World,
+    queues: QueueSet,
+    _world: TestEnvironment,
 }
 
-impl Rig {
+impl MeteredSystem {
     pub(crate) async fn new() -> Result<Self> {
         // The clock of a world begins at a full hour, so that the current hour is the same in every
         // run.
-        let world = World::new()?;
-        let meter = Meter::new(Transport::new(world.services.clone()));
-        let config = aws::through(meter.clone(), ACCESS_KEY, SECRET_KEY, REGION);
+        let world = TestEnvironment::new()?;
+        let meter = MeteredTransport::new(InProcessTransport::new(world.services.clone()));
+        let config = aws::config_through(meter.clone(), ACCESS_KEY_ID, SECRET_ACCESS_KEY, REGION);
         let clock = Arc::new(world.clock.clone());
         let system =
-            System::over(world.services.clone(), &Clients::new(&config), clock, None).await?;
+            LocalSystem::over_services(world.services.clone(), &Clients::new(&config), clock, None)
+                .await?;
         let ctx = system.ctx.clone();
         let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
         let authenticator = authenticator.with_local_key(OrgId::parse("local")?);
-        let outside = world.outside()?;
+        let outside = world.external_systems()?;
         let app = App::new(ctx, authenticator);
-        let routes = local::routes(
+        let routes = local::all_routes(
             &app,
             CACHE_BYTES,
             outside.connectors.clone(),
             outside.public_url.clone(),
         );
-        let queues = Queues::open(&system, &outside).await?;
+        let queues = QueueSet::open(&system, &outside).await?;
 
         Ok(Self {
             measured: Vec::new(),
@@ -65,7 +66,7 @@ impl Rig {
     }
 
     /// Sends a request and returns its answer.
-    pub(crate) async fn call(&self, method: &str, path: &str, body: &Value) -> Value {
+    pub(crate) async fn send_request(&self, method: &str, path: &str, body: &Value) -> Value {
         let request = Request::builder()
             .method(method)
             .uri(path)
@@ -105,23 +106,23 @@ impl Rig {
 
     /// Sends requests that differ by their number, records the average cost of one, and returns the
     /// answers.
-    pub(crate) async fn measure(
+    pub(crate) async fn measure_requests(
         &mut self,
         operation: &'static str,
         times: usize,
         request: impl Fn(usize) -> (&'static str, String, Value),
     ) -> Vec<Value> {
         let mut answers = Vec::new();
-        self.meter.start();
+        self.meter.start_counting();
         for number in 0..times {
             let (method, path, body) = request(number);
-            answers.push(self.call(method, &path, &body).await);
+            answers.push(self.send_request(method, &path, &body).await);
         }
 
-        self.measured.push(Measured {
+        self.measured.push(MeasuredOperation {
             operation,
             calls: times,
-            count: self.meter.take(),
+            count: self.meter.take_counts(),
         });
 
         answers
@@ -130,16 +131,16 @@ impl Rig {
     /// Runs the workers until the queues are empty, and records the average cost for one of
     /// `documents`. Polls of the queues are not counted: on AWS, the event source mappings make
     /// them at no charge.
-    pub(crate) async fn measure_work(
+    pub(crate) async fn measure_processing(
         &mut self,
         operation: &'static str,
         documents: usize,
     ) -> Result<()> {
-        self.meter.start();
-        while self.queues.turn().await? > 0 {}
-        let mut count = self.meter.take();
+        self.meter.start_counting();
+        while self.queues.handle_one_batch_each().await? > 0 {}
+        let mut count = self.meter.take_counts();
         count.sqs = 0;
-        self.measured.push(Measured {
+        self.measured.push(MeasuredOperation {
             operation,
             calls: documents,
             count,
@@ -149,17 +150,17 @@ impl Rig {
     }
 
     /// Runs the workers until the queues are empty.
-    pub(crate) async fn work(&self) -> Result<()> {
-        while self.queues.turn().await? > 0 {}
+    pub(crate) async fn run_workers(&self) -> Result<()> {
+        while self.queues.handle_one_batch_each().await? > 0 {}
         self.check_nothing_is_left().await
     }
 
     async fn check_nothing_is_left(&self) -> Result<()> {
         let all = Timestamp::from_millis(i64::MAX);
-        let left = self.system.ctx.documents.overdue(all, 1000).await?;
+        let left = self.system.ctx.documents.list_overdue(all, 1000).await?;
         let document = left
             .iter()
-            .find(|work| matches!(work, domain::ports::Overdue::Document(..)));
+            .find(|work| matches!(work, domain::ports::OverdueWork::Document(..)));
         ensure!(document.is_none(), "{document:?} is unfinished");
         Ok(())
     }

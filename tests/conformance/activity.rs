@@ -1,12 +1,12 @@
 //! Conformance tests of [`domain::ports::Activity`].
 
-use domain::activity::{Hour, RequestRecord, RequestType, Tally};
+use domain::activity::{Hour, RequestRecord, RequestTally, RequestType};
 use domain::ports::HourCounts;
 use domain::{ContainerId, Revision, Tenant, Timestamp};
 use serde_json::json;
 
 use crate::promises;
-use crate::setting::{Setting, again};
+use crate::setting::{PortFixture, retry_unavailable};
 
 promises!(
     a_request_is_read_back_whole_in_its_hour,
@@ -20,11 +20,11 @@ promises!(
 );
 
 /// Returns the time `minutes` into an hour, far from the end of the hour and of the day.
-fn at(hour: i64, minutes: i64) -> Timestamp {
-    Hour(484_640 + hour).start().plus_seconds(minutes * 60)
+fn time_in_hour(hour: i64, minutes: i64) -> Timestamp {
+    Hour(484_640 + hour).start_time().plus_seconds(minutes * 60)
 }
 
-fn request(at: Timestamp) -> RequestRecord {
+fn empty_request(at: Timestamp) -> RequestRecord {
     RequestRecord {
         id: Revision::random().as_str().to_owned(),
         at,
@@ -42,7 +42,7 @@ fn request(at: Timestamp) -> RequestRecord {
 }
 
 /// Returns a request with contents.
-fn telling(at: Timestamp, containers: &[&ContainerId]) -> RequestRecord {
+fn request_with_contents(at: Timestamp, containers: &[&ContainerId]) -> RequestRecord {
     let mut containers: Vec<ContainerId> = containers.iter().map(|&id| id.clone()).collect();
     containers.sort();
     let (input, output) = (
@@ -53,30 +53,34 @@ fn telling(at: Timestamp, containers: &[&ContainerId]) -> RequestRecord {
         containers,
         input,
         output,
-        ..request(at)
+        ..empty_request(at)
     }
 }
 
 /// Records a request `minutes` after it arrived.
-async fn record(setting: &Setting, tenant: &Tenant, record: &RequestRecord, minutes: i64) {
+async fn record(setting: &PortFixture, tenant: &Tenant, record: &RequestRecord, minutes: i64) {
     let now = record.at.plus_seconds(minutes * 60);
-    again(async || setting.ctx().activity.record(tenant, record, now).await)
+    retry_unavailable(async || setting.ctx().activity.record(tenant, record, now).await)
         .await
         .expect("a record");
 }
 
 /// Returns all records of an hour, and the number of pages.
-async fn read(setting: &Setting, tenant: &Tenant, hour: Hour) -> (Vec<RequestRecord>, usize) {
+async fn read_hour(
+    setting: &PortFixture,
+    tenant: &Tenant,
+    hour: Hour,
+) -> (Vec<RequestRecord>, usize) {
     let (mut records, mut after, mut pages) = (Vec::new(), None::<String>, 0);
     loop {
         let page = async || {
             setting
                 .ctx()
                 .activity
-                .requests(tenant, hour, after.as_deref())
+                .list_requests(tenant, hour, after.as_deref())
                 .await
         };
-        let (found, next) = again(page).await.expect("a page");
+        let (found, next) = retry_unavailable(page).await.expect("a page");
         records.extend(found);
         pages += 1;
         if next.is_none() {
@@ -86,60 +90,72 @@ async fn read(setting: &Setting, tenant: &Tenant, hour: Hour) -> (Vec<RequestRec
     }
 }
 
-async fn hours(setting: &Setting, tenant: &Tenant, from: Hour, to: Hour) -> Vec<HourCounts> {
-    again(async || setting.ctx().activity.hours(tenant, from, to).await)
+async fn list_hours(
+    setting: &PortFixture,
+    tenant: &Tenant,
+    from: Hour,
+    to: Hour,
+) -> Vec<HourCounts> {
+    retry_unavailable(async || setting.ctx().activity.count_by_hour(tenant, from, to).await)
         .await
         .expect("hours")
 }
 
 /// Returns the token of the hour, which must be open.
-async fn token(setting: &Setting, hour: Hour) -> String {
-    match hours(setting, &setting.alpha, hour, hour).await.as_slice() {
+async fn hour_token(setting: &PortFixture, hour: Hour) -> String {
+    match list_hours(setting, &setting.alpha, hour, hour)
+        .await
+        .as_slice()
+    {
         [HourCounts::Open(found, token)] if *found == hour => token.clone(),
         other => panic!("{hour:?} is not open: {other:?}"),
     }
 }
 
-async fn close(setting: &Setting, hour: Hour, token: &str, tally: &Tally) -> bool {
+async fn close_hour(setting: &PortFixture, hour: Hour, token: &str, tally: &RequestTally) -> bool {
     let close = async || {
         setting
             .ctx()
             .activity
-            .close(&setting.alpha, hour, token, tally)
+            .close_hour(&setting.alpha, hour, token, tally)
             .await
     };
-    again(close).await.expect("an answer")
+    retry_unavailable(close).await.expect("an answer")
 }
 
 /// Counts the hour as it is and closes it.
-async fn count(setting: &Setting, hour: Hour) -> Tally {
-    let token = token(setting, hour).await;
-    let tally: Tally = read(setting, &setting.alpha, hour).await.0.iter().collect();
-    assert!(close(setting, hour, &token, &tally).await);
+async fn count_hour(setting: &PortFixture, hour: Hour) -> RequestTally {
+    let token = hour_token(setting, hour).await;
+    let tally: RequestTally = read_hour(setting, &setting.alpha, hour)
+        .await
+        .0
+        .iter()
+        .collect();
+    assert!(close_hour(setting, hour, &token, &tally).await);
     tally
 }
 
-async fn a_request_is_read_back_whole_in_its_hour(setting: &Setting) {
+async fn a_request_is_read_back_whole_in_its_hour(setting: &PortFixture) {
     let (a, b) = (ContainerId::random(), ContainerId::random());
     let failed = RequestRecord {
         status: 404,
         error: Some("NotFoundError".into()),
-        ..request(at(0, 7))
+        ..empty_request(time_in_hour(0, 7))
     };
     let wanted = [
-        request(at(0, 0)),
-        telling(at(0, 5), &[&a, &b]),
+        empty_request(time_in_hour(0, 0)),
+        request_with_contents(time_in_hour(0, 5), &[&a, &b]),
         failed,
-        telling(at(0, 59), &[]),
+        request_with_contents(time_in_hour(0, 59), &[]),
     ];
     for one in wanted.iter().rev() {
         record(setting, &setting.alpha, one, 0).await;
         record(setting, &setting.alpha, one, 1).await;
     }
 
-    let hour = Hour::of(at(0, 0));
+    let hour = Hour::containing(time_in_hour(0, 0));
     assert_eq!(
-        read(setting, &setting.alpha, hour).await,
+        read_hour(setting, &setting.alpha, hour).await,
         (wanted.to_vec(), 1),
         "oldest first, each once"
     );
@@ -153,122 +169,187 @@ async fn a_request_is_read_back_whole_in_its_hour(setting: &Setting) {
         setting
             .ctx()
             .activity
-            .outlines(&setting.alpha, hour, None)
+            .list_outlines(&setting.alpha, hour, None)
             .await
     };
     assert_eq!(
-        again(page).await.expect("a page"),
+        retry_unavailable(page).await.expect("a page"),
         (outlines.to_vec(), None)
     );
     assert!(
-        read(setting, &setting.alpha, hour.next())
+        read_hour(setting, &setting.alpha, hour.next())
             .await
             .0
             .is_empty()
     );
     assert!(
-        read(setting, &setting.beta, hour).await.0.is_empty(),
+        read_hour(setting, &setting.beta, hour).await.0.is_empty(),
         "of another organization"
     );
-    assert!(hours(setting, &setting.beta, hour, hour).await.is_empty());
-}
-
-async fn an_hour_is_open_from_its_first_request_on_until_it_is_closed(setting: &Setting) {
-    let (first, quiet, third) = (Hour::of(at(0, 0)), Hour::of(at(1, 0)), Hour::of(at(2, 0)));
     assert!(
-        hours(setting, &setting.alpha, first, third)
+        list_hours(setting, &setting.beta, hour, hour)
             .await
             .is_empty()
     );
-    for time in [at(0, 0), at(0, 30), at(2, 59)] {
-        record(setting, &setting.alpha, &request(time), 0).await;
+}
+
+async fn an_hour_is_open_from_its_first_request_on_until_it_is_closed(setting: &PortFixture) {
+    let (first, quiet, third) = (
+        Hour::containing(time_in_hour(0, 0)),
+        Hour::containing(time_in_hour(1, 0)),
+        Hour::containing(time_in_hour(2, 0)),
+    );
+    assert!(
+        list_hours(setting, &setting.alpha, first, third)
+            .await
+            .is_empty()
+    );
+    for time in [time_in_hour(0, 0), time_in_hour(0, 30), time_in_hour(2, 59)] {
+        record(setting, &setting.alpha, &empty_request(time), 0).await;
     }
 
-    let before = token(setting, first).await;
-    record(setting, &setting.alpha, &request(at(0, 59)), 2).await;
-    let other = setting.turned().await;
-    record(&other, &setting.alpha, &request(at(0, 59)), 1).await;
+    let before = hour_token(setting, first).await;
+    record(
+        setting,
+        &setting.alpha,
+        &empty_request(time_in_hour(0, 59)),
+        2,
+    )
+    .await;
+    let other = setting.with_organizations_swapped().await;
+    record(
+        &other,
+        &setting.alpha,
+        &empty_request(time_in_hour(0, 59)),
+        1,
+    )
+    .await;
     assert_eq!(
-        token(setting, first).await,
+        hour_token(setting, first).await,
         before,
         "in time, by whichever process"
     );
-    let tally = count(setting, first).await;
-    assert_eq!(tally.total(|_| true).map(|cell| cell.count), Some(4));
-    let open = HourCounts::Open(third, token(setting, third).await);
+    let tally = count_hour(setting, first).await;
+    assert_eq!(tally.total_where(|_| true).map(|cell| cell.count), Some(4));
+    let open = HourCounts::Open(third, hour_token(setting, third).await);
     let wanted = [HourCounts::Closed(first, tally.clone()), open.clone()];
-    assert_eq!(hours(setting, &setting.alpha, first, third).await, wanted);
-    assert_eq!(hours(setting, &setting.alpha, quiet, third).await, [open]);
+    assert_eq!(
+        list_hours(setting, &setting.alpha, first, third).await,
+        wanted
+    );
+    assert_eq!(
+        list_hours(setting, &setting.alpha, quiet, third).await,
+        [open]
+    );
     assert!(
-        hours(setting, &setting.alpha, third, first)
+        list_hours(setting, &setting.alpha, third, first)
             .await
             .is_empty()
     );
     assert!(
-        close(setting, first, &before, &tally).await,
+        close_hour(setting, first, &before, &tally).await,
         "our own closing again"
     );
     assert!(
-        !close(setting, quiet, "", &tally).await,
+        !close_hour(setting, quiet, "", &tally).await,
         "it never was open"
     );
 }
 
-async fn a_late_request_opens_a_closed_hour_again(setting: &Setting) {
-    let hour = Hour::of(at(0, 0));
-    record(setting, &setting.alpha, &request(at(0, 1)), 0).await;
-    count(setting, hour).await;
+async fn a_late_request_opens_a_closed_hour_again(setting: &PortFixture) {
+    let hour = Hour::containing(time_in_hour(0, 0));
+    record(
+        setting,
+        &setting.alpha,
+        &empty_request(time_in_hour(0, 1)),
+        0,
+    )
+    .await;
+    count_hour(setting, hour).await;
 
     for count_before in 1..3 {
-        let late = request(at(0, 58));
+        let late = empty_request(time_in_hour(0, 58));
         record(setting, &setting.alpha, &late, 5).await;
-        token(setting, hour).await;
-        let tally = count(setting, hour).await;
+        hour_token(setting, hour).await;
+        let tally = count_hour(setting, hour).await;
         assert_eq!(
-            tally.total(|_| true).map(|cell| cell.count),
+            tally.total_where(|_| true).map(|cell| cell.count),
             Some(count_before + 1)
         );
         assert_eq!(
-            hours(setting, &setting.alpha, hour, hour).await,
+            list_hours(setting, &setting.alpha, hour, hour).await,
             [HourCounts::Closed(hour, tally)]
         );
     }
 }
 
-async fn counts_that_a_late_request_overtook_are_not_stored(setting: &Setting) {
-    let hour = Hour::of(at(0, 0));
-    record(setting, &setting.alpha, &request(at(0, 1)), 0).await;
-    let before = token(setting, hour).await;
-    let stale: Tally = read(setting, &setting.alpha, hour).await.0.iter().collect();
-    record(setting, &setting.alpha, &request(at(0, 2)), 70).await;
-    assert!(!close(setting, hour, &before, &stale).await);
-    assert_ne!(token(setting, hour).await, before, "it stays open");
+async fn counts_that_a_late_request_overtook_are_not_stored(setting: &PortFixture) {
+    let hour = Hour::containing(time_in_hour(0, 0));
+    record(
+        setting,
+        &setting.alpha,
+        &empty_request(time_in_hour(0, 1)),
+        0,
+    )
+    .await;
+    let before = hour_token(setting, hour).await;
+    let stale: RequestTally = read_hour(setting, &setting.alpha, hour)
+        .await
+        .0
+        .iter()
+        .collect();
+    record(
+        setting,
+        &setting.alpha,
+        &empty_request(time_in_hour(0, 2)),
+        70,
+    )
+    .await;
+    assert!(!close_hour(setting, hour, &before, &stale).await);
+    assert_ne!(hour_token(setting, hour).await, before, "it stays open");
     assert_eq!(
-        count(setting, hour)
+        count_hour(setting, hour)
             .await
-            .total(|_| true)
+            .total_where(|_| true)
             .map(|cell| cell.count),
         Some(2)
     );
-    assert!(!close(setting, hour, &before, &stale).await);
+    assert!(!close_hour(setting, hour, &before, &stale).await);
 }
 
-async fn of_many_who_close_an_hour_all_store_the_same(setting: &Setting) {
-    let hour = Hour::of(at(0, 0));
-    record(setting, &setting.alpha, &request(at(0, 1)), 0).await;
-    let token = token(setting, hour).await;
-    let tally: Tally = read(setting, &setting.alpha, hour).await.0.iter().collect();
-    let all = (0..8).map(|_| close(setting, hour, &token, &tally));
+async fn of_many_who_close_an_hour_all_store_the_same(setting: &PortFixture) {
+    let hour = Hour::containing(time_in_hour(0, 0));
+    record(
+        setting,
+        &setting.alpha,
+        &empty_request(time_in_hour(0, 1)),
+        0,
+    )
+    .await;
+    let token = hour_token(setting, hour).await;
+    let tally: RequestTally = read_hour(setting, &setting.alpha, hour)
+        .await
+        .0
+        .iter()
+        .collect();
+    let all = (0..8).map(|_| close_hour(setting, hour, &token, &tally));
     assert_eq!(futures::future::join_all(all).await, [true; 8]);
     assert_eq!(
-        hours(setting, &setting.alpha, hour, hour).await,
+        list_hours(setting, &setting.alpha, hour, hour).await,
         [HourCounts::Closed(hour, tally)]
     );
 }
 
-async fn hours_are_overdue_from_their_end_on_oldest_first(setting: &Setting) {
+async fn hours_are_overdue_from_their_end_on_oldest_first(setting: &PortFixture) {
     let overdue = async |before: Timestamp, limit: usize| {
-        let found = again(async || setting.ctx().activity.overdue_hours(before, limit).await).await;
+        let found = retry_unavailable(async || {
+            setting
+                .ctx()
+                .activity
+                .list_overdue_hours(before, limit)
+                .await
+        })
+        .await;
         let named = |(tenant, hour): (Tenant, Hour)| (tenant.org().as_str().to_owned(), hour);
         found
             .expect("hours")
@@ -278,29 +359,36 @@ async fn hours_are_overdue_from_their_end_on_oldest_first(setting: &Setting) {
     };
 
     for (tenant, time) in [
-        (&setting.beta, at(2, 0)),
-        (&setting.alpha, at(0, 59)),
-        (&setting.beta, at(1, 0)),
+        (&setting.beta, time_in_hour(2, 0)),
+        (&setting.alpha, time_in_hour(0, 59)),
+        (&setting.beta, time_in_hour(1, 0)),
     ] {
-        record(setting, tenant, &request(time), 0).await;
+        record(setting, tenant, &empty_request(time), 0).await;
     }
 
-    let wanted = [("alpha", at(0, 0)), ("beta", at(1, 0)), ("beta", at(2, 0))];
-    let wanted = wanted.map(|(org, time)| (org.to_owned(), Hour::of(time)));
-    assert!(overdue(at(1, 0), 10).await.is_empty());
-    assert_eq!(overdue(at(1, 1), 10).await, wanted[..1]);
+    let wanted = [
+        ("alpha", time_in_hour(0, 0)),
+        ("beta", time_in_hour(1, 0)),
+        ("beta", time_in_hour(2, 0)),
+    ];
+    let wanted = wanted.map(|(org, time)| (org.to_owned(), Hour::containing(time)));
+    assert!(overdue(time_in_hour(1, 0), 10).await.is_empty());
+    assert_eq!(overdue(time_in_hour(1, 1), 10).await, wanted[..1]);
     for limit in [1, 2, 3, 10] {
-        assert_eq!(overdue(at(9, 0), limit).await, wanted[..limit.min(3)]);
+        assert_eq!(
+            overdue(time_in_hour(9, 0), limit).await,
+            wanted[..limit.min(3)]
+        );
     }
 
-    count(setting, wanted[0].1).await;
-    assert_eq!(overdue(at(9, 0), 10).await, wanted[1..]);
+    count_hour(setting, wanted[0].1).await;
+    assert_eq!(overdue(time_in_hour(9, 0), 10).await, wanted[1..]);
 }
 
 /// Returns the names of the records of an hour with contents of the containers, and the number of
 /// pages.
-async fn telling_of(
-    setting: &Setting,
+async fn records_about(
+    setting: &PortFixture,
     hour: Hour,
     containers: &[ContainerId],
 ) -> (Vec<String>, usize) {
@@ -309,10 +397,10 @@ async fn telling_of(
         let activity = &setting.ctx().activity;
         let page = async || {
             activity
-                .contents(&setting.alpha, hour, containers, after.as_deref())
+                .list_contents(&setting.alpha, hour, containers, after.as_deref())
                 .await
         };
-        let (found, next) = again(page).await.expect("a page");
+        let (found, next) = retry_unavailable(page).await.expect("a page");
         names.extend(found);
         pages += 1;
         if next.is_none() {
@@ -322,32 +410,33 @@ async fn telling_of(
     }
 }
 
-async fn forget(setting: &Setting, hour: Hour, names: &[String]) {
+async fn forget_contents(setting: &PortFixture, hour: Hour, names: &[String]) {
     let forget = async || {
         setting
             .ctx()
             .activity
-            .forget_contents(&setting.alpha, hour, names)
+            .remove_contents(&setting.alpha, hour, names)
             .await
     };
-    again(forget).await.expect("an answer");
+    retry_unavailable(forget).await.expect("an answer");
 }
 
-async fn contents_are_taken_out_of_some_containers_and_counts_stay_true(setting: &Setting) {
+async fn contents_are_taken_out_of_some_containers_and_counts_stay_true(setting: &PortFixture) {
     let ids: Vec<ContainerId> = (0..50).map(|_| ContainerId::random()).collect();
     let (a, b, c) = (&ids[0], &ids[1], &ids[2]);
-    let hour = Hour::of(at(0, 0));
+    let hour = Hour::containing(time_in_hour(0, 0));
     let of = [vec![a], vec![a, b], vec![b], vec![], vec![c]];
     let all: Vec<RequestRecord> = (0..)
         .zip(&of)
-        .map(|(i, of)| telling(at(0, i), of))
+        .map(|(i, of)| request_with_contents(time_in_hour(0, i), of))
         .collect();
     for one in &all {
         record(setting, &setting.alpha, one, 0).await;
         record(setting, &setting.beta, one, 0).await;
     }
 
-    let telling_of = async |hour: Hour, ids: &[ContainerId]| telling_of(setting, hour, ids).await.0;
+    let telling_of =
+        async |hour: Hour, ids: &[ContainerId]| records_about(setting, hour, ids).await.0;
     for (ids, found) in [
         (&ids[..0], 0),
         (&ids[..1], 2),
@@ -367,7 +456,7 @@ async fn contents_are_taken_out_of_some_containers_and_counts_stay_true(setting:
     let gone = [c.clone(), a.clone()];
     let names = telling_of(hour, &gone).await;
     for _ in 0..2 {
-        forget(setting, hour, &names).await;
+        forget_contents(setting, hour, &names).await;
         assert_eq!(
             telling_of(hour, &gone).await,
             Vec::<String>::new(),
@@ -376,9 +465,9 @@ async fn contents_are_taken_out_of_some_containers_and_counts_stay_true(setting:
     }
 
     // Contents that have expired in the meantime do not come back.
-    forget(setting, hour.next(), &names).await;
+    forget_contents(setting, hour.next(), &names).await;
     assert!(
-        read(setting, &setting.alpha, hour.next())
+        read_hour(setting, &setting.alpha, hour.next())
             .await
             .0
             .is_empty()
@@ -396,41 +485,44 @@ async fn contents_are_taken_out_of_some_containers_and_counts_stay_true(setting:
         all[3].clone(),
         without(&all[4]),
     ];
-    assert_eq!(read(setting, &setting.alpha, hour).await.0, wanted);
+    assert_eq!(read_hour(setting, &setting.alpha, hour).await.0, wanted);
     assert_eq!(
-        read(setting, &setting.beta, hour).await.0,
+        read_hour(setting, &setting.beta, hour).await.0,
         all,
         "of another organization"
     );
 }
 
-async fn long_hours_are_read_in_pages(setting: &Setting) {
-    let (hour, containers) = (Hour::of(at(0, 0)), [ContainerId::random()]);
+async fn long_hours_are_read_in_pages(setting: &PortFixture) {
+    let (hour, containers) = (
+        Hour::containing(time_in_hour(0, 0)),
+        [ContainerId::random()],
+    );
     let text = "x".repeat(60_000);
     let mut all = Vec::new();
     for i in 0..40 {
         let input = Some(json!({"i": i, "text": text}));
         all.push(RequestRecord {
             input,
-            ..telling(at(0, i), &[&containers[0]])
+            ..request_with_contents(time_in_hour(0, i), &[&containers[0]])
         });
         record(setting, &setting.alpha, &all[all.len() - 1], 0).await;
     }
 
-    let (records, pages) = read(setting, &setting.alpha, hour).await;
+    let (records, pages) = read_hour(setting, &setting.alpha, hour).await;
     assert!(
         records == all && (3..=4).contains(&pages),
         "{} records in {pages} pages",
         records.len()
     );
-    let (names, pages) = telling_of(setting, hour, &containers).await;
+    let (names, pages) = records_about(setting, hour, &containers).await;
     assert!(
         names.len() == 40 && pages > 1,
         "{} names in {pages} pages",
         names.len()
     );
-    forget(setting, hour, &names).await;
-    let (records, _) = read(setting, &setting.alpha, hour).await;
+    forget_contents(setting, hour, &names).await;
+    let (records, _) = read_hour(setting, &setting.alpha, hour).await;
     assert!(
         records.len() == 40
             && records

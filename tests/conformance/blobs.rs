@@ -5,7 +5,7 @@ use domain::{BlobRef, Tenant};
 use futures::future::join_all;
 
 use crate::promises;
-use crate::setting::{Setting, again};
+use crate::setting::{PortFixture, retry_unavailable};
 
 promises!(
     bytes_come_back_in_the_order_asked,
@@ -20,7 +20,7 @@ promises!(
 const SIZES: [usize; 8] = [0, 1, 100, 8191, 8192, 8193, 100_000, 3_000_000];
 
 /// Returns bytes that cannot be compressed.
-fn noise(size: usize) -> Bytes {
+fn random_bytes(size: usize) -> Bytes {
     let mut state = 0x9E37_79B9_7F4A_7C15u64 ^ size as u64;
     let mut next = || {
         state ^= state << 13;
@@ -31,17 +31,17 @@ fn noise(size: usize) -> Bytes {
     (0..size).map(|_| next()).collect()
 }
 
-async fn what_is_stored_first_stays(setting: &Setting) {
+async fn what_is_stored_first_stays(setting: &PortFixture) {
     let put = async |bytes: &'static [u8]| {
         let bytes = Bytes::from_static(bytes);
         let stored = async || {
             setting
                 .ctx()
                 .blobs
-                .put_first(&setting.alpha, "first", bytes.clone())
+                .put_if_absent(&setting.alpha, "first", bytes.clone())
                 .await
         };
-        again(stored).await.expect("what is there")
+        retry_unavailable(stored).await.expect("what is there")
     };
     let all = join_all([&b"one"[..], b"two", b"three"].map(put)).await;
     assert!(all.iter().all(|bytes| *bytes == all[0]), "{all:?}");
@@ -52,7 +52,7 @@ async fn what_is_stored_first_stays(setting: &Setting) {
     );
 }
 
-async fn put(setting: &Setting, path: &str, bytes: &Bytes) -> BlobRef {
+async fn put(setting: &PortFixture, path: &str, bytes: &Bytes) -> BlobRef {
     let put = async || {
         setting
             .ctx()
@@ -60,21 +60,25 @@ async fn put(setting: &Setting, path: &str, bytes: &Bytes) -> BlobRef {
             .put(&setting.alpha, path, bytes.clone())
             .await
     };
-    again(put).await.expect("a stored blob")
+    retry_unavailable(put).await.expect("a stored blob")
 }
 
-async fn get(setting: &Setting, tenant: &domain::Tenant, blobs: &[BlobRef]) -> Vec<Option<Bytes>> {
-    again(async || setting.ctx().blobs.get(tenant, blobs).await)
+async fn get(
+    setting: &PortFixture,
+    tenant: &domain::Tenant,
+    blobs: &[BlobRef],
+) -> Vec<Option<Bytes>> {
+    retry_unavailable(async || setting.ctx().blobs.get_intact(tenant, blobs).await)
         .await
         .expect("blobs")
 }
 
-async fn bytes_come_back_in_the_order_asked(setting: &Setting) {
+async fn bytes_come_back_in_the_order_asked(setting: &PortFixture) {
     let mut blobs = Vec::new();
     let mut wanted = Vec::new();
     for size in SIZES {
         for (kind, bytes) in [
-            ("noise", noise(size)),
+            ("noise", random_bytes(size)),
             ("zeros", Bytes::from(vec![0; size])),
         ] {
             let path = format!("c/{kind}/{size}");
@@ -104,30 +108,30 @@ async fn bytes_come_back_in_the_order_asked(setting: &Setting) {
     assert!(get(setting, &setting.alpha, &[]).await.is_empty());
 }
 
-async fn an_organization_reads_its_own_only(setting: &Setting) {
+async fn an_organization_reads_its_own_only(setting: &PortFixture) {
     for size in [10, 100_000] {
         let path = format!("c/{size}");
-        let blob = put(setting, &path, &noise(size)).await;
+        let blob = put(setting, &path, &random_bytes(size)).await;
         let blobs = std::slice::from_ref(&blob);
         assert_eq!(get(setting, &setting.beta, blobs).await, [None]);
-        again(async || setting.ctx().blobs.delete(&setting.beta, blobs).await)
+        retry_unavailable(async || setting.ctx().blobs.delete(&setting.beta, blobs).await)
             .await
             .expect("nothing to delete");
         assert_eq!(
             get(setting, &setting.alpha, blobs).await,
-            [Some(noise(size))]
+            [Some(random_bytes(size))]
         );
     }
 }
 
-async fn deleting_is_final_and_repeatable(setting: &Setting) {
+async fn deleting_is_final_and_repeatable(setting: &PortFixture) {
     let mut blobs = Vec::new();
     for size in [10, 100_000] {
-        blobs.push(put(setting, &format!("c/{size}"), &noise(size)).await);
+        blobs.push(put(setting, &format!("c/{size}"), &random_bytes(size)).await);
     }
-    let kept = put(setting, "c/kept", &noise(20)).await;
+    let kept = put(setting, "c/kept", &random_bytes(20)).await;
     for _ in 0..2 {
-        again(async || setting.ctx().blobs.delete(&setting.alpha, &blobs).await)
+        retry_unavailable(async || setting.ctx().blobs.delete(&setting.alpha, &blobs).await)
             .await
             .expect("a deletion");
         assert_eq!(get(setting, &setting.alpha, &blobs).await, [None, None]);
@@ -135,65 +139,83 @@ async fn deleting_is_final_and_repeatable(setting: &Setting) {
     assert!(get(setting, &setting.alpha, &[kept]).await[0].is_some());
 }
 
-async fn objects(
-    setting: &Setting,
+async fn list_objects(
+    setting: &PortFixture,
     tenant: &Tenant,
     prefix: &str,
     limit: usize,
 ) -> Vec<(String, u64)> {
-    again(async || setting.ctx().blobs.objects(tenant, prefix, limit).await)
-        .await
-        .expect("a list")
+    retry_unavailable(async || {
+        setting
+            .ctx()
+            .blobs
+            .list_objects(tenant, prefix, limit)
+            .await
+    })
+    .await
+    .expect("a list")
 }
 
-async fn put_objects(setting: &Setting, paths: &[String]) -> Vec<BlobRef> {
+async fn put_objects(setting: &PortFixture, paths: &[String]) -> Vec<BlobRef> {
     let blobs = &setting.ctx().blobs;
     let put = async |path: &String| {
         let bytes = Bytes::from(path.clone());
-        again(async || blobs.put_object(&setting.alpha, path, bytes.clone()).await)
+        retry_unavailable(async || blobs.put_object(&setting.alpha, path, bytes.clone()).await)
             .await
             .expect("an object")
     };
     join_all(paths.iter().map(put)).await
 }
 
-async fn objects_are_listed_by_their_prefix(setting: &Setting) {
+async fn objects_are_listed_by_their_prefix(setting: &PortFixture) {
     let paths = ["c/1", "c/2/a", "c/2/b", "c-2/x", "c2/x", "d/c/1"].map(str::to_owned);
     put_objects(setting, &paths).await;
-    put(setting, "c/inline", &noise(20)).await;
+    put(setting, "c/inline", &random_bytes(20)).await;
     let sized = |path: &str| (path.to_owned(), path.len() as u64);
     let wanted = ["c/1", "c/2/a", "c/2/b"].map(sized);
     for limit in [1, 2, 3, 100, 5000] {
         assert_eq!(
-            objects(setting, &setting.alpha, "c/", limit).await,
+            list_objects(setting, &setting.alpha, "c/", limit).await,
             wanted[..limit.min(3)]
         );
     }
 
     assert_eq!(
-        objects(setting, &setting.alpha, "c/2/b", 10).await,
+        list_objects(setting, &setting.alpha, "c/2/b", 10).await,
         [sized("c/2/b")]
     );
-    assert!(objects(setting, &setting.alpha, "x/", 10).await.is_empty());
-    assert!(objects(setting, &setting.beta, "c/", 10).await.is_empty());
+    assert!(
+        list_objects(setting, &setting.alpha, "x/", 10)
+            .await
+            .is_empty()
+    );
+    assert!(
+        list_objects(setting, &setting.beta, "c/", 10)
+            .await
+            .is_empty()
+    );
 }
 
-async fn many_are_deleted_at_once(setting: &Setting) {
+async fn many_are_deleted_at_once(setting: &PortFixture) {
     // Without faults, this is more than one call can take.
     let many = if setting.is_calm() { 1003 } else { 30 };
     let paths: Vec<String> = (0..many).map(|i| format!("c/{i:04}")).collect();
     let mut blobs = put_objects(setting, &paths).await;
     assert_eq!(
-        objects(setting, &setting.alpha, "c/", 2000).await.len(),
+        list_objects(setting, &setting.alpha, "c/", 2000)
+            .await
+            .len(),
         many
     );
     assert_eq!(
-        objects(setting, &setting.alpha, "c/", 1001).await.len(),
+        list_objects(setting, &setting.alpha, "c/", 1001)
+            .await
+            .len(),
         many.min(1001),
         "not a whole page"
     );
     for i in 0..30 {
-        blobs.push(put(setting, &format!("c/{i}/inline"), &noise(20)).await);
+        blobs.push(put(setting, &format!("c/{i}/inline"), &random_bytes(20)).await);
     }
 
     blobs.extend([
@@ -202,14 +224,16 @@ async fn many_are_deleted_at_once(setting: &Setting) {
         BlobRef::Inline("c/0000".into()),
     ]);
     let kept = [
-        put(setting, "d/1", &noise(20)).await,
-        put(setting, "d/2", &noise(9000)).await,
+        put(setting, "d/1", &random_bytes(20)).await,
+        put(setting, "d/2", &random_bytes(9000)).await,
     ];
     for tenant in [&setting.beta, &setting.alpha, &setting.alpha] {
-        again(async || setting.ctx().blobs.delete(tenant, &blobs).await)
+        retry_unavailable(async || setting.ctx().blobs.delete(tenant, &blobs).await)
             .await
             .expect("a deletion");
-        let left = objects(setting, &setting.alpha, "c/", 2000).await.len();
+        let left = list_objects(setting, &setting.alpha, "c/", 2000)
+            .await
+            .len();
         assert_eq!(
             left,
             if *tenant.org() == *setting.beta.org() {

@@ -1,11 +1,11 @@
 //! Conformance tests of [`domain::ports::Connections`]: records and their due times.
 
-use domain::connection::{Account, ConnectionStatus, Provider, Selection, Trigger};
+use domain::connection::{ConnectionStatus, Provider, ProviderAccount, RunTrigger, Selection};
 use domain::{Connection, ConnectionId, ContainerTag, OrgId, Tenant, Timestamp};
 use futures::future::join_all;
 
 use crate::promises;
-use crate::setting::{Setting, again};
+use crate::setting::{PortFixture, retry_unavailable};
 
 promises!(
     a_record_holds_only_over_the_one_before,
@@ -17,10 +17,10 @@ promises!(
     the_longest_overdue_come_first,
 );
 
-fn fresh(setting: &Setting) -> Connection {
+fn new_connection(setting: &PortFixture) -> Connection {
     let tag = ContainerTag::parse("notes").expect("a tag");
     let mut made = Connection::new(Provider::CloudDrive, tag, setting.now());
-    made.account = Some(Account {
+    made.account = Some(ProviderAccount {
         subject: "1#2".into(),
         email: Some("Zoë@örter.example".into()),
     });
@@ -36,35 +36,39 @@ fn next(connection: &Connection, document_limit: u32) -> Connection {
     }
 }
 
-async fn get(setting: &Setting, tenant: &Tenant, id: &ConnectionId) -> Option<Connection> {
-    again(async || setting.ctx().connections.get(tenant, id).await)
+async fn get(setting: &PortFixture, tenant: &Tenant, id: &ConnectionId) -> Option<Connection> {
+    retry_unavailable(async || setting.ctx().connections.get(tenant, id).await)
         .await
         .expect("an answer")
 }
 
 /// Saves a connection. Under faults, a call may be repeated and then find its own write, which
 /// counts as saved.
-async fn save(setting: &Setting, tenant: &Tenant, connection: &Connection) -> bool {
+async fn save(setting: &PortFixture, tenant: &Tenant, connection: &Connection) -> bool {
     let save = async || setting.ctx().connections.save(tenant, connection).await;
-    let saved = again(save).await.expect("an answer");
+    let saved = retry_unavailable(save).await.expect("an answer");
     saved
         || !setting.is_calm()
             && get(setting, tenant, &connection.id).await.as_ref() == Some(connection)
 }
 
-async fn delete(setting: &Setting, tenant: &Tenant, connection: &Connection) -> bool {
+async fn delete(setting: &PortFixture, tenant: &Tenant, connection: &Connection) -> bool {
     let delete = async || setting.ctx().connections.delete(tenant, connection).await;
-    again(delete).await.expect("an answer")
+    retry_unavailable(delete).await.expect("an answer")
 }
 
-async fn due(setting: &Setting, before: Timestamp, limit: usize) -> Vec<(OrgId, ConnectionId)> {
-    again(async || setting.ctx().connections.due(before, limit).await)
+async fn due_connections(
+    setting: &PortFixture,
+    before: Timestamp,
+    limit: usize,
+) -> Vec<(OrgId, ConnectionId)> {
+    retry_unavailable(async || setting.ctx().connections.list_due(before, limit).await)
         .await
         .expect("what is due")
 }
 
-async fn a_record_holds_only_over_the_one_before(setting: &Setting) {
-    let first = fresh(setting);
+async fn a_record_holds_only_over_the_one_before(setting: &PortFixture) {
+    let first = new_connection(setting);
     assert_eq!(get(setting, &setting.alpha, &first.id).await, None);
     assert!(
         !save(setting, &setting.alpha, &next(&first, 1)).await,
@@ -111,8 +115,8 @@ async fn a_record_holds_only_over_the_one_before(setting: &Setting) {
     assert_eq!(get(setting, &setting.alpha, &first.id).await, Some(second));
 }
 
-async fn only_the_record_that_is_stored_is_deleted(setting: &Setting) {
-    let first = fresh(setting);
+async fn only_the_record_that_is_stored_is_deleted(setting: &PortFixture) {
+    let first = new_connection(setting);
     assert!(
         delete(setting, &setting.alpha, &first).await,
         "there is none"
@@ -145,8 +149,8 @@ async fn only_the_record_that_is_stored_is_deleted(setting: &Setting) {
     );
 }
 
-async fn of_many_saves_at_the_same_time_one_holds(setting: &Setting) {
-    let first = fresh(setting);
+async fn of_many_saves_at_the_same_time_one_holds(setting: &PortFixture) {
+    let first = new_connection(setting);
     assert!(save(setting, &setting.alpha, &first).await);
     let all: Vec<Connection> = (1..=12).map(|limit| next(&first, limit)).collect();
     let held = join_all(all.iter().map(|one| save(setting, &setting.alpha, one))).await;
@@ -163,10 +167,10 @@ async fn of_many_saves_at_the_same_time_one_holds(setting: &Setting) {
     assert!(!setting.is_calm() || held.iter().filter(|held| **held).count() == 1);
 }
 
-async fn connections_are_listed_oldest_first_by_organization(setting: &Setting) {
+async fn connections_are_listed_oldest_first_by_organization(setting: &PortFixture) {
     let ctx = setting.ctx();
     let list = async |tenant: &Tenant| {
-        again(async || ctx.connections.list(tenant).await)
+        retry_unavailable(async || ctx.connections.list(tenant).await)
             .await
             .expect("a list")
     };
@@ -180,7 +184,7 @@ async fn connections_are_listed_oldest_first_by_organization(setting: &Setting) 
     ] {
         let connection = Connection {
             status,
-            ..fresh(setting)
+            ..new_connection(setting)
         };
         assert!(save(setting, &setting.alpha, &connection).await);
 
@@ -191,43 +195,43 @@ async fn connections_are_listed_oldest_first_by_organization(setting: &Setting) 
         };
         let select = async || {
             ctx.sync
-                .select(&setting.alpha, &connection.id, &selection)
+                .save_selection(&setting.alpha, &connection.id, &selection)
                 .await
         };
-        again(select).await.expect("an answer");
+        retry_unavailable(select).await.expect("an answer");
         made.push(connection);
         setting.app.world.clock.advance_seconds(1);
     }
 
-    let theirs = fresh(setting);
+    let theirs = new_connection(setting);
     assert!(save(setting, &setting.beta, &theirs).await);
     let tag = ContainerTag::parse("CX").expect("a tag");
     let (id, now) = (domain::ContainerId::random(), setting.now());
     let create = async || {
         ctx.containers
-            .create(&setting.alpha, &tag, id.clone(), now)
+            .create_tag(&setting.alpha, &tag, id.clone(), now)
             .await
     };
-    again(create).await.expect("a container");
+    retry_unavailable(create).await.expect("a container");
     assert_eq!(list(&setting.alpha).await, made);
     assert_eq!(list(&setting.beta).await, [theirs]);
 
-    let tags = again(async || ctx.containers.list(&setting.alpha).await)
+    let tags = retry_unavailable(async || ctx.containers.list(&setting.alpha).await)
         .await
         .expect("a list");
     assert_eq!(tags.len(), 1, "a connection is no container");
 }
 
-async fn a_connection_is_due_from_its_next_run_on(setting: &Setting) {
+async fn a_connection_is_due_from_its_next_run_on(setting: &PortFixture) {
     let now = setting.now();
     let mut connection = Connection {
         status: ConnectionStatus::Active,
-        ..fresh(setting)
+        ..new_connection(setting)
     };
 
     assert!(save(setting, &setting.alpha, &connection).await);
     assert!(
-        due(setting, Timestamp::from_millis(i64::MAX), 10)
+        due_connections(setting, Timestamp::from_millis(i64::MAX), 10)
             .await
             .is_empty(),
         "it has no next run"
@@ -243,15 +247,17 @@ async fn a_connection_is_due_from_its_next_run_on(setting: &Setting) {
             status,
             ..next(&connection, 1)
         };
-        connection.request(Trigger::Cron, now.plus_seconds(seconds));
+        connection.request_run(RunTrigger::Cron, now.plus_seconds(seconds));
         assert!(save(setting, &setting.alpha, &connection).await);
         assert!(
-            due(setting, now.plus_seconds(seconds), 10).await.is_empty(),
+            due_connections(setting, now.plus_seconds(seconds), 10)
+                .await
+                .is_empty(),
             "{status:?}"
         );
         let named = (setting.alpha.org().clone(), connection.id.clone());
         assert_eq!(
-            due(setting, now.plus_seconds(seconds + 1), 10).await,
+            due_connections(setting, now.plus_seconds(seconds + 1), 10).await,
             [named],
             "{status:?}"
         );
@@ -261,12 +267,15 @@ async fn a_connection_is_due_from_its_next_run_on(setting: &Setting) {
         setting
             .ctx()
             .documents
-            .overdue(Timestamp::from_millis(i64::MAX), 10)
+            .list_overdue(Timestamp::from_millis(i64::MAX), 10)
             .await
     };
 
     assert!(
-        again(overdue).await.expect("what is overdue").is_empty(),
+        retry_unavailable(overdue)
+            .await
+            .expect("what is overdue")
+            .is_empty(),
         "a run to come is no unfinished work"
     );
     let count = async || {
@@ -276,10 +285,10 @@ async fn a_connection_is_due_from_its_next_run_on(setting: &Setting) {
             .count_unfinished(&setting.alpha, 10)
             .await
     };
-    assert_eq!(again(count).await.expect("a count"), 0);
+    assert_eq!(retry_unavailable(count).await.expect("a count"), 0);
 }
 
-async fn who_waits_for_somebody_else_is_not_due(setting: &Setting) {
+async fn who_waits_for_somebody_else_is_not_due(setting: &PortFixture) {
     let now = setting.now();
     for (status, next_run_at, is_due) in [
         (ConnectionStatus::PendingOauth, Some(now), false),
@@ -291,15 +300,15 @@ async fn who_waits_for_somebody_else_is_not_due(setting: &Setting) {
         let connection = Connection {
             status,
             next_run_at,
-            ..fresh(setting)
+            ..new_connection(setting)
         };
         assert!(save(setting, &setting.alpha, &connection).await);
 
-        let found = due(setting, now.plus_seconds(1), 10).await;
+        let found = due_connections(setting, now.plus_seconds(1), 10).await;
         assert_eq!(!found.is_empty(), is_due, "{status:?}");
         assert!(delete(setting, &setting.alpha, &connection).await);
         assert!(
-            due(setting, Timestamp::from_millis(i64::MAX), 10)
+            due_connections(setting, Timestamp::from_millis(i64::MAX), 10)
                 .await
                 .is_empty(),
             "{status:?}"
@@ -307,13 +316,13 @@ async fn who_waits_for_somebody_else_is_not_due(setting: &Setting) {
     }
 }
 
-async fn the_longest_overdue_come_first(setting: &Setting) {
+async fn the_longest_overdue_come_first(setting: &PortFixture) {
     let now = setting.now();
     let mut wanted = Vec::new();
     for i in 0..30 {
         let mut connection = Connection {
             status: ConnectionStatus::Active,
-            ..fresh(setting)
+            ..new_connection(setting)
         };
         connection.next_run_at = Some(now.plus_seconds(-i));
         let tenant = if i % 3 == 0 {
@@ -325,19 +334,34 @@ async fn the_longest_overdue_come_first(setting: &Setting) {
         wanted.insert(0, (tenant.org().clone(), connection.id));
     }
 
-    assert_eq!(due(setting, now.plus_seconds(1), 100).await, wanted);
-    assert_eq!(due(setting, now.plus_seconds(1), 7).await, wanted[..7]);
-    assert_eq!(due(setting, now.plus_seconds(-9), 100).await, wanted[..20]);
+    assert_eq!(
+        due_connections(setting, now.plus_seconds(1), 100).await,
+        wanted
+    );
+    assert_eq!(
+        due_connections(setting, now.plus_seconds(1), 7).await,
+        wanted[..7]
+    );
+    assert_eq!(
+        due_connections(setting, now.plus_seconds(-9), 100).await,
+        wanted[..20]
+    );
     // Due connections, however many, do not displace unfinished work.
     setting
-        .accepted(&domain::ContainerId::random(), "Words.")
+        .accept_document(&domain::ContainerId::random(), "Words.")
         .await;
     let overdue = async || {
         setting
             .ctx()
             .documents
-            .overdue(Timestamp::from_millis(i64::MAX), 1)
+            .list_overdue(Timestamp::from_millis(i64::MAX), 1)
             .await
     };
-    assert_eq!(again(overdue).await.expect("what is overdue").len(), 1);
+    assert_eq!(
+        retry_unavailable(overdue)
+            .await
+            .expect("what is overdue")
+            .len(),
+        1
+    );
 }

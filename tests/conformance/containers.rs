@@ -1,10 +1,10 @@
 //! Conformance tests of [`domain::ports::Containers`].
 
-use domain::{Bucket, Container, ContainerChange, ContainerId, ContainerTag, Patch, Tenant};
+use domain::{Container, ContainerChange, ContainerId, ContainerTag, Patch, ProfileBucket, Tenant};
 use futures::future::join_all;
 
 use crate::promises;
-use crate::setting::{Setting, again};
+use crate::setting::{PortFixture, retry_unavailable};
 use crate::tags;
 
 promises!(
@@ -21,8 +21,8 @@ fn tag(text: &str) -> ContainerTag {
     ContainerTag::parse(text).expect("a tag")
 }
 
-async fn create(
-    setting: &Setting,
+async fn create_tag(
+    setting: &PortFixture,
     tenant: &domain::Tenant,
     name: &str,
 ) -> (ContainerId, Container) {
@@ -31,45 +31,46 @@ async fn create(
         setting
             .ctx()
             .containers
-            .create(tenant, &tag(name), id.clone(), now)
+            .create_tag(tenant, &tag(name), id.clone(), now)
             .await
     };
-    let container = again(create).await.expect("a container");
+    let container = retry_unavailable(create).await.expect("a container");
     (id, container)
 }
 
-async fn get(setting: &Setting, tenant: &domain::Tenant, name: &str) -> Option<Container> {
-    again(async || setting.ctx().containers.get(tenant, &tag(name)).await)
+async fn get(setting: &PortFixture, tenant: &domain::Tenant, name: &str) -> Option<Container> {
+    retry_unavailable(async || setting.ctx().containers.get(tenant, &tag(name)).await)
         .await
         .expect("an answer")
 }
 
-async fn the_first_to_create_decides(setting: &Setting) {
+async fn the_first_to_create_decides(setting: &PortFixture) {
     assert_eq!(get(setting, &setting.alpha, "box").await, None);
-    let (id, first) = create(setting, &setting.alpha, "box").await;
+    let (id, first) = create_tag(setting, &setting.alpha, "box").await;
     assert_eq!(
         (first.ids.as_slice(), &first.tag),
         ([id].as_slice(), &tag("box"))
     );
-    let (other, second) = create(setting, &setting.alpha, "box").await;
+    let (other, second) = create_tag(setting, &setting.alpha, "box").await;
     assert_eq!(second, first);
-    assert_ne!(*second.primary(), other);
+    assert_ne!(*second.primary_id(), other);
     assert_eq!(get(setting, &setting.alpha, "box").await, Some(first));
 }
 
-async fn of_many_at_the_same_time_one_decides(setting: &Setting) {
-    let all = join_all((0..20).map(|_| create(setting, &setting.alpha, "box"))).await;
+async fn of_many_at_the_same_time_one_decides(setting: &PortFixture) {
+    let all = join_all((0..20).map(|_| create_tag(setting, &setting.alpha, "box"))).await;
     let stored = get(setting, &setting.alpha, "box")
         .await
         .expect("a container");
     assert!(all.iter().all(|(_, container)| *container == stored));
-    assert!(all.iter().any(|(id, _)| id == stored.primary()));
+    assert!(all.iter().any(|(id, _)| id == stored.primary_id()));
 }
 
 /// Reserves tags until the limit refuses one, and returns the number of reservations. Stops at 20.
-async fn room(setting: &Setting, tenant: &Tenant, most: u64) -> usize {
-    let reserve =
-        async || again(async || setting.ctx().containers.reserve(tenant, most).await).await;
+async fn count_reservations(setting: &PortFixture, tenant: &Tenant, most: u64) -> usize {
+    let reserve = async || {
+        retry_unavailable(async || setting.ctx().containers.reserve_tag(tenant, most).await).await
+    };
     for counted in 0..20 {
         if !reserve().await.expect("an answer") {
             return counted;
@@ -78,15 +79,15 @@ async fn room(setting: &Setting, tenant: &Tenant, most: u64) -> usize {
     20
 }
 
-async fn tags_are_counted_up_to_a_bound(setting: &Setting) {
+async fn tags_are_counted_up_to_a_bound(setting: &PortFixture) {
     let release = async |tenant: &Tenant| {
-        again(async || setting.ctx().containers.release(tenant).await)
+        retry_unavailable(async || setting.ctx().containers.release_tag(tenant).await)
             .await
             .expect("a release");
     };
     release(&setting.alpha).await;
 
-    let counted = room(setting, &setting.alpha, 5).await;
+    let counted = count_reservations(setting, &setting.alpha, 5).await;
     // A call whose answer was lost counts its tag again.
     assert!(
         if setting.is_calm() {
@@ -96,9 +97,9 @@ async fn tags_are_counted_up_to_a_bound(setting: &Setting) {
         },
         "{counted}"
     );
-    assert_eq!(room(setting, &setting.alpha, 5).await, 0);
+    assert_eq!(count_reservations(setting, &setting.alpha, 5).await, 0);
     assert!(
-        room(setting, &setting.beta, 5).await > 0,
+        count_reservations(setting, &setting.beta, 5).await > 0,
         "each organization has its own"
     );
     if !setting.is_calm() {
@@ -106,23 +107,23 @@ async fn tags_are_counted_up_to_a_bound(setting: &Setting) {
     }
 
     release(&setting.alpha).await;
-    assert_eq!(room(setting, &setting.alpha, 5).await, 1);
+    assert_eq!(count_reservations(setting, &setting.alpha, 5).await, 1);
     // A deleted tag makes room for another.
-    let (_, container) = create(setting, &setting.alpha, "box").await;
-    let task = tags::purge(setting, &container);
+    let (_, container) = create_tag(setting, &setting.alpha, "box").await;
+    let task = tags::purge_task(setting, &container);
     assert!(tags::delete(setting, &setting.alpha, &container, &task).await);
-    assert_eq!(room(setting, &setting.alpha, 5).await, 1);
+    assert_eq!(count_reservations(setting, &setting.alpha, 5).await, 1);
 }
 
-async fn tags_are_listed_in_order_and_by_organization(setting: &Setting) {
+async fn tags_are_listed_in_order_and_by_organization(setting: &PortFixture) {
     let names = ["b", "a:1", "Z", "a", "a-1", "_", "0", &"x".repeat(100)];
     for name in names {
-        create(setting, &setting.alpha, name).await;
+        create_tag(setting, &setting.alpha, name).await;
     }
 
-    let (_, theirs) = create(setting, &setting.beta, "a").await;
+    let (_, theirs) = create_tag(setting, &setting.beta, "a").await;
     let list = async |tenant: &domain::Tenant| {
-        again(async || setting.ctx().containers.list(tenant).await)
+        retry_unavailable(async || setting.ctx().containers.list(tenant).await)
             .await
             .expect("a list")
     };
@@ -142,9 +143,9 @@ async fn tags_are_listed_in_order_and_by_organization(setting: &Setting) {
     assert_eq!(get(setting, &setting.beta, "b").await, None);
 }
 
-async fn what_a_tag_is_about_stays_until_it_is_replaced(setting: &Setting) {
+async fn what_a_tag_is_about_stays_until_it_is_replaced(setting: &PortFixture) {
     let set = async |tenant: &domain::Tenant, name: &str, context: &str| {
-        again(async || {
+        retry_unavailable(async || {
             setting
                 .ctx()
                 .containers
@@ -166,15 +167,15 @@ async fn what_a_tag_is_about_stays_until_it_is_replaced(setting: &Setting) {
         "guidance never makes a tag"
     );
 
-    let (_, first) = create(setting, &setting.alpha, "box").await;
-    create(setting, &setting.alpha, "other").await;
-    create(setting, &setting.beta, "box").await;
+    let (_, first) = create_tag(setting, &setting.alpha, "box").await;
+    create_tag(setting, &setting.alpha, "other").await;
+    create_tag(setting, &setting.beta, "box").await;
     assert_eq!(first.entity_context, None);
 
     for text in ["Birds of the coast.", "Örter: 日本語", &"x".repeat(1500)] {
         assert!(set(&setting.alpha, "box", text).await);
         assert_eq!(context("box").await.as_deref(), Some(text));
-        let (_, again) = create(setting, &setting.alpha, "box").await;
+        let (_, again) = create_tag(setting, &setting.alpha, "box").await;
         assert_eq!(
             (again.entity_context.as_deref(), &again.ids),
             (Some(text), &first.ids)
@@ -191,8 +192,8 @@ async fn what_a_tag_is_about_stays_until_it_is_replaced(setting: &Setting) {
     );
 }
 
-async fn describe(
-    setting: &Setting,
+async fn describe_container(
+    setting: &PortFixture,
     tenant: &Tenant,
     name: &str,
     change: &ContainerChange,
@@ -202,14 +203,14 @@ async fn describe(
         setting
             .ctx()
             .containers
-            .describe(tenant, &tag(name), change, id.clone(), now)
+            .update_settings(tenant, &tag(name), change, id.clone(), now)
             .await
     };
-    again(describe).await.expect("a container")
+    retry_unavailable(describe).await.expect("a container")
 }
 
-fn full() -> ContainerChange {
-    let bucket = |key: &str| Bucket {
+fn full_change() -> ContainerChange {
+    let bucket = |key: &str| ProfileBucket {
         key: key.into(),
         description: "Örter: 日本語 \"quoted\"".into(),
     };
@@ -221,8 +222,8 @@ fn full() -> ContainerChange {
     }
 }
 
-async fn a_description_makes_the_tag_and_changes_what_it_names(setting: &Setting) {
-    let made = describe(setting, &setting.alpha, "box", &full()).await;
+async fn a_description_makes_the_tag_and_changes_what_it_names(setting: &PortFixture) {
+    let made = describe_container(setting, &setting.alpha, "box", &full_change()).await;
     assert_eq!(
         get(setting, &setting.alpha, "box").await.as_ref(),
         Some(&made)
@@ -240,12 +241,13 @@ async fn a_description_makes_the_tag_and_changes_what_it_names(setting: &Setting
         Some(["/notes/".to_owned()].as_slice())
     );
     assert_eq!(
-        create(setting, &setting.alpha, "box").await.1,
+        create_tag(setting, &setting.alpha, "box").await.1,
         made,
         "it was made by being described"
     );
 
-    let kept = describe(setting, &setting.alpha, "box", &ContainerChange::default()).await;
+    let kept =
+        describe_container(setting, &setting.alpha, "box", &ContainerChange::default()).await;
     assert!(kept.updated_at > made.updated_at);
     assert_eq!(
         kept,
@@ -260,7 +262,7 @@ async fn a_description_makes_the_tag_and_changes_what_it_names(setting: &Setting
         memory_paths: Patch::Set(Vec::new()),
         ..Default::default()
     };
-    let changed = describe(setting, &setting.alpha, "box", &one).await;
+    let changed = describe_container(setting, &setting.alpha, "box", &one).await;
     let wanted = Container {
         name: None,
         memory_paths: Some(Vec::new()),
@@ -277,7 +279,7 @@ async fn a_description_makes_the_tag_and_changes_what_it_names(setting: &Setting
         memory_paths,
         name: Patch::Keep,
     };
-    let cleared = describe(setting, &setting.alpha, "box", &none).await;
+    let cleared = describe_container(setting, &setting.alpha, "box", &none).await;
     assert_eq!(
         (
             cleared.entity_context,
@@ -287,12 +289,12 @@ async fn a_description_makes_the_tag_and_changes_what_it_names(setting: &Setting
         (None, Vec::new(), None)
     );
 
-    let (_, plain) = create(setting, &setting.alpha, "other").await;
+    let (_, plain) = create_tag(setting, &setting.alpha, "other").await;
     let named = ContainerChange {
         name: Patch::Set("Other".into()),
         ..Default::default()
     };
-    let described = describe(setting, &setting.alpha, "other", &named).await;
+    let described = describe_container(setting, &setting.alpha, "other", &named).await;
     assert_eq!(
         (described.ids, described.created_at),
         (plain.ids, plain.created_at)
@@ -300,8 +302,8 @@ async fn a_description_makes_the_tag_and_changes_what_it_names(setting: &Setting
     assert_eq!(get(setting, &setting.beta, "box").await, None);
 }
 
-async fn descriptions_of_different_fields_at_the_same_time_all_hold(setting: &Setting) {
-    let full = full();
+async fn descriptions_of_different_fields_at_the_same_time_all_hold(setting: &PortFixture) {
+    let full = full_change();
     let kept = ContainerChange::default();
     let parts = [
         ContainerChange {
@@ -325,7 +327,7 @@ async fn descriptions_of_different_fields_at_the_same_time_all_hold(setting: &Se
     let all = join_all(
         parts
             .iter()
-            .map(|part| describe(setting, &setting.alpha, "box", part)),
+            .map(|part| describe_container(setting, &setting.alpha, "box", part)),
     )
     .await;
     let stored = get(setting, &setting.alpha, "box")

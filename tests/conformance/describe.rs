@@ -2,14 +2,16 @@
 //! document, and by a commit when it does. A change that is based on outdated data is refused.
 
 use domain::container::LogEntry;
-use domain::document::Extracted;
-use domain::ports::Committed;
-use domain::{Change, ContainerId, Document, Metadata, PortError, Revision, Status};
+use domain::document::ProcessingResult;
+use domain::ports::CommitOutcome;
+use domain::{
+    ContainerId, Document, DocumentChange, DocumentStatus, Metadata, PortError, Revision,
+};
 use futures::future::{join_all, join3};
 use serde_json::json;
 
 use crate::promises;
-use crate::setting::{Setting, again};
+use crate::setting::{PortFixture, retry_unavailable};
 
 promises!(
     a_description_is_replaced_and_counted_and_nothing_else,
@@ -23,18 +25,18 @@ promises!(
 );
 
 /// Returns the document with different metadata, a different path and an incremented edit counter.
-fn edited(document: &Document, n: u64) -> Document {
+fn edited_document(document: &Document, n: u64) -> Document {
     let metadata = json!({"n": n}).as_object().expect("an object").clone();
     Document {
         metadata: Metadata::parse(metadata).expect("metadata"),
         filepath: Some(format!("/{n}.md")),
         filter_by_metadata: Some(Metadata::default()),
-        edits: document.edits + 1,
+        edit_count: document.edit_count + 1,
         ..document.clone()
     }
 }
 
-fn replaced(old: &Document) -> Document {
+fn replaced_document(old: &Document) -> Document {
     let revision_number = old.revision_number + 1;
     Document {
         revision: Revision::random(),
@@ -44,42 +46,44 @@ fn replaced(old: &Document) -> Document {
     }
 }
 
-async fn describe(setting: &Setting, document: &Document) -> bool {
+async fn describe_document(setting: &PortFixture, document: &Document) -> bool {
     let now = setting.now();
     let describe = async || {
         setting
             .ctx()
             .documents
-            .describe(&setting.alpha, document, now)
+            .update_description(&setting.alpha, document, now)
             .await
     };
-    again(describe).await.expect("an answer")
+    retry_unavailable(describe).await.expect("an answer")
 }
 
-fn change(document: &Document) -> [Change; 1] {
-    [Change::Describe(Box::new(document.clone()))]
+fn describe_change(document: &Document) -> [DocumentChange; 1] {
+    [DocumentChange::Describe(Box::new(document.clone()))]
 }
 
-fn publish(document: &Document) -> [Change; 1] {
-    [Change::Publish(Box::new(document.clone()))]
+fn publish_change(document: &Document) -> [DocumentChange; 1] {
+    [DocumentChange::Publish(Box::new(document.clone()))]
 }
 
 /// Creates a document that search serves.
-async fn served(setting: &Setting, container: &ContainerId) -> Document {
-    let document = setting.extracted(container, "Words.").await;
-    setting.commit(container, 0, &publish(&document)).await;
-    setting.record(&document.id).await.expect("a record")
+async fn served_document(setting: &PortFixture, container: &ContainerId) -> Document {
+    let document = setting.extracted_document(container, "Words.").await;
+    setting
+        .commit(container, 0, &publish_change(&document))
+        .await;
+    setting.read_record(&document.id).await.expect("a record")
 }
 
-async fn a_description_is_replaced_and_counted_and_nothing_else(setting: &Setting) {
+async fn a_description_is_replaced_and_counted_and_nothing_else(setting: &PortFixture) {
     let container = ContainerId::random();
     for document in [
-        setting.accepted(&container, "A.").await,
-        setting.extracted(&container, "B.").await,
+        setting.accept_document(&container, "A.").await,
+        setting.extracted_document(&container, "B.").await,
     ] {
-        let wanted = edited(&document, 1);
-        assert!(describe(setting, &wanted).await);
-        let stored = setting.record(&document.id).await.expect("a record");
+        let wanted = edited_document(&document, 1);
+        assert!(describe_document(setting, &wanted).await);
+        let stored = setting.read_record(&document.id).await.expect("a record");
         assert!(stored.updated_at > document.updated_at);
         assert_eq!(
             stored,
@@ -88,90 +92,109 @@ async fn a_description_is_replaced_and_counted_and_nothing_else(setting: &Settin
                 ..wanted.clone()
             }
         );
-        assert!(describe(setting, &wanted).await, "our own edit again");
-        assert_eq!(setting.record(&document.id).await, Some(stored.clone()));
+        assert!(
+            describe_document(setting, &wanted).await,
+            "our own edit again"
+        );
+        assert_eq!(
+            setting.read_record(&document.id).await,
+            Some(stored.clone())
+        );
 
         let cleared = Document {
             metadata: Metadata::default(),
             filepath: None,
             filter_by_metadata: None,
-            edits: stored.edits + 1,
+            edit_count: stored.edit_count + 1,
             ..stored
         };
-        assert!(describe(setting, &cleared).await);
+        assert!(describe_document(setting, &cleared).await);
 
-        let stored = setting.record(&document.id).await.expect("a record");
+        let stored = setting.read_record(&document.id).await.expect("a record");
         assert_eq!(
-            (&stored.metadata, &stored.filepath, stored.edits),
+            (&stored.metadata, &stored.filepath, stored.edit_count),
             (&Metadata::default(), &None, 2)
         );
         assert_eq!(stored.filter_by_metadata, None);
     }
 }
 
-async fn a_description_holds_only_over_what_was_read(setting: &Setting) {
+async fn a_description_holds_only_over_what_was_read(setting: &PortFixture) {
     let container = ContainerId::random();
-    let first = setting.accepted(&container, "First.").await;
-    assert!(describe(setting, &edited(&first, 1)).await);
-    let stored = setting.record(&first.id).await.expect("a record");
+    let first = setting.accept_document(&container, "First.").await;
+    assert!(describe_document(setting, &edited_document(&first, 1)).await);
+    let stored = setting.read_record(&first.id).await.expect("a record");
     assert!(
-        !describe(setting, &edited(&first, 2)).await,
+        !describe_document(setting, &edited_document(&first, 2)).await,
         "somebody else has edited it"
     );
     let other = Document {
         revision: Revision::random(),
-        ..edited(&stored, 3)
-    };
-
-    assert!(!describe(setting, &other).await, "another revision");
-    let early = Document {
-        edits: 7,
-        ..edited(&stored, 4)
+        ..edited_document(&stored, 3)
     };
 
     assert!(
-        !describe(setting, &early).await,
+        !describe_document(setting, &other).await,
+        "another revision"
+    );
+    let early = Document {
+        edit_count: 7,
+        ..edited_document(&stored, 4)
+    };
+
+    assert!(
+        !describe_document(setting, &early).await,
         "an edit that nobody has made"
     );
-    assert_eq!(setting.record(&first.id).await, Some(stored.clone()));
-    let missing = setting.composed(&container, "Never stored.").await;
-    assert!(!describe(setting, &edited(&missing, 5)).await);
+    assert_eq!(setting.read_record(&first.id).await, Some(stored.clone()));
+    let missing = setting.compose_document(&container, "Never stored.").await;
+    assert!(!describe_document(setting, &edited_document(&missing, 5)).await);
     assert_eq!(
-        setting.record(&missing.id).await,
+        setting.read_record(&missing.id).await,
         None,
         "a description never makes a record"
     );
     assert!(
-        !describe(&setting.turned().await, &edited(&stored, 6)).await,
+        !describe_document(
+            &setting.with_organizations_swapped().await,
+            &edited_document(&stored, 6)
+        )
+        .await,
         "of another organization"
     );
-    assert_eq!(setting.record(&first.id).await, Some(stored));
+    assert_eq!(setting.read_record(&first.id).await, Some(stored));
 }
 
-async fn of_many_descriptions_at_the_same_time_one_holds(setting: &Setting) {
-    let first = setting.accepted(&ContainerId::random(), "First.").await;
-    let all: Vec<Document> = (0..12).map(|n| edited(&first, n)).collect();
-    let held = join_all(all.iter().map(|document| describe(setting, document))).await;
-    let stored = setting.record(&first.id).await.expect("a record");
-    assert_eq!(stored.edits, 1);
+async fn of_many_descriptions_at_the_same_time_one_holds(setting: &PortFixture) {
+    let first = setting
+        .accept_document(&ContainerId::random(), "First.")
+        .await;
+    let all: Vec<Document> = (0..12).map(|n| edited_document(&first, n)).collect();
+    let held = join_all(
+        all.iter()
+            .map(|document| describe_document(setting, document)),
+    )
+    .await;
+    let stored = setting.read_record(&first.id).await.expect("a record");
+    assert_eq!(stored.edit_count, 1);
     for (document, held) in all.iter().zip(held) {
         assert_eq!(held, document.metadata == stored.metadata);
     }
 }
 
-async fn what_search_serves_is_described_by_a_commit(setting: &Setting) {
+async fn what_search_serves_is_described_by_a_commit(setting: &PortFixture) {
     let container = ContainerId::random();
-    let done = served(setting, &container).await;
-    let wanted = edited(&done, 1);
+    let done = served_document(setting, &container).await;
+    let wanted = edited_document(&done, 1);
     assert!(
-        !describe(setting, &wanted).await,
+        !describe_document(setting, &wanted).await,
         "the index would not know it"
     );
-    assert_eq!(setting.record(&done.id).await, Some(done.clone()));
+    assert_eq!(setting.read_record(&done.id).await, Some(done.clone()));
     assert!(
-        matches!(setting.commit(&container, 1, &change(&wanted)).await, Committed::Done(purges) if purges.is_empty())
+        matches!(setting.commit(&container, 1, &describe_change(&wanted)).await, CommitOutcome::Done(purges) if purges.is_empty())
     );
-    let stored = setting.record(&done.id).await.expect("a record");
+    let stored = setting.read_record(&done.id).await.expect("a record");
     assert_eq!(
         stored,
         Document {
@@ -181,11 +204,17 @@ async fn what_search_serves_is_described_by_a_commit(setting: &Setting) {
     );
     assert_eq!(
         (stored.status, &stored.indexed),
-        (Status::Done, &done.indexed),
+        (DocumentStatus::Done, &done.indexed),
         "its content stays"
     );
-    let log = async || setting.ctx().index.log(&setting.alpha, &container, 1).await;
-    let records = again(log).await.expect("a log");
+    let log = async || {
+        setting
+            .ctx()
+            .index
+            .read_log(&setting.alpha, &container, 1)
+            .await
+    };
+    let records = retry_unavailable(log).await.expect("a log");
     let LogEntry::Put { pack, document, .. } = &records[0].entries[0] else {
         panic!("{records:?}")
     };
@@ -199,101 +228,114 @@ async fn what_search_serves_is_described_by_a_commit(setting: &Setting) {
         (document.metadata.get("n"), document.filepath.as_deref()),
         (Some(&json!(1)), Some("/1.md"))
     );
-    let stale = setting.commit(&container, 2, &change(&wanted)).await;
+    let stale = setting
+        .commit(&container, 2, &describe_change(&wanted))
+        .await;
     // A caller whose answer was lost learns that the change happened, and so does one that asks
     // again.
     assert!(
-        matches!(stale, Committed::Stale(_) | Committed::Done(_)),
+        matches!(stale, CommitOutcome::Stale(_) | CommitOutcome::Done(_)),
         "{stale:?}"
     );
     assert_eq!(
-        setting.record(&done.id).await.map(|record| record.edits),
+        setting
+            .read_record(&done.id)
+            .await
+            .map(|record| record.edit_count),
         Some(1)
     );
 }
 
-async fn a_commit_that_read_before_a_description_is_stale(setting: &Setting) {
+async fn a_commit_that_read_before_a_description_is_stale(setting: &PortFixture) {
     let container = ContainerId::random();
-    let read = setting.extracted(&container, "Words.").await;
-    assert!(describe(setting, &edited(&read, 1)).await);
+    let read = setting.extracted_document(&container, "Words.").await;
+    assert!(describe_document(setting, &edited_document(&read, 1)).await);
     assert_eq!(
-        setting.commit(&container, 0, &publish(&read)).await,
-        Committed::Stale(vec![read.id.clone()])
+        setting.commit(&container, 0, &publish_change(&read)).await,
+        CommitOutcome::Stale(vec![read.id.clone()])
     );
-    let now = setting.record(&read.id).await.expect("a record");
+    let now = setting.read_record(&read.id).await.expect("a record");
     assert_eq!(
-        (now.status, now.edits, setting.head(&container).await.seq),
-        (Status::Indexing, 1, 0)
+        (
+            now.status,
+            now.edit_count,
+            setting.read_head(&container).await.seq
+        ),
+        (DocumentStatus::Indexing, 1, 0)
     );
     assert!(matches!(
-        setting.commit(&container, 0, &publish(&now)).await,
-        Committed::Done(_)
+        setting.commit(&container, 0, &publish_change(&now)).await,
+        CommitOutcome::Done(_)
     ));
-    let done = setting.record(&read.id).await.expect("a record");
+    let done = setting.read_record(&read.id).await.expect("a record");
     assert_eq!(done.metadata, now.metadata);
     setting
-        .commit(&container, 1, &change(&edited(&done, 2)))
+        .commit(&container, 1, &describe_change(&edited_document(&done, 2)))
         .await;
     let late = setting
-        .commit(&container, 2, &change(&edited(&done, 3)))
+        .commit(&container, 2, &describe_change(&edited_document(&done, 3)))
         .await;
-    assert_eq!(late, Committed::Stale(vec![read.id.clone()]));
-    let missing = setting.composed(&container, "Never stored.").await;
+    assert_eq!(late, CommitOutcome::Stale(vec![read.id.clone()]));
+    let missing = setting.compose_document(&container, "Never stored.").await;
     let never = Document {
         indexed: done.indexed.clone(),
-        ..edited(&missing, 4)
+        ..edited_document(&missing, 4)
     };
 
     assert_eq!(
-        setting.commit(&container, 2, &change(&never)).await,
-        Committed::Stale(vec![missing.id.clone()])
+        setting
+            .commit(&container, 2, &describe_change(&never))
+            .await,
+        CommitOutcome::Stale(vec![missing.id.clone()])
     );
-    assert_eq!(setting.record(&missing.id).await, None);
-    assert_eq!(setting.head(&container).await.seq, 2);
+    assert_eq!(setting.read_record(&missing.id).await, None);
+    assert_eq!(setting.read_head(&container).await.seq, 2);
 }
 
-async fn a_replacement_that_read_before_a_description_is_refused(setting: &Setting) {
+async fn a_replacement_that_read_before_a_description_is_refused(setting: &PortFixture) {
     let container = ContainerId::random();
-    let done = served(setting, &container).await;
+    let done = served_document(setting, &container).await;
     setting
-        .commit(&container, 1, &change(&edited(&done, 1)))
+        .commit(&container, 1, &describe_change(&edited_document(&done, 1)))
         .await;
-    let queued = setting.accepted(&container, "Queued.").await;
-    assert!(describe(setting, &edited(&queued, 1)).await);
+    let queued = setting.accept_document(&container, "Queued.").await;
+    assert!(describe_document(setting, &edited_document(&queued, 1)).await);
 
     for read in [done, queued] {
-        let refused = setting.accept(&replaced(&read), Some(&read.revision)).await;
+        let refused = setting
+            .accept_record(&replaced_document(&read), Some(&read.revision))
+            .await;
         assert!(
             matches!(refused, Err(PortError::Conflict)),
             "it would take the description back"
         );
-        let now = setting.record(&read.id).await.expect("a record");
-        assert_eq!((&now.revision, now.edits), (&read.revision, 1));
-        let next = replaced(&now);
+        let now = setting.read_record(&read.id).await.expect("a record");
+        assert_eq!((&now.revision, now.edit_count), (&read.revision, 1));
+        let next = replaced_document(&now);
         setting
-            .accept(&next, Some(&now.revision))
+            .accept_record(&next, Some(&now.revision))
             .await
             .expect("a replacement that knows the description");
-        assert_eq!(setting.record(&read.id).await, Some(next));
+        assert_eq!(setting.read_record(&read.id).await, Some(next));
     }
 }
 
-async fn a_description_that_was_told_to_hold_is_never_lost(setting: &Setting) {
+async fn a_description_that_was_told_to_hold_is_never_lost(setting: &PortFixture) {
     for _ in 0..4 {
         let container = ContainerId::random();
-        let done = served(setting, &container).await;
+        let done = served_document(setting, &container).await;
         setting
-            .accept(
-                &replaced(&Document {
-                    status: Status::Queued,
+            .accept_record(
+                &replaced_document(&Document {
+                    status: DocumentStatus::Queued,
                     ..done.clone()
                 }),
                 Some(&done.revision),
             )
             .await
             .expect("new content");
-        let queued = setting.record(&done.id).await.expect("a record");
-        let found = domain::document::Extracted {
+        let queued = setting.read_record(&done.id).await.expect("a record");
+        let found = domain::document::ProcessingResult {
             revision: queued.revision.clone(),
             pack: queued.body.blob.clone(),
             chunks: 1,
@@ -312,25 +354,28 @@ async fn a_description_that_was_told_to_hold_is_never_lost(setting: &Setting) {
                 .record_extracted(&setting.alpha, &extracted, now)
                 .await
         };
-        assert!(again(recorded).await.expect("an answer"));
+        assert!(retry_unavailable(recorded).await.expect("an answer"));
 
-        let read = setting.record(&done.id).await.expect("a record");
+        let read = setting.read_record(&done.id).await.expect("a record");
         let (index, documents) = (&setting.ctx().index, &setting.ctx().documents);
-        let (publishing, describing, next) =
-            (publish(&read), change(&edited(&read, 1)), replaced(&read));
-        let head = setting.head(&container).await;
+        let (publishing, describing, next) = (
+            publish_change(&read),
+            describe_change(&edited_document(&read, 1)),
+            replaced_document(&read),
+        );
+        let head = setting.read_head(&container).await;
         let (published, described, accepted) = join3(
             index.commit(&setting.alpha, &container, &head, &publishing, now),
             index.commit(&setting.alpha, &container, &head, &describing, now),
-            documents.accept(&setting.alpha, &next, Some(&read.revision), &[]),
+            documents.accept_revision(&setting.alpha, &next, Some(&read.revision), &[]),
         )
         .await;
-        let stored = setting.record(&done.id).await.expect("a record");
-        if matches!(described, Ok(Committed::Done(_))) {
-            assert_eq!(stored.metadata, edited(&read, 1).metadata);
+        let stored = setting.read_record(&done.id).await.expect("a record");
+        if matches!(described, Ok(CommitOutcome::Done(_))) {
+            assert_eq!(stored.metadata, edited_document(&read, 1).metadata);
         }
 
-        if matches!(published, Ok(Committed::Done(_))) {
+        if matches!(published, Ok(CommitOutcome::Done(_))) {
             assert_eq!(
                 stored.indexed.as_ref().map(|indexed| &indexed.revision),
                 Some(&read.revision)
@@ -341,8 +386,8 @@ async fn a_description_that_was_told_to_hold_is_never_lost(setting: &Setting) {
             assert_eq!(stored.revision, next.revision);
         }
         let held = [
-            matches!(published, Ok(Committed::Done(_))),
-            matches!(described, Ok(Committed::Done(_))),
+            matches!(published, Ok(CommitOutcome::Done(_))),
+            matches!(described, Ok(CommitOutcome::Done(_))),
             accepted.is_ok(),
         ];
         assert!(
@@ -350,8 +395,18 @@ async fn a_description_that_was_told_to_hold_is_never_lost(setting: &Setting) {
             "all of them read the same: {held:?}"
         );
 
-        let log = async || setting.ctx().index.log(&setting.alpha, &container, 0).await;
-        let last = again(log).await.expect("a log").pop().expect("a record");
+        let log = async || {
+            setting
+                .ctx()
+                .index
+                .read_log(&setting.alpha, &container, 0)
+                .await
+        };
+        let last = retry_unavailable(log)
+            .await
+            .expect("a log")
+            .pop()
+            .expect("a record");
         let Some(LogEntry::Put { document, .. }) = last.entries.last() else {
             panic!("{last:?}")
         };
@@ -365,15 +420,15 @@ async fn a_description_that_was_told_to_hold_is_never_lost(setting: &Setting) {
 
 /// The log must not name again a pack that a publication has just replaced, not even after that
 /// publication.
-async fn a_description_that_read_before_a_publication_is_stale(setting: &Setting) {
+async fn a_description_that_read_before_a_publication_is_stale(setting: &PortFixture) {
     let container = ContainerId::random();
-    let old = served(setting, &container).await;
+    let old = served_document(setting, &container).await;
     let new = Document {
-        status: Status::Queued,
-        ..replaced(&old)
+        status: DocumentStatus::Queued,
+        ..replaced_document(&old)
     };
     setting
-        .accept(&new, Some(&old.revision))
+        .accept_record(&new, Some(&old.revision))
         .await
         .expect("a replacement");
     let path = new.pack_path();
@@ -384,8 +439,8 @@ async fn a_description_that_read_before_a_publication_is_stale(setting: &Setting
             .put(&setting.alpha, &path, "Pack.".into())
             .await
     };
-    let pack = again(put).await.expect("a blob");
-    let found = Extracted {
+    let pack = retry_unavailable(put).await.expect("a blob");
+    let found = ProcessingResult {
         revision: new.revision.clone(),
         pack,
         chunks: 1,
@@ -404,14 +459,14 @@ async fn a_description_that_read_before_a_publication_is_stale(setting: &Setting
             .record_extracted(&setting.alpha, &new, now)
             .await
     };
-    assert!(again(record).await.expect("an answer"));
+    assert!(retry_unavailable(record).await.expect("an answer"));
 
-    let read = setting.record(&old.id).await.expect("a record");
-    let published = setting.commit(&container, 1, &publish(&read)).await;
-    assert!(matches!(published, Committed::Done(_)), "{published:?}");
+    let read = setting.read_record(&old.id).await.expect("a record");
+    let published = setting.commit(&container, 1, &publish_change(&read)).await;
+    assert!(matches!(published, CommitOutcome::Done(_)), "{published:?}");
 
     let committed = setting
-        .commit(&container, 2, &change(&edited(&read, 1)))
+        .commit(&container, 2, &describe_change(&edited_document(&read, 1)))
         .await;
-    assert_eq!(committed, Committed::Stale(vec![old.id]));
+    assert_eq!(committed, CommitOutcome::Stale(vec![old.id]));
 }

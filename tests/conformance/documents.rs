@@ -1,15 +1,16 @@
 //! Conformance tests of [`domain::ports::Documents`]: records, their revisions and their stages.
 
-use domain::document::{Document, Extracted, Failure, FailureCode};
-use domain::ports::{Beginning, PortResult, Repeat};
+use domain::document::{Document, FailureCode, ProcessingFailure, ProcessingResult};
+use domain::ports::{CreationConditions, PortResult, RememberedRequest};
 use domain::{
-    Change, ContainerId, CustomId, DocumentId, Metadata, PortError, Revision, Status, Timestamp,
+    ContainerId, CustomId, DocumentChange, DocumentId, DocumentStatus, Metadata, PortError,
+    Revision, Timestamp,
 };
 use futures::future::join_all;
 use serde_json::json;
 
 use crate::promises;
-use crate::setting::{Setting, again};
+use crate::setting::{PortFixture, retry_unavailable};
 
 promises!(
     a_record_is_read_back_whole,
@@ -26,10 +27,10 @@ promises!(
     documents_are_listed_newest_first_by_container_and_organization,
 );
 
-async fn a_record_is_read_back_whole(setting: &Setting) {
+async fn a_record_is_read_back_whole(setting: &PortFixture) {
     let container = ContainerId::random();
-    let mut full = setting.composed(&container, "Words.").await;
-    full.custom_id = Some(CustomId::parse_conversation("ä talk / 1").expect("an id"));
+    let mut full = setting.compose_document(&container, "Words.").await;
+    full.custom_id = Some(CustomId::parse_conversation_id("ä talk / 1").expect("an id"));
     full.metadata = Metadata::parse(
         json!({"a": 1, "b": ["x"], "c": "ü"})
             .as_object()
@@ -40,8 +41,11 @@ async fn a_record_is_read_back_whole(setting: &Setting) {
     full.filepath = Some("/a/b".into());
     full.title = Some("A title".into());
     full.document_date = Some(Timestamp::from_millis(-1));
-    setting.accept(&full, None).await.expect("a new record");
-    let plain = setting.accepted(&container, "Other words.").await;
+    setting
+        .accept_record(&full, None)
+        .await
+        .expect("a new record");
+    let plain = setting.accept_document(&container, "Other words.").await;
     let missing = DocumentId::random();
     let ids = [
         plain.id.clone(),
@@ -50,7 +54,7 @@ async fn a_record_is_read_back_whole(setting: &Setting) {
         plain.id.clone(),
     ];
     let get = async |tenant| {
-        again(async || setting.ctx().documents.get(tenant, &ids).await)
+        retry_unavailable(async || setting.ctx().documents.get(tenant, &ids).await)
             .await
             .expect("records")
     };
@@ -64,7 +68,7 @@ async fn a_record_is_read_back_whole(setting: &Setting) {
     );
 }
 
-fn replaced(old: &Document) -> Document {
+fn replaced_document(old: &Document) -> Document {
     let revision_number = old.revision_number + 1;
     Document {
         revision: Revision::random(),
@@ -74,147 +78,165 @@ fn replaced(old: &Document) -> Document {
     }
 }
 
-async fn a_write_holds_only_over_the_expected_revision(setting: &Setting) {
+async fn a_write_holds_only_over_the_expected_revision(setting: &PortFixture) {
     let container = ContainerId::random();
     let conflict = |result| matches!(result, Err(PortError::Conflict));
-    let first = setting.composed(&container, "First.").await;
+    let first = setting.compose_document(&container, "First.").await;
     assert!(
-        conflict(setting.accept(&first, Some(&Revision::random())).await),
+        conflict(
+            setting
+                .accept_record(&first, Some(&Revision::random()))
+                .await
+        ),
         "there is nothing to replace"
     );
 
-    setting.accept(&first, None).await.expect("a new record");
     setting
-        .accept(&first, None)
+        .accept_record(&first, None)
+        .await
+        .expect("a new record");
+    setting
+        .accept_record(&first, None)
         .await
         .expect("our own write again");
-    let second = replaced(&first);
+    let second = replaced_document(&first);
     assert!(
-        conflict(setting.accept(&second, None).await),
+        conflict(setting.accept_record(&second, None).await),
         "there is a record"
     );
     assert!(
-        conflict(setting.accept(&second, Some(&Revision::random())).await),
+        conflict(
+            setting
+                .accept_record(&second, Some(&Revision::random()))
+                .await
+        ),
         "it has another revision"
     );
     assert_eq!(
-        setting.record(&first.id).await,
+        setting.read_record(&first.id).await,
         Some(first.clone()),
         "a refused write changes nothing"
     );
 
     setting
-        .accept(&second, Some(&first.revision))
+        .accept_record(&second, Some(&first.revision))
         .await
         .expect("a replacement");
     setting
-        .accept(&second, Some(&first.revision))
+        .accept_record(&second, Some(&first.revision))
         .await
         .expect("our own write again");
     assert!(
         conflict(
             setting
-                .accept(&replaced(&first), Some(&first.revision))
+                .accept_record(&replaced_document(&first), Some(&first.revision))
                 .await
         ),
         "it was replaced"
     );
-    assert_eq!(setting.record(&first.id).await, Some(second));
+    assert_eq!(setting.read_record(&first.id).await, Some(second));
 }
 
 /// Writes the record of a document that begins.
-async fn begin(setting: &Setting, document: &Document, beginning: &Beginning) -> PortResult<()> {
-    again(async || {
+async fn begin_document(
+    setting: &PortFixture,
+    document: &Document,
+    beginning: &CreationConditions,
+) -> PortResult<()> {
+    retry_unavailable(async || {
         setting
             .ctx()
             .documents
-            .begin(&setting.alpha, document, beginning)
+            .create(&setting.alpha, document, beginning)
             .await
     })
     .await
 }
 
-fn beside(rivals: &[&Document]) -> Beginning {
-    Beginning {
-        rivals: rivals.iter().map(|rival| rival.id.clone()).collect(),
-        request: None,
+fn beside(rivals: &[&Document]) -> CreationConditions {
+    CreationConditions {
+        alternative_ids: rivals.iter().map(|rival| rival.id.clone()).collect(),
+        request_key: None,
     }
 }
 
-async fn a_document_begins_only_where_nothing_else_of_its_kind_lives(setting: &Setting) {
+async fn a_document_begins_only_where_nothing_else_of_its_kind_lives(setting: &PortFixture) {
     let container = ContainerId::random();
     let conflict = |result| matches!(result, Err(PortError::Conflict));
     let (first, second) = (
-        setting.composed(&container, "First.").await,
-        setting.composed(&container, "Second.").await,
+        setting.compose_document(&container, "First.").await,
+        setting.compose_document(&container, "Second.").await,
     );
-    begin(setting, &first, &beside(&[&second]))
+    begin_document(setting, &first, &beside(&[&second]))
         .await
         .expect("a first record");
-    begin(setting, &first, &beside(&[&second]))
+    begin_document(setting, &first, &beside(&[&second]))
         .await
         .expect("our own write again");
     assert!(
-        conflict(begin(setting, &second, &beside(&[&first])).await),
+        conflict(begin_document(setting, &second, &beside(&[&first])).await),
         "the other lives"
     );
     assert!(
-        conflict(begin(setting, &replaced(&first), &beside(&[&second])).await),
+        conflict(begin_document(setting, &replaced_document(&first), &beside(&[&second])).await),
         "it has begun"
     );
     assert_eq!(
-        setting.record(&second.id).await,
+        setting.read_record(&second.id).await,
         None,
         "a refused write changes nothing"
     );
     let superseded = Document {
         superseded_by: Some(second.id.clone()),
-        ..setting.composed(&container, "Old.").await
+        ..setting.compose_document(&container, "Old.").await
     };
 
-    setting.accept(&superseded, None).await.expect("a record");
-    let third = setting.composed(&container, "Third.").await;
-    begin(setting, &third, &beside(&[&superseded]))
+    setting
+        .accept_record(&superseded, None)
+        .await
+        .expect("a record");
+    let third = setting.compose_document(&container, "Third.").await;
+    begin_document(setting, &third, &beside(&[&superseded]))
         .await
         .expect("what is superseded is in nobody's way");
 }
 
-async fn of_many_that_begin_in_each_others_places_one_does(setting: &Setting) {
+async fn of_many_that_begin_in_each_others_places_one_does(setting: &PortFixture) {
     let container = ContainerId::random();
     let mut all = Vec::new();
     for number in 0..6 {
         all.push(
             setting
-                .composed(&container, &format!("Number {number}."))
+                .compose_document(&container, &format!("Number {number}."))
                 .await,
         );
     }
 
     let begun = all.iter().map(|document| {
         let rivals: Vec<&Document> = all.iter().filter(|other| other.id != document.id).collect();
-        async move { begin(setting, document, &beside(&rivals)).await }
+        async move { begin_document(setting, document, &beside(&rivals)).await }
     });
 
     join_all(begun).await;
     let mut living = 0;
     for document in &all {
-        living += usize::from(setting.record(&document.id).await.is_some());
+        living += usize::from(setting.read_record(&document.id).await.is_some());
     }
 
     assert!(living <= 1, "{living} live");
 }
 
-async fn a_request_makes_its_document_once(setting: &Setting) {
+async fn a_request_makes_its_document_once(setting: &PortFixture) {
     let (container, now) = (ContainerId::random(), setting.now());
-    let made = setting.composed(&container, "Made.").await;
-    let repeat = Repeat {
+    let made = setting.compose_document(&container, "Made.").await;
+    let repeat = RememberedRequest {
         document: made.id.clone(),
-        digest: "d".into(),
-        made: None,
+        request_digest: "d".into(),
+        created_document: None,
     };
     let remember = async || {
         let until = now.plus_seconds(120);
-        again(async || {
+        retry_unavailable(async || {
             setting
                 .ctx()
                 .repeats
@@ -223,44 +245,55 @@ async fn a_request_makes_its_document_once(setting: &Setting) {
         })
         .await
     };
-    let once = Beginning {
-        rivals: Vec::new(),
-        request: Some("k".into()),
+    let once = CreationConditions {
+        alternative_ids: Vec::new(),
+        request_key: Some("k".into()),
     };
     assert!(
-        begin(setting, &made, &once).await.is_err(),
+        begin_document(setting, &made, &once).await.is_err(),
         "nothing is remembered of this request"
     );
-    assert_eq!(remember().await.expect("an answer").made, None);
+    assert_eq!(remember().await.expect("an answer").created_document, None);
 
-    begin(setting, &made, &once).await.expect("a first record");
+    begin_document(setting, &made, &once)
+        .await
+        .expect("a first record");
     assert_eq!(
-        remember().await.expect("an answer").made,
+        remember().await.expect("an answer").created_document,
         Some(made.id.clone())
     );
 
     setting
-        .commit(&container, 0, &[Change::Remove(Box::new(made.clone()))])
+        .commit(
+            &container,
+            0,
+            &[DocumentChange::Remove(Box::new(made.clone()))],
+        )
         .await;
     let late = Document {
         revision: Revision::random(),
         ..made.clone()
     };
     assert!(
-        matches!(begin(setting, &late, &once).await, Err(PortError::Conflict)),
+        matches!(
+            begin_document(setting, &late, &once).await,
+            Err(PortError::Conflict)
+        ),
         "it was made and deleted"
     );
-    assert_eq!(setting.record(&made.id).await, None);
+    assert_eq!(setting.read_record(&made.id).await, None);
 }
 
-async fn a_body_is_kept_for_the_newest_unfinished_revision_only(setting: &Setting) {
-    let first = setting.accepted(&ContainerId::random(), "First.").await;
+async fn a_body_is_kept_for_the_newest_unfinished_revision_only(setting: &PortFixture) {
+    let first = setting
+        .accept_document(&ContainerId::random(), "First.")
+        .await;
     let keep = async |document: &Document| {
-        again(async || {
+        retry_unavailable(async || {
             setting
                 .ctx()
                 .documents
-                .keep_body(&setting.alpha, document)
+                .record_body(&setting.alpha, document)
                 .await
         })
         .await
@@ -270,46 +303,48 @@ async fn a_body_is_kept_for_the_newest_unfinished_revision_only(setting: &Settin
     kept.body.size = 77;
     assert!(keep(&kept).await);
     assert_eq!(
-        setting.record(&first.id).await.expect("a record").body,
+        setting.read_record(&first.id).await.expect("a record").body,
         kept.body
     );
 
-    let second = replaced(&first);
+    let second = replaced_document(&first);
     setting
-        .accept(&second, Some(&first.revision))
+        .accept_record(&second, Some(&first.revision))
         .await
         .expect("a replacement");
     assert!(!keep(&kept).await, "another revision came");
     assert_eq!(
-        setting.record(&first.id).await.expect("a record").body,
+        setting.read_record(&first.id).await.expect("a record").body,
         second.body
     );
 }
 
-async fn of_many_writes_at_the_same_time_one_holds(setting: &Setting) {
-    let first = setting.accepted(&ContainerId::random(), "First.").await;
-    let others: Vec<Document> = (0..12).map(|_| replaced(&first)).collect();
+async fn of_many_writes_at_the_same_time_one_holds(setting: &PortFixture) {
+    let first = setting
+        .accept_document(&ContainerId::random(), "First.")
+        .await;
+    let others: Vec<Document> = (0..12).map(|_| replaced_document(&first)).collect();
     let results = join_all(
         others
             .iter()
-            .map(|new| setting.accept(new, Some(&first.revision))),
+            .map(|new| setting.accept_record(new, Some(&first.revision))),
     )
     .await;
-    let stored = setting.record(&first.id).await.expect("a record");
+    let stored = setting.read_record(&first.id).await.expect("a record");
     for (new, result) in others.iter().zip(results) {
         assert_eq!(result.is_ok(), new.revision == stored.revision);
     }
 }
 
 /// Tries every change of stage on one revision, and returns which of them succeeded.
-async fn stages(setting: &Setting, document: &Document, revision: &Revision) -> [bool; 3] {
+async fn try_stages(setting: &PortFixture, document: &Document, revision: &Revision) -> [bool; 3] {
     let (ports, tenant, id, now) = (
         &setting.ctx().documents,
         &setting.alpha,
         &document.id,
         setting.now(),
     );
-    let found = Extracted {
+    let found = ProcessingResult {
         revision: revision.clone(),
         pack: document.body.blob.clone(),
         chunks: 1,
@@ -321,86 +356,98 @@ async fn stages(setting: &Setting, document: &Document, revision: &Revision) -> 
         extracted: Some(found),
         ..document.clone()
     };
-    let advance = again(async || {
+    let advance = retry_unavailable(async || {
         ports
-            .advance(tenant, id, revision, Status::Chunking, now)
+            .advance_status(tenant, id, revision, DocumentStatus::Chunking, now)
             .await
     })
     .await;
-    let recorded = again(async || ports.record_extracted(tenant, &named, now).await).await;
-    let postponed = again(async || ports.postpone(tenant, id, revision, now).await).await;
+    let recorded =
+        retry_unavailable(async || ports.record_extracted(tenant, &named, now).await).await;
+    let postponed =
+        retry_unavailable(async || ports.postpone_revision(tenant, id, revision, now).await).await;
 
     [advance, recorded, postponed].map(|result| result.expect("an answer"))
 }
 
-async fn a_stage_holds_only_for_the_newest_unfinished_revision(setting: &Setting) {
+async fn a_stage_holds_only_for_the_newest_unfinished_revision(setting: &PortFixture) {
     let container = ContainerId::random();
-    let first = setting.accepted(&container, "First.").await;
-    assert_eq!(stages(setting, &first, &first.revision).await, [true; 3]);
+    let first = setting.accept_document(&container, "First.").await;
     assert_eq!(
-        setting.record(&first.id).await.expect("a record").status,
-        Status::Indexing
+        try_stages(setting, &first, &first.revision).await,
+        [true; 3]
+    );
+    assert_eq!(
+        setting
+            .read_record(&first.id)
+            .await
+            .expect("a record")
+            .status,
+        DocumentStatus::Indexing
     );
 
-    let second = replaced(&first);
+    let second = replaced_document(&first);
     setting
-        .accept(&second, Some(&first.revision))
+        .accept_record(&second, Some(&first.revision))
         .await
         .expect("a replacement");
-    assert_eq!(stages(setting, &first, &first.revision).await, [false; 3]);
     assert_eq!(
-        setting.record(&first.id).await,
+        try_stages(setting, &first, &first.revision).await,
+        [false; 3]
+    );
+    assert_eq!(
+        setting.read_record(&first.id).await,
         Some(second.clone()),
         "the old revision changes nothing"
     );
 
-    let missing = setting.composed(&container, "Never stored.").await;
+    let missing = setting.compose_document(&container, "Never stored.").await;
     assert_eq!(
-        stages(setting, &missing, &missing.revision).await,
+        try_stages(setting, &missing, &missing.revision).await,
         [false; 3]
     );
     assert_eq!(
-        setting.record(&missing.id).await,
+        setting.read_record(&missing.id).await,
         None,
         "a stage never makes a record"
     );
 
-    let other = setting.turned().await;
+    let other = setting.with_organizations_swapped().await;
     assert_eq!(
-        stages(&other, &second, &second.revision).await,
+        try_stages(&other, &second, &second.revision).await,
         [false; 3],
         "of another organization"
     );
 }
 
-async fn a_failure_ends_a_revision_and_keeps_what_is_served(setting: &Setting) {
+async fn a_failure_ends_a_revision_and_keeps_what_is_served(setting: &PortFixture) {
     let container = ContainerId::random();
-    let served = setting.extracted(&container, "Served.").await;
+    let served = setting.extracted_document(&container, "Served.").await;
     setting
         .commit(
             &container,
             0,
-            &[domain::Change::Publish(Box::new(served.clone()))],
+            &[domain::DocumentChange::Publish(Box::new(served.clone()))],
         )
         .await;
-    let done = setting.record(&served.id).await.expect("a record");
+    let done = setting.read_record(&served.id).await.expect("a record");
     let next = Document {
-        status: Status::Queued,
-        ..replaced(&done)
+        status: DocumentStatus::Queued,
+        ..replaced_document(&done)
     };
     setting
-        .accept(&next, Some(&done.revision))
+        .accept_record(&next, Some(&done.revision))
         .await
         .expect("a replacement");
-    let failure = Failure {
+    let failure = ProcessingFailure {
         code: FailureCode::Corrupt,
         message: "It is broken.".into(),
     };
     let (ports, now) = (&setting.ctx().documents, setting.now());
     let fail = async |revision: &Revision| {
-        again(async || {
+        retry_unavailable(async || {
             ports
-                .fail(&setting.alpha, &next.id, revision, &failure, None, now)
+                .fail_revision(&setting.alpha, &next.id, revision, &failure, None, now)
                 .await
         })
         .await
@@ -411,53 +458,59 @@ async fn a_failure_ends_a_revision_and_keeps_what_is_served(setting: &Setting) {
     // A call whose answer was lost may report on its repetition that the document has already
     // ended.
     fail(&next.revision).await;
-    let failed = setting.record(&next.id).await.expect("a record");
+    let failed = setting.read_record(&next.id).await.expect("a record");
     assert_eq!(
         (failed.status, failed.failure.clone()),
-        (Status::Failed, Some(failure.clone()))
+        (DocumentStatus::Failed, Some(failure.clone()))
     );
     assert_eq!(failed.indexed, done.indexed);
     assert!(failed.indexed.is_some());
     assert!(!fail(&next.revision).await, "it has ended");
     assert_eq!(
-        stages(setting, &next, &next.revision).await,
+        try_stages(setting, &next, &next.revision).await,
         [false; 3],
         "no stage follows the end"
     );
-    assert_eq!(setting.record(&next.id).await, Some(failed));
+    assert_eq!(setting.read_record(&next.id).await, Some(failed));
 }
 
-async fn a_replacement_that_read_before_a_commit_is_refused(setting: &Setting) {
+async fn a_replacement_that_read_before_a_commit_is_refused(setting: &PortFixture) {
     let container = ContainerId::random();
     let read = setting
-        .extracted(&container, "Read while it was indexing.")
+        .extracted_document(&container, "Read while it was indexing.")
         .await;
     setting
         .commit(
             &container,
             0,
-            &[domain::Change::Publish(Box::new(read.clone()))],
+            &[domain::DocumentChange::Publish(Box::new(read.clone()))],
         )
         .await;
-    let done = setting.record(&read.id).await.expect("a record");
+    let done = setting.read_record(&read.id).await.expect("a record");
     let conflict = |result| matches!(result, Err(domain::PortError::Conflict));
     // Search now serves the revision that was read. A replacement based on the old record would
     // purge bytes that search needs.
     assert!(
-        conflict(setting.accept(&replaced(&read), Some(&read.revision)).await),
+        conflict(
+            setting
+                .accept_record(&replaced_document(&read), Some(&read.revision))
+                .await
+        ),
         "the commit came between"
     );
-    assert_eq!(setting.record(&read.id).await, Some(done.clone()));
+    assert_eq!(setting.read_record(&read.id).await, Some(done.clone()));
 
     setting
-        .accept(&replaced(&done), Some(&done.revision))
+        .accept_record(&replaced_document(&done), Some(&done.revision))
         .await
         .expect("a replacement that knows the commit");
 }
 
-async fn a_worker_whose_lease_is_over_cannot_end_a_revision(setting: &Setting) {
-    let document = setting.accepted(&ContainerId::random(), "Slow.").await;
-    let failure = Failure {
+async fn a_worker_whose_lease_is_over_cannot_end_a_revision(setting: &PortFixture) {
+    let document = setting
+        .accept_document(&ContainerId::random(), "Slow.")
+        .await;
+    let failure = ProcessingFailure {
         code: FailureCode::ContentLimit,
         message: "It took too long.".into(),
     };
@@ -465,7 +518,7 @@ async fn a_worker_whose_lease_is_over_cannot_end_a_revision(setting: &Setting) {
     let late = Some(document.lease_until.plus_seconds(1));
     let fail = async || {
         ports
-            .fail(
+            .fail_revision(
                 &setting.alpha,
                 &document.id,
                 &document.revision,
@@ -475,21 +528,24 @@ async fn a_worker_whose_lease_is_over_cannot_end_a_revision(setting: &Setting) {
             )
             .await
     };
-    assert!(!again(fail).await.expect("an answer"));
-    assert_eq!(setting.record(&document.id).await, Some(document));
+    assert!(!retry_unavailable(fail).await.expect("an answer"));
+    assert_eq!(setting.read_record(&document.id).await, Some(document));
 }
 
-async fn documents_are_listed_newest_first_by_container_and_organization(setting: &Setting) {
+async fn documents_are_listed_newest_first_by_container_and_organization(setting: &PortFixture) {
     let (one, two) = (ContainerId::random(), ContainerId::random());
     let mut wanted = Vec::new();
     for i in 0..25 {
-        wanted.insert(0, setting.accepted(&one, &format!("Number {i}.")).await);
+        wanted.insert(
+            0,
+            setting.accept_document(&one, &format!("Number {i}.")).await,
+        );
         setting.app.world.clock.advance_seconds(1);
     }
 
-    let other = setting.accepted(&two, "Elsewhere.").await;
+    let other = setting.accept_document(&two, "Elsewhere.").await;
     let list = async |tenant, container: &ContainerId| {
-        again(async || setting.ctx().documents.list(tenant, container).await)
+        retry_unavailable(async || setting.ctx().documents.list(tenant, container).await)
             .await
             .expect("a list")
     };

@@ -3,15 +3,15 @@
 
 use std::time::Duration;
 
-use aws::Receiver;
+use aws::QueueReceiver;
 use bytes::Bytes;
 use domain::BlobRef;
-use domain::ports::{Arrival, UploadForm};
+use domain::ports::{UploadArrival, UploadForm};
 use http::{Request, StatusCode};
-use testkit::{PUBLIC_URL, multipart};
+use testkit::{PUBLIC_URL, multipart_form};
 
 use crate::promises;
-use crate::setting::{Setting, again};
+use crate::setting::{PortFixture, retry_unavailable};
 
 promises!(
     an_object_is_one_whatever_its_size,
@@ -23,7 +23,7 @@ promises!(
 const PATH: &str = "container/document/revision/upload";
 const DAY: u32 = 24 * 3600;
 
-async fn put(setting: &Setting, path: &str, bytes: &'static [u8]) -> BlobRef {
+async fn put(setting: &PortFixture, path: &str, bytes: &'static [u8]) -> BlobRef {
     let put = async || {
         setting
             .ctx()
@@ -31,17 +31,17 @@ async fn put(setting: &Setting, path: &str, bytes: &'static [u8]) -> BlobRef {
             .put_object(&setting.alpha, path, Bytes::from_static(bytes))
             .await
     };
-    again(put).await.expect("a stored object")
+    retry_unavailable(put).await.expect("a stored object")
 }
 
-async fn read(setting: &Setting, blob: &BlobRef) -> Option<Bytes> {
+async fn read_address(setting: &PortFixture, blob: &BlobRef) -> Option<Bytes> {
     let blobs = std::slice::from_ref(blob);
-    let get = async || setting.ctx().blobs.get(&setting.alpha, blobs).await;
-    again(get).await.expect("blobs").pop().flatten()
+    let get = async || setting.ctx().blobs.get_intact(&setting.alpha, blobs).await;
+    retry_unavailable(get).await.expect("blobs").pop().flatten()
 }
 
 async fn call(
-    setting: &Setting,
+    setting: &PortFixture,
     method: &str,
     url: &str,
     kind: &str,
@@ -58,35 +58,40 @@ async fn call(
         .header("content-type", kind)
         .body(body)
         .expect("a request");
-    let response = setting.app.world.services.call_public(request).await;
+    let response = setting
+        .app
+        .world
+        .services
+        .handle_public_request(request)
+        .await;
 
     (response.status(), response.into_body())
 }
 
-async fn form(setting: &Setting, max: u64) -> UploadForm {
+async fn upload_form(setting: &PortFixture, max: u64) -> UploadForm {
     let now = setting.now();
     let until = now.plus_seconds(900);
     let form = async || {
         setting
             .ctx()
             .blobs
-            .upload_form(&setting.alpha, PATH, max, now, until)
+            .sign_upload_form(&setting.alpha, PATH, max, now, until)
             .await
     };
-    again(form).await.expect("a form")
+    retry_unavailable(form).await.expect("a form")
 }
 
-async fn post(setting: &Setting, form: &UploadForm, bytes: &[u8]) -> StatusCode {
+async fn post(setting: &PortFixture, form: &UploadForm, bytes: &[u8]) -> StatusCode {
     let fields: Vec<(&str, &str)> = form
         .fields
         .iter()
         .map(|(name, value)| (name.as_str(), value.as_str()))
         .collect();
-    let (kind, body) = multipart("file", bytes, &fields);
+    let (kind, body) = multipart_form("file", bytes, &fields);
     call(setting, "POST", &form.url, &kind, body).await.0
 }
 
-async fn an_object_is_one_whatever_its_size(setting: &Setting) {
+async fn an_object_is_one_whatever_its_size(setting: &PortFixture) {
     for bytes in [&b""[..], b"x", &[7; 100_000]] {
         let path = format!("c/{}", bytes.len());
         let blob = put(setting, &path, bytes).await;
@@ -96,9 +101,12 @@ async fn an_object_is_one_whatever_its_size(setting: &Setting) {
             blob,
             "storing the same again is harmless"
         );
-        assert_eq!(read(setting, &blob).await, Some(Bytes::from_static(bytes)));
         assert_eq!(
-            read(&setting.turned().await, &blob).await,
+            read_address(setting, &blob).await,
+            Some(Bytes::from_static(bytes))
+        );
+        assert_eq!(
+            read_address(&setting.with_organizations_swapped().await, &blob).await,
             None,
             "another organization's"
         );
@@ -110,12 +118,12 @@ async fn an_object_is_one_whatever_its_size(setting: &Setting) {
                 .delete(&setting.alpha, std::slice::from_ref(&blob))
                 .await
         };
-        again(delete).await.expect("a deletion");
-        assert_eq!(read(setting, &blob).await, None);
+        retry_unavailable(delete).await.expect("a deletion");
+        assert_eq!(read_address(setting, &blob).await, None);
     }
 }
 
-async fn an_address_reads_one_object_for_its_time(setting: &Setting) {
+async fn an_address_reads_one_object_for_its_time(setting: &PortFixture) {
     let blob = put(setting, "c/object", b"Some words.").await;
     put(setting, "c/other", b"Other words.").await;
     let now = setting.now();
@@ -124,10 +132,10 @@ async fn an_address_reads_one_object_for_its_time(setting: &Setting) {
             setting
                 .ctx()
                 .blobs
-                .download_url(&setting.alpha, blob, name, now, DAY)
+                .sign_download_url(&setting.alpha, blob, name, now, DAY)
                 .await
         };
-        again(url).await.expect("an answer")
+        retry_unavailable(url).await.expect("an answer")
     };
     assert_eq!(
         address(&BlobRef::Inline("c/inline".into()), None).await,
@@ -183,16 +191,18 @@ async fn an_address_reads_one_object_for_its_time(setting: &Setting) {
     );
 }
 
-async fn a_form_stores_one_object_of_its_size_for_its_time(setting: &Setting) {
+async fn a_form_stores_one_object_of_its_size_for_its_time(setting: &PortFixture) {
     let object = BlobRef::Object(PATH.to_owned());
-    let small = form(setting, 10).await;
+    let small = upload_form(setting, 10).await;
     for (size, status) in [(0, 400), (11, 400), (1, 204), (10, 204)] {
         assert_eq!(
             post(setting, &small, &vec![b'x'; size]).await,
             status,
             "{size} bytes"
         );
-        let stored = read(setting, &object).await.map(|bytes| bytes.len());
+        let stored = read_address(setting, &object)
+            .await
+            .map(|bytes| bytes.len());
         assert_eq!(stored, (status == 204).then_some(size), "{size} bytes");
     }
 
@@ -215,7 +225,7 @@ async fn a_form_stores_one_object_of_its_size_for_its_time(setting: &Setting) {
     }
 
     assert_eq!(
-        read(setting, &object).await,
+        read_address(setting, &object).await,
         Some(Bytes::from_static(b"xxxxxxxxxx"))
     );
     setting.app.world.clock.advance_seconds(901);
@@ -225,33 +235,33 @@ async fn a_form_stores_one_object_of_its_size_for_its_time(setting: &Setting) {
     );
 }
 
-async fn the_arrival_of_an_upload_is_told_with_its_place(setting: &Setting) {
+async fn the_arrival_of_an_upload_is_told_with_its_place(setting: &PortFixture) {
     let blobs = &setting.ctx().blobs;
     for message in ["", "text", "[]", "{}", r#"{"org":"alpha"}"#] {
-        assert_eq!(blobs.arrivals(message), None, "{message}");
+        assert_eq!(blobs.parse_arrivals(message), None, "{message}");
     }
     assert_eq!(
-        post(setting, &form(setting, 100).await, b"Some words.").await,
+        post(setting, &upload_form(setting, 100).await, b"Some words.").await,
         204
     );
 
     // Objects that the product itself stores cause no notification.
     put(setting, "container/document/revision/body", b"Ours.").await;
     let system = &setting.app.system;
-    let receiver = Receiver::new(
+    let receiver = QueueReceiver::new(
         system.clients.sqs.clone(),
         system.names.keeper_queue.clone(),
     );
     let mut told = Vec::new();
 
     for _ in 0..20 {
-        let messages = again(async || receiver.receive(Duration::ZERO).await)
+        let messages = retry_unavailable(async || receiver.receive(Duration::ZERO).await)
             .await
             .expect("messages");
         told.extend(
             messages
                 .iter()
-                .flat_map(|message| blobs.arrivals(&message.body).unwrap_or_default()),
+                .flat_map(|message| blobs.parse_arrivals(&message.body).unwrap_or_default()),
         );
         setting.app.world.clock.advance_seconds(1);
     }
@@ -259,7 +269,7 @@ async fn the_arrival_of_an_upload_is_told_with_its_place(setting: &Setting) {
     told.dedup();
     assert_eq!(
         told,
-        [Arrival {
+        [UploadArrival {
             org: setting.alpha.org().clone(),
             path: PATH.to_owned()
         }]

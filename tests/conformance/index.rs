@@ -1,13 +1,14 @@
 //! Conformance tests of [`domain::ports::Index`].
 
 use domain::container::LogEntry;
-use domain::ports::Committed;
+use domain::ports::CommitOutcome;
 use domain::{
-    BlobRef, Change, ContainerId, Document, IndexHead, LogRecord, Revision, SegmentRef, Status,
+    BlobRef, ContainerId, Document, DocumentChange, DocumentStatus, IndexHead, LogRecord, Revision,
+    SegmentRef,
 };
 
 use crate::promises;
-use crate::setting::{Setting, again};
+use crate::setting::{PortFixture, retry_unavailable};
 
 promises!(
     a_commit_does_all_of_it,
@@ -21,50 +22,54 @@ promises!(
     an_index_is_erased_item_by_item,
 );
 
-async fn log(setting: &Setting, container: &ContainerId, after: u64) -> Vec<LogRecord> {
-    again(async || {
+async fn read_log(setting: &PortFixture, container: &ContainerId, after: u64) -> Vec<LogRecord> {
+    retry_unavailable(async || {
         setting
             .ctx()
             .index
-            .log(&setting.alpha, container, after)
+            .read_log(&setting.alpha, container, after)
             .await
     })
     .await
     .expect("a log")
 }
 
-fn publish(document: &Document) -> Change {
-    Change::Publish(Box::new(document.clone()))
+fn publish_change(document: &Document) -> DocumentChange {
+    DocumentChange::Publish(Box::new(document.clone()))
 }
 
-fn remove(document: &Document) -> Change {
-    Change::Remove(Box::new(document.clone()))
+fn remove_change(document: &Document) -> DocumentChange {
+    DocumentChange::Remove(Box::new(document.clone()))
 }
 
-async fn a_commit_does_all_of_it(setting: &Setting) {
+async fn a_commit_does_all_of_it(setting: &PortFixture) {
     let container = ContainerId::random();
-    assert_eq!(setting.head(&container).await, IndexHead::default());
-    assert!(log(setting, &container, 0).await.is_empty());
+    assert_eq!(setting.read_head(&container).await, IndexHead::default());
+    assert!(read_log(setting, &container, 0).await.is_empty());
     let (a, b) = (
-        setting.extracted(&container, "A.").await,
-        setting.extracted(&container, "B.").await,
+        setting.extracted_document(&container, "A.").await,
+        setting.extracted_document(&container, "B.").await,
     );
     let queued = setting
-        .accepted(&container, "Deleted before any work.")
+        .accept_document(&container, "Deleted before any work.")
         .await;
-    let changes = [publish(&a), remove(&queued), publish(&b)];
+    let changes = [
+        publish_change(&a),
+        remove_change(&queued),
+        publish_change(&b),
+    ];
     assert!(matches!(
         setting.commit(&container, 0, &changes).await,
-        Committed::Done(_)
+        CommitOutcome::Done(_)
     ));
-    assert_eq!(setting.head(&container).await.seq, 1);
+    assert_eq!(setting.read_head(&container).await.seq, 1);
     for document in [&a, &b] {
-        let done = setting.record(&document.id).await.expect("a record");
+        let done = setting.read_record(&document.id).await.expect("a record");
         let (indexed, extracted) = (
             done.indexed.expect("served"),
             document.extracted.as_ref().expect("extracted"),
         );
-        assert_eq!((done.status, done.extracted), (Status::Done, None));
+        assert_eq!((done.status, done.extracted), (DocumentStatus::Done, None));
         assert_eq!(
             (indexed.revision, indexed.pack),
             (document.revision.clone(), extracted.pack.clone())
@@ -72,8 +77,8 @@ async fn a_commit_does_all_of_it(setting: &Setting) {
         assert_eq!(indexed.body, document.body.blob);
     }
 
-    assert_eq!(setting.record(&queued.id).await, None);
-    let records = log(setting, &container, 0).await;
+    assert_eq!(setting.read_record(&queued.id).await, None);
+    let records = read_log(setting, &container, 0).await;
     let [LogRecord { seq: 1, entries }] = records.as_slice() else {
         panic!("{records:?}")
     };
@@ -86,20 +91,20 @@ async fn a_commit_does_all_of_it(setting: &Setting) {
     assert_eq!(entries[1], LogEntry::Remove { id: queued.id });
 }
 
-async fn a_commit_over_another_number_changes_nothing(setting: &Setting) {
+async fn a_commit_over_another_number_changes_nothing(setting: &PortFixture) {
     let container = ContainerId::random();
     let (a, b) = (
-        setting.extracted(&container, "A.").await,
-        setting.extracted(&container, "B.").await,
+        setting.extracted_document(&container, "A.").await,
+        setting.extracted_document(&container, "B.").await,
     );
     assert_eq!(
-        setting.commit(&container, 3, &[publish(&a)]).await,
-        Committed::Moved
+        setting.commit(&container, 3, &[publish_change(&a)]).await,
+        CommitOutcome::Moved
     );
 
-    setting.commit(&container, 0, &[publish(&a)]).await;
+    setting.commit(&container, 0, &[publish_change(&a)]).await;
     for expected in [0, 2] {
-        let (index, changes) = (&setting.ctx().index, [publish(&b)]);
+        let (index, changes) = (&setting.ctx().index, [publish_change(&b)]);
         let head = IndexHead {
             seq: expected,
             ..IndexHead::default()
@@ -109,24 +114,27 @@ async fn a_commit_over_another_number_changes_nothing(setting: &Setting) {
                 .commit(&setting.alpha, &container, &head, &changes, setting.now())
                 .await
         };
-        assert_eq!(again(commit).await.expect("an answer"), Committed::Moved);
+        assert_eq!(
+            retry_unavailable(commit).await.expect("an answer"),
+            CommitOutcome::Moved
+        );
     }
 
-    assert_eq!(setting.record(&b.id).await, Some(b));
+    assert_eq!(setting.read_record(&b.id).await, Some(b));
     assert_eq!(
         (
-            setting.head(&container).await.seq,
-            log(setting, &container, 0).await.len()
+            setting.read_head(&container).await.seq,
+            read_log(setting, &container, 0).await.len()
         ),
         (1, 1)
     );
 }
 
-async fn a_commit_of_a_changed_document_changes_nothing(setting: &Setting) {
+async fn a_commit_of_a_changed_document_changes_nothing(setting: &PortFixture) {
     let container = ContainerId::random();
     let (a, b) = (
-        setting.extracted(&container, "A.").await,
-        setting.extracted(&container, "B.").await,
+        setting.extracted_document(&container, "A.").await,
+        setting.extracted_document(&container, "B.").await,
     );
     let newer = Document {
         revision: Revision::random(),
@@ -136,41 +144,48 @@ async fn a_commit_of_a_changed_document_changes_nothing(setting: &Setting) {
     };
 
     setting
-        .accept(&newer, Some(&b.revision))
+        .accept_record(&newer, Some(&b.revision))
         .await
         .expect("a replacement");
-    let missing = setting.composed(&container, "Never stored.").await;
+    let missing = setting.compose_document(&container, "Never stored.").await;
     for (changes, stale) in [
-        (vec![publish(&a), publish(&b)], vec![&b.id]),
-        (vec![remove(&b), publish(&a)], vec![&b.id]),
-        (vec![publish(&a), remove(&missing)], vec![&missing.id]),
+        (vec![publish_change(&a), publish_change(&b)], vec![&b.id]),
+        (vec![remove_change(&b), publish_change(&a)], vec![&b.id]),
         (
-            vec![remove(&missing), publish(&b)],
+            vec![publish_change(&a), remove_change(&missing)],
+            vec![&missing.id],
+        ),
+        (
+            vec![remove_change(&missing), publish_change(&b)],
             vec![&missing.id, &b.id],
         ),
     ] {
-        let Committed::Stale(found) = setting.commit(&container, 0, &changes).await else {
+        let CommitOutcome::Stale(found) = setting.commit(&container, 0, &changes).await else {
             panic!("not stale")
         };
         assert_eq!(found.iter().collect::<Vec<_>>(), stale);
     }
 
-    assert_eq!(setting.record(&a.id).await, Some(a));
-    assert_eq!(setting.record(&b.id).await, Some(newer));
-    assert_eq!(setting.head(&container).await, IndexHead::default());
-    assert!(log(setting, &container, 0).await.is_empty());
+    assert_eq!(setting.read_record(&a.id).await, Some(a));
+    assert_eq!(setting.read_record(&b.id).await, Some(newer));
+    assert_eq!(setting.read_head(&container).await, IndexHead::default());
+    assert!(read_log(setting, &container, 0).await.is_empty());
 }
 
-async fn of_many_commits_at_the_same_time_one_holds(setting: &Setting) {
+async fn of_many_commits_at_the_same_time_one_holds(setting: &PortFixture) {
     let container = ContainerId::random();
     let mut documents = Vec::new();
     for i in 0..10 {
-        documents.push(setting.extracted(&container, &format!("Number {i}.")).await);
+        documents.push(
+            setting
+                .extracted_document(&container, &format!("Number {i}."))
+                .await,
+        );
     }
 
     let (index, now) = (&setting.ctx().index, setting.now());
     let commit = async |document: &Document| {
-        let changes = [publish(document)];
+        let changes = [publish_change(document)];
         index
             .commit(
                 &setting.alpha,
@@ -185,39 +200,45 @@ async fn of_many_commits_at_the_same_time_one_holds(setting: &Setting) {
 
     let mut done = 0;
     for (document, answer) in documents.iter().zip(&answers) {
-        let committed =
-            setting.record(&document.id).await.expect("a record").status == Status::Done;
+        let committed = setting
+            .read_record(&document.id)
+            .await
+            .expect("a record")
+            .status
+            == DocumentStatus::Done;
         done += usize::from(committed);
         match answer {
-            Ok(Committed::Done(_)) => assert!(committed),
+            Ok(CommitOutcome::Done(_)) => assert!(committed),
             Ok(_) => assert!(!committed, "told that nothing happened"),
             // The commit may or may not have happened, and the caller knows no more than that.
             Err(error) => assert!(error.is_retryable(), "{error:?}"),
         }
     }
 
-    let seq = setting.head(&container).await.seq;
+    let seq = setting.read_head(&container).await.seq;
     assert!(
         seq <= 1 && done as u64 == seq,
         "{done} are done after {seq} commits"
     );
-    assert_eq!(log(setting, &container, 0).await.len() as u64, seq);
+    assert_eq!(read_log(setting, &container, 0).await.len() as u64, seq);
 }
 
-async fn what_a_commit_leaves_behind_is_recorded_for_purging(setting: &Setting) {
+async fn what_a_commit_leaves_behind_is_recorded_for_purging(setting: &PortFixture) {
     let container = ContainerId::random();
-    let document = setting.extracted(&container, "Words.").await;
-    setting.commit(&container, 0, &[publish(&document)]).await;
-    let done = setting.record(&document.id).await.expect("a record");
-    let change = remove(&done);
+    let document = setting.extracted_document(&container, "Words.").await;
+    setting
+        .commit(&container, 0, &[publish_change(&document)])
+        .await;
+    let done = setting.read_record(&document.id).await.expect("a record");
+    let change = remove_change(&done);
     setting
         .commit(&container, 1, std::slice::from_ref(&change))
         .await;
     let far = domain::Timestamp::from_millis(i64::MAX);
-    let left = again(async || setting.ctx().documents.overdue(far, 10).await)
+    let left = retry_unavailable(async || setting.ctx().documents.list_overdue(far, 10).await)
         .await
         .expect("what is overdue");
-    let [domain::ports::Overdue::Purge(_, of, purge)] = left.as_slice() else {
+    let [domain::ports::OverdueWork::Purge(_, of, purge)] = left.as_slice() else {
         panic!("{left:?}")
     };
     assert_eq!(*of, container);
@@ -226,18 +247,21 @@ async fn what_a_commit_leaves_behind_is_recorded_for_purging(setting: &Setting) 
         setting
             .ctx()
             .index
-            .purge(&setting.alpha, &container, purge)
+            .get_purge(&setting.alpha, &container, purge)
             .await
     };
-    let mut blobs = again(read).await.expect("an answer").expect("blobs");
+    let mut blobs = retry_unavailable(read)
+        .await
+        .expect("an answer")
+        .expect("blobs");
     blobs.sort();
-    assert_eq!(blobs, change.garbage());
+    assert_eq!(blobs, change.unneeded_blobs());
 
     let pack = &done.indexed.as_ref().expect("served").pack;
     assert!(blobs.contains(pack) && blobs.contains(&done.body.blob));
 }
 
-fn segment(name: &str, through: u64) -> SegmentRef {
+fn new_segment(name: &str, through: u64) -> SegmentRef {
     SegmentRef {
         actions: None,
         blob: BlobRef::Object(format!("c/segments/{name}")),
@@ -248,60 +272,71 @@ fn segment(name: &str, through: u64) -> SegmentRef {
     }
 }
 
-async fn segments_are_replaced_only_over_the_expected_generation(setting: &Setting) {
+async fn segments_are_replaced_only_over_the_expected_generation(setting: &PortFixture) {
     let container = ContainerId::random();
-    let document = setting.extracted(&container, "Words.").await;
-    setting.commit(&container, 0, &[publish(&document)]).await;
+    let document = setting.extracted_document(&container, "Words.").await;
+    setting
+        .commit(&container, 0, &[publish_change(&document)])
+        .await;
     let publish = async |expected: u64, segments: &[SegmentRef]| {
         let index = &setting.ctx().index;
-        again(async || {
+        retry_unavailable(async || {
             index
-                .publish(&setting.alpha, &container, expected, segments, 7 + expected)
+                .publish_segments(&setting.alpha, &container, expected, segments, 7 + expected)
                 .await
         })
         .await
         .expect("an answer")
     };
-    let (one, two) = ([segment("a", 1)], [segment("a", 1), segment("b", 2)]);
+    let (one, two) = (
+        [new_segment("a", 1)],
+        [new_segment("a", 1), new_segment("b", 2)],
+    );
     assert!(!publish(1, &one).await);
     assert!(publish(0, &one).await);
     assert!(publish(0, &one).await, "our own publication again");
     assert!(!publish(0, &two).await);
 
-    let found = setting.head(&container).await;
+    let found = setting.read_head(&container).await;
     assert_eq!(
         (found.seq, found.generation, found.segments.as_slice()),
         (1, 1, one.as_slice())
     );
-    assert_eq!((found.documents, found.memories), (Some(1), Some(7)));
+    assert_eq!((found.document_count, found.memories), (Some(1), Some(7)));
     assert!(publish(1, &two).await);
 
-    let other = setting.extracted(&container, "Other words.").await;
+    let other = setting.extracted_document(&container, "Other words.").await;
     setting
-        .commit(&container, 1, &[Change::Publish(Box::new(other))])
+        .commit(&container, 1, &[DocumentChange::Publish(Box::new(other))])
         .await;
-    let found = setting.head(&container).await;
+    let found = setting.read_head(&container).await;
     assert_eq!(
         (found.seq, found.generation, found.segments.as_slice()),
         (2, 2, two.as_slice())
     );
     assert_eq!(
-        (found.through(), found.documents, found.memories),
+        (
+            found.covered_through(),
+            found.document_count,
+            found.memories
+        ),
         (2, Some(2), Some(8))
     );
 }
 
-async fn the_log_is_read_from_anywhere_and_trimmed_from_its_start(setting: &Setting) {
+async fn the_log_is_read_from_anywhere_and_trimmed_from_its_start(setting: &PortFixture) {
     let container = ContainerId::random();
     for seq in 0..12 {
         let document = setting
-            .extracted(&container, &format!("Number {seq}."))
+            .extracted_document(&container, &format!("Number {seq}."))
             .await;
-        setting.commit(&container, seq, &[publish(&document)]).await;
+        setting
+            .commit(&container, seq, &[publish_change(&document)])
+            .await;
     }
 
     let numbers = async |after| {
-        log(setting, &container, after)
+        read_log(setting, &container, after)
             .await
             .iter()
             .map(|record| record.seq)
@@ -317,46 +352,52 @@ async fn the_log_is_read_from_anywhere_and_trimmed_from_its_start(setting: &Sett
             setting
                 .ctx()
                 .index
-                .trim(&setting.alpha, &container, through)
+                .trim_log(&setting.alpha, &container, through)
                 .await
         };
-        again(trim).await.expect("a trimmed log");
+        retry_unavailable(trim).await.expect("a trimmed log");
         assert_eq!(
             numbers(0).await,
             (if through == 0 { 1 } else { 6 }..=12).collect::<Vec<_>>()
         );
     }
 
-    assert_eq!(setting.head(&container).await.seq, 12);
+    assert_eq!(setting.read_head(&container).await.seq, 12);
 }
 
-async fn the_head_counts_what_search_serves(setting: &Setting) {
+async fn the_head_counts_what_search_serves(setting: &PortFixture) {
     let (container, other) = (ContainerId::random(), ContainerId::random());
-    let counted = async |container: &ContainerId| setting.head(container).await.documents;
+    let counted = async |container: &ContainerId| setting.read_head(container).await.document_count;
     assert_eq!(counted(&container).await, None);
-    let a = setting.served(&container, "A.").await;
-    let b = setting.served(&container, "B.").await;
+    let a = setting.served_document(&container, "A.").await;
+    let b = setting.served_document(&container, "B.").await;
     assert_eq!(counted(&container).await, Some(2));
-    let queued = setting.accepted(&container, "Never served.").await;
-    setting.commit(&container, 2, &[remove(&queued)]).await;
+    let queued = setting.accept_document(&container, "Never served.").await;
+    setting
+        .commit(&container, 2, &[remove_change(&queued)])
+        .await;
     assert_eq!(counted(&container).await, Some(2), "it was not among them");
-    let made = setting.composed(&container, "Made at once.").await;
+    let made = setting.compose_document(&container, "Made at once.").await;
     let made = Document {
-        status: Status::Done,
+        status: DocumentStatus::Done,
         indexed: a.indexed.clone(),
         ..made
     };
 
     setting
-        .commit(&container, 3, &[Change::Create(Box::new(made)), remove(&b)])
+        .commit(
+            &container,
+            3,
+            &[DocumentChange::Create(Box::new(made)), remove_change(&b)],
+        )
         .await;
     assert_eq!(counted(&container).await, Some(2), "one came, one went");
-    let to = Box::new(setting.composed(&other, "A.").await);
+    let to = Box::new(setting.compose_document(&other, "A.").await);
     setting
         .commit(
             &container,
             4,
-            &[Change::Move {
+            &[DocumentChange::Move {
                 from: Box::new(a),
                 to,
                 rivals: Vec::new(),
@@ -369,18 +410,20 @@ async fn the_head_counts_what_search_serves(setting: &Setting) {
     );
     // A head from the time before documents were counted remains without a count.
     let unknown = IndexHead {
-        documents: None,
-        ..setting.head(&container).await
+        document_count: None,
+        ..setting.read_head(&container).await
     };
 
-    assert_eq!(unknown.documents_after(&[]), None);
+    assert_eq!(unknown.document_count_after(&[]), None);
 }
 
-async fn an_index_is_erased_item_by_item(setting: &Setting) {
+async fn an_index_is_erased_item_by_item(setting: &PortFixture) {
     let container = ContainerId::random();
     let (ctx, tenant) = (setting.ctx(), &setting.alpha);
     for i in 0..4 {
-        setting.served(&container, &format!("Number {i}.")).await;
+        setting
+            .served_document(&container, &format!("Number {i}."))
+            .await;
     }
 
     for _ in 0..2 {
@@ -389,17 +432,17 @@ async fn an_index_is_erased_item_by_item(setting: &Setting) {
                 .record_purge(tenant, &container, &[], setting.now())
                 .await
         };
-        again(purge).await.expect("a purge record");
+        retry_unavailable(purge).await.expect("a purge record");
     }
 
     let items = async |tenant: &domain::Tenant, limit: usize| {
-        again(async || ctx.index.items(tenant, &container, limit).await)
+        retry_unavailable(async || ctx.index.list_items(tenant, &container, limit).await)
             .await
             .expect("names")
     };
 
     let erase = async |tenant: &domain::Tenant, names: &[String]| {
-        again(async || ctx.index.erase(tenant, &container, names).await)
+        retry_unavailable(async || ctx.index.delete_items(tenant, &container, names).await)
             .await
             .expect("erased items");
     };
@@ -423,5 +466,5 @@ async fn an_index_is_erased_item_by_item(setting: &Setting) {
 
     erase(tenant, &all).await;
     assert!(items(tenant, 100).await.is_empty());
-    assert_eq!(setting.head(&container).await, IndexHead::default());
+    assert_eq!(setting.read_head(&container).await, IndexHead::default());
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use aws::Receiver;
-use domain::{ConnectionId, ContainerId, DocumentId, Envelope, Job, Revision, TaskId};
+use aws::QueueReceiver;
+use domain::{ConnectionId, ContainerId, DocumentId, Job, JobMessage, Revision, TaskId};
 
 use crate::promises;
-use crate::setting::{Setting, again};
+use crate::setting::{PortFixture, retry_unavailable};
 
 promises!(
     every_message_arrives_at_its_queue,
@@ -15,23 +15,23 @@ promises!(
     a_message_for_later_comes_later,
 );
 
-fn receiver(setting: &Setting, queue: &str) -> Receiver {
-    Receiver::new(setting.app.system.clients.sqs.clone(), queue.to_owned())
+fn open_receiver(setting: &PortFixture, queue: &str) -> QueueReceiver {
+    QueueReceiver::new(setting.app.system.clients.sqs.clone(), queue.to_owned())
 }
 
-async fn send(setting: &Setting, messages: &[Envelope]) {
-    again(async || setting.ctx().jobs.send(messages).await)
+async fn send(setting: &PortFixture, messages: &[JobMessage]) {
+    retry_unavailable(async || setting.ctx().jobs.send(messages).await)
         .await
         .expect("sent messages");
 }
 
 /// Receives and deletes messages until the queue is empty. Returns each distinct message once.
-async fn drain(setting: &Setting, queue: &str) -> BTreeSet<String> {
-    let receiver = receiver(setting, queue);
+async fn drain_queue(setting: &PortFixture, queue: &str) -> BTreeSet<String> {
+    let receiver = open_receiver(setting, queue);
     let mut seen = BTreeSet::new();
     let mut idle = 0;
     while idle < 3 {
-        let messages = again(async || receiver.receive(Duration::ZERO).await)
+        let messages = retry_unavailable(async || receiver.receive(Duration::ZERO).await)
             .await
             .expect("messages");
         assert!(messages.len() <= 10);
@@ -48,14 +48,14 @@ async fn drain(setting: &Setting, queue: &str) -> BTreeSet<String> {
     seen
 }
 
-fn job(setting: &Setting, job: Job) -> Envelope {
-    Envelope {
+fn process_job(setting: &PortFixture, job: Job) -> JobMessage {
+    JobMessage {
         org: setting.alpha.org().clone(),
         job,
     }
 }
 
-async fn every_message_arrives_at_its_queue(setting: &Setting) {
+async fn every_message_arrives_at_its_queue(setting: &PortFixture) {
     let names = setting.app.system.names.clone();
     let mut all = Vec::new();
     let mut wanted: [BTreeSet<String>; 4] = Default::default();
@@ -99,8 +99,8 @@ async fn every_message_arrives_at_its_queue(setting: &Setting) {
             (2, mend),
             (3, sync),
         ] {
-            let message = job(setting, work);
-            wanted[queue].insert(message.to_text());
+            let message = process_job(setting, work);
+            wanted[queue].insert(message.to_json());
             all.push(message);
         }
     }
@@ -114,57 +114,57 @@ async fn every_message_arrives_at_its_queue(setting: &Setting) {
     ];
 
     for (queue, wanted) in queues.into_iter().zip(wanted) {
-        assert_eq!(drain(setting, queue).await, wanted);
+        assert_eq!(drain_queue(setting, queue).await, wanted);
     }
 }
 
-async fn a_message_for_later_comes_later(setting: &Setting) {
+async fn a_message_for_later_comes_later(setting: &PortFixture) {
     let queue = setting.app.system.names.keeper_queue.clone();
-    let receiver = receiver(setting, &queue);
+    let receiver = open_receiver(setting, &queue);
     for seconds in [1, 60, 900] {
-        let message = job(
+        let message = process_job(
             setting,
             Job::TaskV1 {
                 task: TaskId::random(),
                 step: seconds.into(),
             },
         );
-        let send = async || setting.ctx().jobs.send_later(&message, seconds).await;
-        again(send).await.expect("a sent message");
+        let send = async || setting.ctx().jobs.send_delayed(&message, seconds).await;
+        retry_unavailable(send).await.expect("a sent message");
         setting
             .app
             .world
             .clock
             .advance_seconds(i64::from(seconds) - 1);
-        let early = again(async || receiver.receive(Duration::ZERO).await)
+        let early = retry_unavailable(async || receiver.receive(Duration::ZERO).await)
             .await
             .expect("messages");
         assert!(early.is_empty(), "not before {seconds} s");
         setting.app.world.clock.advance_seconds(1);
         assert_eq!(
-            drain(setting, &queue).await,
-            BTreeSet::from([message.to_text()])
+            drain_queue(setting, &queue).await,
+            BTreeSet::from([message.to_json()])
         );
     }
 
-    let message = job(
+    let message = process_job(
         setting,
         Job::TaskV1 {
             task: TaskId::random(),
             step: 0,
         },
     );
-    again(async || setting.ctx().jobs.send_later(&message, 0).await)
+    retry_unavailable(async || setting.ctx().jobs.send_delayed(&message, 0).await)
         .await
         .expect("a sent message");
-    assert_eq!(drain(setting, &queue).await.len(), 1);
+    assert_eq!(drain_queue(setting, &queue).await.len(), 1);
 }
 
-async fn commits_of_a_container_come_one_batch_at_a_time(setting: &Setting) {
+async fn commits_of_a_container_come_one_batch_at_a_time(setting: &PortFixture) {
     let (one, two) = (ContainerId::random(), ContainerId::random());
     let commit = |container: &ContainerId| {
         let (document, revision) = (DocumentId::random(), Revision::random());
-        job(
+        process_job(
             setting,
             Job::CommitV1 {
                 document,
@@ -174,14 +174,14 @@ async fn commits_of_a_container_come_one_batch_at_a_time(setting: &Setting) {
         )
     };
 
-    let all: Vec<Envelope> = (0..25)
+    let all: Vec<JobMessage> = (0..25)
         .map(|_| commit(&one))
         .chain((0..3).map(|_| commit(&two)))
         .collect();
     send(setting, &all).await;
-    let receiver = receiver(setting, &setting.app.system.names.commit_queue);
+    let receiver = open_receiver(setting, &setting.app.system.names.commit_queue);
     let receive = async || {
-        again(async || receiver.receive(Duration::ZERO).await)
+        retry_unavailable(async || receiver.receive(Duration::ZERO).await)
             .await
             .expect("messages")
     };
@@ -208,17 +208,17 @@ async fn commits_of_a_container_come_one_batch_at_a_time(setting: &Setting) {
     }
 
     assert!(!handled.is_empty());
-    let wanted: BTreeSet<String> = all.iter().map(Envelope::to_text).collect();
+    let wanted: BTreeSet<String> = all.iter().map(JobMessage::to_json).collect();
     setting.app.world.clock.advance_seconds(1000);
     assert_eq!(
-        drain(setting, &setting.app.system.names.commit_queue).await,
+        drain_queue(setting, &setting.app.system.names.commit_queue).await,
         wanted,
         "in the end all come"
     );
 }
 
 fn container_of(body: &str) -> String {
-    match Envelope::parse(body).map(|envelope| envelope.job) {
+    match JobMessage::parse(body).map(|envelope| envelope.job) {
         Some(Job::CommitV1 { container, .. }) => container.to_string(),
         other => panic!("not a commit: {other:?}"),
     }

@@ -1,10 +1,10 @@
 //! Conformance tests of [`domain::ports::Keys`].
 
-use domain::key::{ApiKey, KeyKind, KeyPlan, NewKey, Permission};
+use domain::key::{ApiKey, KeyKind, KeySpec, NewKey, Permission};
 use domain::{ContainerTag, KeyId, RateLimit, Tenant};
 
 use crate::promises;
-use crate::setting::{Setting, again};
+use crate::setting::{PortFixture, retry_unavailable};
 
 promises!(
     a_key_is_read_back_whole_by_its_id_alone,
@@ -15,32 +15,36 @@ promises!(
     sessions_are_keys_that_are_not_listed,
 );
 
-async fn create(setting: &Setting, tenant: &Tenant, change: impl FnOnce(&mut ApiKey)) -> ApiKey {
-    let plan = KeyPlan {
+async fn create(
+    setting: &PortFixture,
+    tenant: &Tenant,
+    change: impl FnOnce(&mut ApiKey),
+) -> ApiKey {
+    let plan = KeySpec {
         name: "a name".into(),
         kind: KeyKind::Full,
         permission: Permission::Write,
         tags: None,
         expires_at: None,
-        rate: None,
+        rate_limit: None,
     };
 
     let mut key = NewKey::generate(tenant.org().clone(), plan, setting.now()).record;
     change(&mut key);
-    again(async || setting.ctx().keys.create(&key).await)
+    retry_unavailable(async || setting.ctx().keys.create(&key).await)
         .await
         .expect("a stored key");
 
     key
 }
 
-async fn get(setting: &Setting, id: &KeyId) -> Option<ApiKey> {
-    again(async || setting.ctx().keys.get(id).await)
+async fn get(setting: &PortFixture, id: &KeyId) -> Option<ApiKey> {
+    retry_unavailable(async || setting.ctx().keys.get(id).await)
         .await
         .expect("an answer")
 }
 
-async fn a_key_is_read_back_whole_by_its_id_alone(setting: &Setting) {
+async fn a_key_is_read_back_whole_by_its_id_alone(setting: &PortFixture) {
     let plain = create(setting, &setting.alpha, |_| {}).await;
     let full = create(setting, &setting.beta, |key| {
         key.name = "ä name with #".into();
@@ -51,7 +55,7 @@ async fn a_key_is_read_back_whole_by_its_id_alone(setting: &Setting) {
         ]);
         key.enabled = false;
         key.expires_at = Some(key.created_at.plus_seconds(60));
-        key.rate = Some(RateLimit {
+        key.rate_limit = Some(RateLimit {
             max: 500,
             window_ms: 60_000,
         });
@@ -74,7 +78,7 @@ async fn a_key_is_read_back_whole_by_its_id_alone(setting: &Setting) {
     assert_eq!(get(setting, &KeyId::random()).await, None);
 }
 
-async fn keys_are_listed_by_age_and_organization(setting: &Setting) {
+async fn keys_are_listed_by_age_and_organization(setting: &PortFixture) {
     let mut wanted = Vec::new();
     for i in 0..6 {
         let key = create(setting, &setting.alpha, |key| key.name = format!("key {i}")).await;
@@ -84,7 +88,7 @@ async fn keys_are_listed_by_age_and_organization(setting: &Setting) {
     assert_eq!(list(setting, &setting.alpha).await, wanted);
 }
 
-async fn keys_are_counted_by_organization_without_sessions(setting: &Setting) {
+async fn keys_are_counted_by_organization_without_sessions(setting: &PortFixture) {
     for kind in [
         KeyKind::Full,
         KeyKind::Agent,
@@ -96,17 +100,17 @@ async fn keys_are_counted_by_organization_without_sessions(setting: &Setting) {
 
     create(setting, &setting.beta, |_| {}).await;
     for (tenant, wanted) in [(&setting.alpha, 3), (&setting.beta, 1)] {
-        let count = again(async || setting.ctx().keys.count(tenant).await)
+        let count = retry_unavailable(async || setting.ctx().keys.count(tenant).await)
             .await
             .expect("a count");
         assert_eq!(count, wanted);
     }
 }
 
-async fn only_its_organization_disables_a_key(setting: &Setting) {
+async fn only_its_organization_disables_a_key(setting: &PortFixture) {
     let key = create(setting, &setting.alpha, |_| {}).await;
     let set = async |tenant: &Tenant, id: &KeyId, enabled: bool| {
-        again(async || setting.ctx().keys.set_enabled(tenant, id, enabled).await)
+        retry_unavailable(async || setting.ctx().keys.set_enabled(tenant, id, enabled).await)
             .await
             .expect("an answer")
     };
@@ -126,13 +130,13 @@ async fn only_its_organization_disables_a_key(setting: &Setting) {
     }
 }
 
-async fn list(setting: &Setting, tenant: &Tenant) -> Vec<ApiKey> {
-    again(async || setting.ctx().keys.list(tenant).await)
+async fn list(setting: &PortFixture, tenant: &Tenant) -> Vec<ApiKey> {
+    retry_unavailable(async || setting.ctx().keys.list(tenant).await)
         .await
         .expect("a list")
 }
 
-async fn only_its_organization_deletes_a_key(setting: &Setting) {
+async fn only_its_organization_deletes_a_key(setting: &PortFixture) {
     let (kept, deleted) = (
         create(setting, &setting.alpha, |_| {}).await,
         create(setting, &setting.alpha, |_| {}).await,
@@ -140,7 +144,7 @@ async fn only_its_organization_deletes_a_key(setting: &Setting) {
     // After a lost answer, the second attempt may find nothing.
     let delete = async |tenant: &Tenant, id: &KeyId| setting.ctx().keys.delete(tenant, id).await;
     let refused = async |tenant: &Tenant, id: &KeyId| {
-        !again(async || delete(tenant, id).await)
+        !retry_unavailable(async || delete(tenant, id).await)
             .await
             .expect("an answer")
     };
@@ -161,7 +165,7 @@ async fn only_its_organization_deletes_a_key(setting: &Setting) {
     assert_eq!(list(setting, &setting.alpha).await, [kept]);
 }
 
-async fn sessions_are_keys_that_are_not_listed(setting: &Setting) {
+async fn sessions_are_keys_that_are_not_listed(setting: &PortFixture) {
     let session = create(setting, &setting.alpha, |key| {
         key.kind = KeyKind::Session;
         key.expires_at = Some(key.created_at.plus_seconds(3600));
@@ -170,7 +174,7 @@ async fn sessions_are_keys_that_are_not_listed(setting: &Setting) {
     let key = create(setting, &setting.alpha, |_| {}).await;
     assert_eq!(list(setting, &setting.alpha).await, [key]);
     assert_eq!(get(setting, &session.id).await, Some(session.clone()));
-    again(async || setting.ctx().keys.delete(&setting.alpha, &session.id).await)
+    retry_unavailable(async || setting.ctx().keys.delete(&setting.alpha, &session.id).await)
         .await
         .expect("an answer");
     assert_eq!(get(setting, &session.id).await, None);

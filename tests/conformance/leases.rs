@@ -1,10 +1,12 @@
 //! Conformance tests of [`domain::ports::Documents::claim`]: one worker at a time.
 
-use domain::ports::Claim;
-use domain::{Change, ContainerId, Document, Failure, FailureCode, Revision, Status};
+use domain::ports::ClaimOutcome;
+use domain::{
+    ContainerId, Document, DocumentChange, DocumentStatus, FailureCode, ProcessingFailure, Revision,
+};
 
 use crate::promises;
-use crate::setting::{Setting, again};
+use crate::setting::{PortFixture, retry_unavailable};
 
 promises!(
     a_lease_keeps_others_out_until_it_ends,
@@ -14,116 +16,157 @@ promises!(
     of_many_claims_at_the_same_time_one_holds,
 );
 
-async fn a_lease_keeps_others_out_until_it_ends(setting: &Setting) {
-    let document = setting.accepted(&ContainerId::random(), "Words.").await;
-    let Claim::Mine(mine) = setting.claim(&document).await else {
+async fn a_lease_keeps_others_out_until_it_ends(setting: &PortFixture) {
+    let document = setting
+        .accept_document(&ContainerId::random(), "Words.")
+        .await;
+    let ClaimOutcome::Mine(mine) = setting.take_lease(&document).await else {
         panic!("nobody has it")
     };
 
-    assert_eq!((mine.status, mine.attempts), (Status::Extracting, 1));
-    assert_eq!(setting.record(&document.id).await.as_ref(), Some(&*mine));
-    assert!(matches!(setting.claim(&document).await, Claim::Busy));
+    assert_eq!(
+        (mine.status, mine.attempts),
+        (DocumentStatus::Extracting, 1)
+    );
+    assert_eq!(
+        setting.read_record(&document.id).await.as_ref(),
+        Some(&*mine)
+    );
+    assert!(matches!(
+        setting.take_lease(&document).await,
+        ClaimOutcome::Busy
+    ));
     setting.app.world.clock.advance_seconds(60);
-    assert!(matches!(setting.claim(&document).await, Claim::Busy));
+    assert!(matches!(
+        setting.take_lease(&document).await,
+        ClaimOutcome::Busy
+    ));
     setting.app.world.clock.advance_seconds(31);
-    let Claim::Mine(again) = setting.claim(&document).await else {
+    let ClaimOutcome::Mine(again) = setting.take_lease(&document).await else {
         panic!("the lease has ended")
     };
 
     assert_eq!(again.attempts, 2);
 }
 
-async fn postponing_ends_a_lease(setting: &Setting) {
-    let document = setting.accepted(&ContainerId::random(), "Words.").await;
-    setting.claim(&document).await;
+async fn postponing_ends_a_lease(setting: &PortFixture) {
+    let document = setting
+        .accept_document(&ContainerId::random(), "Words.")
+        .await;
+    setting.take_lease(&document).await;
     let (ports, later) = (&setting.ctx().documents, setting.now().plus_seconds(500));
     let postpone = async || {
         ports
-            .postpone(&setting.alpha, &document.id, &document.revision, later)
+            .postpone_revision(&setting.alpha, &document.id, &document.revision, later)
             .await
     };
-    assert!(again(postpone).await.expect("an answer"));
-    assert!(matches!(setting.claim(&document).await, Claim::Mine(_)));
+    assert!(retry_unavailable(postpone).await.expect("an answer"));
+    assert!(matches!(
+        setting.take_lease(&document).await,
+        ClaimOutcome::Mine(_)
+    ));
 }
 
-async fn waiting_for_a_file_uses_up_no_attempt(setting: &Setting) {
-    let document = setting.accepted(&ContainerId::random(), "Words.").await;
+async fn waiting_for_a_file_uses_up_no_attempt(setting: &PortFixture) {
+    let document = setting
+        .accept_document(&ContainerId::random(), "Words.")
+        .await;
     let (ports, later) = (&setting.ctx().documents, setting.now().plus_seconds(500));
     for _ in 0..3 {
-        let Claim::Mine(mine) = setting.claim(&document).await else {
+        let ClaimOutcome::Mine(mine) = setting.take_lease(&document).await else {
             panic!("nobody has it")
         };
         assert_eq!(mine.attempts, 1);
         assert!(
-            again(async || ports.wait_on(&setting.alpha, &mine, later).await)
+            retry_unavailable(async || ports.requeue_until(&setting.alpha, &mine, later).await)
                 .await
                 .is_ok()
         );
-        let waiting = setting.record(&document.id).await.expect("a record");
-        assert_eq!((waiting.status, waiting.attempts), (Status::Queued, 0));
+        let waiting = setting.read_record(&document.id).await.expect("a record");
+        assert_eq!(
+            (waiting.status, waiting.attempts),
+            (DocumentStatus::Queued, 0)
+        );
     }
 
-    let Claim::Mine(old) = setting.claim(&document).await else {
+    let ClaimOutcome::Mine(old) = setting.take_lease(&document).await else {
         panic!("nobody has it")
     };
     setting.app.world.clock.advance_seconds(100);
-    let Claim::Mine(new) = setting.claim(&document).await else {
+    let ClaimOutcome::Mine(new) = setting.take_lease(&document).await else {
         panic!("the lease has ended")
     };
     assert!(
-        !again(async || ports.wait_on(&setting.alpha, &old, later).await)
+        !retry_unavailable(async || ports.requeue_until(&setting.alpha, &old, later).await)
             .await
             .expect("an answer")
     );
     assert_eq!(
-        setting.record(&document.id).await.as_ref(),
+        setting.read_record(&document.id).await.as_ref(),
         Some(&*new),
         "it is another worker's by now"
     );
 }
 
-async fn what_is_over_or_replaced_or_deleted_is_gone(setting: &Setting) {
+async fn what_is_over_or_replaced_or_deleted_is_gone(setting: &PortFixture) {
     let container = ContainerId::random();
-    let missing = setting.composed(&container, "Never stored.").await;
-    assert!(matches!(setting.claim(&missing).await, Claim::Gone));
+    let missing = setting.compose_document(&container, "Never stored.").await;
+    assert!(matches!(
+        setting.take_lease(&missing).await,
+        ClaimOutcome::Gone
+    ));
     assert_eq!(
-        setting.record(&missing.id).await,
+        setting.read_record(&missing.id).await,
         None,
         "a claim never makes a record"
     );
 
-    let old = setting.accepted(&container, "Old.").await;
+    let old = setting.accept_document(&container, "Old.").await;
     let new = Document {
         revision: Revision::random(),
         revision_number: 2,
         ..old.clone()
     };
     setting
-        .accept(&new, Some(&old.revision))
+        .accept_record(&new, Some(&old.revision))
         .await
         .expect("a replacement");
-    assert!(matches!(setting.claim(&old).await, Claim::Gone));
+    assert!(matches!(setting.take_lease(&old).await, ClaimOutcome::Gone));
 
-    let done = setting.extracted(&container, "Done.").await;
+    let done = setting.extracted_document(&container, "Done.").await;
     setting
-        .commit(&container, 0, &[Change::Publish(Box::new(done.clone()))])
+        .commit(
+            &container,
+            0,
+            &[DocumentChange::Publish(Box::new(done.clone()))],
+        )
         .await;
-    assert!(matches!(setting.claim(&done).await, Claim::Gone));
-    let done = setting.record(&done.id).await.expect("a record");
+    assert!(matches!(
+        setting.take_lease(&done).await,
+        ClaimOutcome::Gone
+    ));
+    let done = setting.read_record(&done.id).await.expect("a record");
     setting
-        .commit(&container, 1, &[Change::Remove(Box::new(done.clone()))])
+        .commit(
+            &container,
+            1,
+            &[DocumentChange::Remove(Box::new(done.clone()))],
+        )
         .await;
-    assert!(matches!(setting.claim(&done).await, Claim::Gone));
+    assert!(matches!(
+        setting.take_lease(&done).await,
+        ClaimOutcome::Gone
+    ));
 
-    let failed = setting.accepted(&container, "Failed.").await;
-    let failure = Failure {
+    let failed = setting.accept_document(&container, "Failed.").await;
+    let failure = ProcessingFailure {
         code: FailureCode::Empty,
         message: "There is nothing in it.".into(),
     };
     let (ports, now) = (&setting.ctx().documents, setting.now());
     let fail = async || {
         ports
-            .fail(
+            .fail_revision(
                 &setting.alpha,
                 &failed.id,
                 &failed.revision,
@@ -133,26 +176,31 @@ async fn what_is_over_or_replaced_or_deleted_is_gone(setting: &Setting) {
             )
             .await
     };
-    again(fail).await.expect("an answer");
-    assert!(matches!(setting.claim(&failed).await, Claim::Gone));
+    retry_unavailable(fail).await.expect("an answer");
+    assert!(matches!(
+        setting.take_lease(&failed).await,
+        ClaimOutcome::Gone
+    ));
 }
 
-async fn of_many_claims_at_the_same_time_one_holds(setting: &Setting) {
-    let document = setting.accepted(&ContainerId::random(), "Words.").await;
-    let claims = futures::future::join_all((0..12).map(|_| setting.claim(&document))).await;
+async fn of_many_claims_at_the_same_time_one_holds(setting: &PortFixture) {
+    let document = setting
+        .accept_document(&ContainerId::random(), "Words.")
+        .await;
+    let claims = futures::future::join_all((0..12).map(|_| setting.take_lease(&document))).await;
     let mine = claims
         .iter()
-        .filter(|claim| matches!(claim, Claim::Mine(_)))
+        .filter(|claim| matches!(claim, ClaimOutcome::Mine(_)))
         .count();
     let busy = claims
         .iter()
-        .filter(|claim| matches!(claim, Claim::Busy))
+        .filter(|claim| matches!(claim, ClaimOutcome::Busy))
         .count();
 
     assert_eq!((mine, busy), (1, 11));
     assert_eq!(
         setting
-            .record(&document.id)
+            .read_record(&document.id)
             .await
             .expect("a record")
             .attempts,

@@ -41,14 +41,14 @@ macro_rules! promises {
         mod plain {
             $(#[tokio::test]
             async fn $name() {
-                super::$name(&crate::setting::Setting::plain().await).await;
+                super::$name(&crate::setting::PortFixture::without_faults().await).await;
             })+
         }
         mod rough {
             $(#[tokio::test]
             async fn $name() {
                 for seed in 1..=crate::setting::SEEDS {
-                    super::$name(&crate::setting::Setting::rough(seed).await).await;
+                    super::$name(&crate::setting::PortFixture::with_faults(seed).await).await;
                 }
             })+
         }

@@ -1,14 +1,17 @@
 //! Conformance tests of [`domain::ports::Containers`]: merges of tags.
 
-use domain::task::{Merge, MergePhase};
+use domain::task::{ContainerMerge, MergePhase};
 use domain::{
-    Container, ContainerChange, ContainerId, Merging, Owner, Patch, Task, TaskId, Tenant, Work,
+    Container, ContainerChange, ContainerId, ContainerOwner, MergeRole, Patch, Task, TaskId,
+    TaskWork, Tenant,
 };
 use futures::future::join;
 
 use crate::promises;
-use crate::setting::{Setting, again};
-use crate::tags::{create, delete, forget, get, owners, purge, stored, tag};
+use crate::setting::{PortFixture, retry_unavailable};
+use crate::tags::{
+    create_tag, delete, forget_tag, get, is_stored, purge_task, tag, tags_of_container,
+};
 
 promises!(
     a_merge_gives_the_target_all_containers_at_once,
@@ -19,8 +22,8 @@ promises!(
     a_merged_container_moves_on_with_its_tag,
 );
 
-fn merge(setting: &Setting, target: &Container, sources: &[Container]) -> Task {
-    let work = Merge {
+fn merge_task(setting: &PortFixture, target: &Container, sources: &[Container]) -> Task {
+    let work = ContainerMerge {
         sources: sources
             .iter()
             .map(|source| (source.tag.clone(), source.ids.clone()))
@@ -36,49 +39,60 @@ fn merge(setting: &Setting, target: &Container, sources: &[Container]) -> Task {
         superseded: 0,
     };
 
-    Task::new(Work::Merge(work), setting.now())
+    Task::new(TaskWork::Merge(work), setting.now())
 }
 
-async fn begin(setting: &Setting, target: &Container, sources: &[Container], task: &Task) -> bool {
+async fn begin_merge(
+    setting: &PortFixture,
+    target: &Container,
+    sources: &[Container],
+    task: &Task,
+) -> bool {
     let (containers, tenant) = (&setting.ctx().containers, &setting.alpha);
     let begin = async || containers.begin_merge(tenant, target, sources, task).await;
-    again(begin).await.expect("an answer")
+    retry_unavailable(begin).await.expect("an answer")
 }
 
-async fn end(setting: &Setting, tenant: &Tenant, name: &str, task: &TaskId) {
+async fn end_merge(setting: &PortFixture, tenant: &Tenant, name: &str, task: &TaskId) {
     let tag = tag(name);
-    let end = async || setting.ctx().containers.end_merge(tenant, &tag, task).await;
-    again(end).await.expect("an ended part");
+    let end = async || {
+        setting
+            .ctx()
+            .containers
+            .end_merge_role(tenant, &tag, task)
+            .await
+    };
+    retry_unavailable(end).await.expect("an ended part");
 }
 
 /// Creates a target and two sources, `a` and `b`.
-async fn three(setting: &Setting) -> (Container, [Container; 2]) {
-    let target = create(setting, &setting.alpha, "target").await;
+async fn create_three_tags(setting: &PortFixture) -> (Container, [Container; 2]) {
+    let target = create_tag(setting, &setting.alpha, "target").await;
     (
         target,
         [
-            create(setting, &setting.alpha, "a").await,
-            create(setting, &setting.alpha, "b").await,
+            create_tag(setting, &setting.alpha, "a").await,
+            create_tag(setting, &setting.alpha, "b").await,
         ],
     )
 }
 
-async fn a_merge_gives_the_target_all_containers_at_once(setting: &Setting) {
-    let (target, [a, b]) = three(setting).await;
-    let theirs = create(setting, &setting.beta, "a").await;
+async fn a_merge_gives_the_target_all_containers_at_once(setting: &PortFixture) {
+    let (target, [a, b]) = create_three_tags(setting).await;
+    let theirs = create_tag(setting, &setting.beta, "a").await;
     let sources = [a.clone(), b.clone()];
-    let task = merge(setting, &target, &sources);
+    let task = merge_task(setting, &target, &sources);
     let part = |into: Option<&str>| {
-        Some(Merging {
+        Some(MergeRole {
             task: task.id.clone(),
             into: into.map(tag),
         })
     };
-    let all = [target.primary(), a.primary(), b.primary()];
+    let all = [target.primary_id(), a.primary_id(), b.primary_id()];
 
     for _ in 0..2 {
         assert!(
-            begin(setting, &target, &sources, &task).await,
+            begin_merge(setting, &target, &sources, &task).await,
             "also when it is sent again"
         );
 
@@ -98,18 +112,26 @@ async fn a_merge_gives_the_target_all_containers_at_once(setting: &Setting) {
             assert_eq!(get(setting, source.tag.as_str()).await, Some(merging));
         }
 
-        let moved = Owner::Tag(tag("target"));
-        let wanted = [Owner::Original, moved.clone(), moved];
-        assert_eq!(owners(setting, &setting.alpha, &all).await, wanted);
+        let moved = ContainerOwner::Tag(tag("target"));
+        let wanted = [ContainerOwner::Original, moved.clone(), moved];
+        assert_eq!(
+            tags_of_container(setting, &setting.alpha, &all).await,
+            wanted
+        );
     }
 
     assert_eq!(
-        stored(setting, &setting.alpha, &task).await.as_ref(),
+        is_stored(setting, &setting.alpha, &task).await.as_ref(),
         Some(&task)
     );
     assert_eq!(
-        owners(setting, &setting.beta, &[a.primary(), theirs.primary()]).await,
-        [Owner::Original, Owner::Original]
+        tags_of_container(
+            setting,
+            &setting.beta,
+            &[a.primary_id(), theirs.primary_id()]
+        )
+        .await,
+        [ContainerOwner::Original, ContainerOwner::Original]
     );
 
     let named = ContainerChange {
@@ -119,18 +141,21 @@ async fn a_merge_gives_the_target_all_containers_at_once(setting: &Setting) {
     let (containers, now) = (&setting.ctx().containers, setting.now());
     let describe = async || {
         containers
-            .describe(&setting.alpha, &a.tag, &named, ContainerId::random(), now)
+            .update_settings(&setting.alpha, &a.tag, &named, ContainerId::random(), now)
             .await
     };
     assert_eq!(
-        again(describe).await.expect("a container").merge,
+        retry_unavailable(describe)
+            .await
+            .expect("a container")
+            .merge,
         part(Some("target")),
         "words end no merge"
     );
 }
 
-async fn a_merge_holds_only_over_what_was_read(setting: &Setting) {
-    let (target, [a, b]) = three(setting).await;
+async fn a_merge_holds_only_over_what_was_read(setting: &PortFixture) {
+    let (target, [a, b]) = create_three_tags(setting).await;
     let other = |container: &Container| Container {
         ids: vec![ContainerId::random()],
         ..container.clone()
@@ -146,9 +171,9 @@ async fn a_merge_holds_only_over_what_was_read(setting: &Setting) {
         (target.clone(), vec![unknown.clone(), b.clone()]),
         (unknown, vec![b.clone()]),
     ] {
-        let task = merge(setting, &into, &sources);
-        assert!(!begin(setting, &into, &sources, &task).await);
-        assert_eq!(stored(setting, &setting.alpha, &task).await, None);
+        let task = merge_task(setting, &into, &sources);
+        assert!(!begin_merge(setting, &into, &sources, &task).await);
+        assert_eq!(is_stored(setting, &setting.alpha, &task).await, None);
     }
 
     for container in [&target, &a, &b] {
@@ -158,45 +183,45 @@ async fn a_merge_holds_only_over_what_was_read(setting: &Setting) {
             "nothing of it"
         );
         assert_eq!(
-            owners(setting, &setting.alpha, &[container.primary()]).await,
-            [Owner::Original]
+            tags_of_container(setting, &setting.alpha, &[container.primary_id()]).await,
+            [ContainerOwner::Original]
         );
     }
 
-    let turned = setting.turned().await;
-    let task = merge(setting, &target, std::slice::from_ref(&a));
+    let turned = setting.with_organizations_swapped().await;
+    let task = merge_task(setting, &target, std::slice::from_ref(&a));
     assert!(
-        !begin(&turned, &target, std::slice::from_ref(&a), &task).await,
+        !begin_merge(&turned, &target, std::slice::from_ref(&a), &task).await,
         "of another organization"
     );
-    assert!(begin(setting, &target, std::slice::from_ref(&a), &task).await);
+    assert!(begin_merge(setting, &target, std::slice::from_ref(&a), &task).await);
 
     let now = get(setting, "target").await.expect("a container");
-    let next = merge(setting, &now, std::slice::from_ref(&b));
+    let next = merge_task(setting, &now, std::slice::from_ref(&b));
     assert!(
-        !begin(setting, &now, std::slice::from_ref(&b), &next).await,
+        !begin_merge(setting, &now, std::slice::from_ref(&b), &next).await,
         "one merge at a time"
     );
     assert!(
-        !begin(setting, &b, std::slice::from_ref(&now), &next).await,
+        !begin_merge(setting, &b, std::slice::from_ref(&now), &next).await,
         "also as a source"
     );
     assert!(
-        !delete(setting, &setting.alpha, &a, &purge(setting, &a)).await,
+        !delete(setting, &setting.alpha, &a, &purge_task(setting, &a)).await,
         "it was read before the merge"
     );
     assert_eq!(get(setting, "b").await, Some(b));
 }
 
-async fn every_part_of_a_merge_ends_by_itself(setting: &Setting) {
-    let (target, sources) = three(setting).await;
-    let task = merge(setting, &target, &sources);
-    assert!(begin(setting, &target, &sources, &task).await);
+async fn every_part_of_a_merge_ends_by_itself(setting: &PortFixture) {
+    let (target, sources) = create_three_tags(setting).await;
+    let task = merge_task(setting, &target, &sources);
+    assert!(begin_merge(setting, &target, &sources, &task).await);
 
     let merging = get(setting, "target").await.expect("a container");
     for name in ["target", "a", "never-used"] {
-        end(setting, &setting.alpha, name, &TaskId::random()).await;
-        end(setting, &setting.beta, name, &task.id).await;
+        end_merge(setting, &setting.alpha, name, &TaskId::random()).await;
+        end_merge(setting, &setting.beta, name, &task.id).await;
     }
 
     assert_eq!(
@@ -207,7 +232,7 @@ async fn every_part_of_a_merge_ends_by_itself(setting: &Setting) {
     assert!(get(setting, "a").await.is_some());
 
     for _ in 0..2 {
-        end(setting, &setting.alpha, "target", &task.id).await;
+        end_merge(setting, &setting.alpha, "target", &task.id).await;
         assert_eq!(
             get(setting, "target").await,
             Some(Container {
@@ -223,71 +248,77 @@ async fn every_part_of_a_merge_ends_by_itself(setting: &Setting) {
     }
 
     for _ in 0..2 {
-        end(setting, &setting.alpha, "a", &task.id).await;
+        end_merge(setting, &setting.alpha, "a", &task.id).await;
         assert_eq!(get(setting, "a").await, None);
     }
 
-    let fresh = create(setting, &setting.alpha, "a").await;
-    assert_ne!(fresh.primary(), sources[0].primary());
-    end(setting, &setting.alpha, "a", &task.id).await;
+    let fresh = create_tag(setting, &setting.alpha, "a").await;
+    assert_ne!(fresh.primary_id(), sources[0].primary_id());
+    end_merge(setting, &setting.alpha, "a", &task.id).await;
     assert_eq!(
         get(setting, "a").await,
         Some(fresh),
         "a tag that was made anew has no part in it"
     );
 
-    forget(setting, &setting.alpha, &merging.ids).await;
-    let moved = owners(setting, &setting.alpha, &[sources[0].primary()]).await;
+    forget_tag(setting, &setting.alpha, &merging.ids).await;
+    let moved = tags_of_container(setting, &setting.alpha, &[sources[0].primary_id()]).await;
     assert_eq!(
         moved,
-        [Owner::Tag(tag("target"))],
+        [ContainerOwner::Tag(tag("target"))],
         "only what was deleted is forgotten"
     );
 }
 
-async fn of_a_merge_and_a_deletion_at_the_same_time_one_holds(setting: &Setting) {
+async fn of_a_merge_and_a_deletion_at_the_same_time_one_holds(setting: &PortFixture) {
     for round in 0..6 {
         let name = |part: &str| format!("{part}-{round}");
-        let target = create(setting, &setting.alpha, &name("target")).await;
-        let source = create(setting, &setting.alpha, &name("source")).await;
+        let target = create_tag(setting, &setting.alpha, &name("target")).await;
+        let source = create_tag(setting, &setting.alpha, &name("source")).await;
         let sources = std::slice::from_ref(&source);
         let deleted = if round % 2 == 0 { &source } else { &target };
-        let (merging, purging) = (merge(setting, &target, sources), purge(setting, deleted));
+        let (merging, purging) = (
+            merge_task(setting, &target, sources),
+            purge_task(setting, deleted),
+        );
         let (merged, gone) = join(
-            begin(setting, &target, sources, &merging),
+            begin_merge(setting, &target, sources, &merging),
             delete(setting, &setting.alpha, deleted, &purging),
         )
         .await;
         assert!(merged != gone, "merged: {merged}, deleted: {gone}");
         assert_eq!(
-            stored(setting, &setting.alpha, &merging).await.is_some(),
+            is_stored(setting, &setting.alpha, &merging).await.is_some(),
             merged
         );
         assert_eq!(
-            stored(setting, &setting.alpha, &purging).await.is_some(),
+            is_stored(setting, &setting.alpha, &purging).await.is_some(),
             gone
         );
 
-        let owner = owners(
+        let owner = tags_of_container(
             setting,
             &setting.alpha,
-            &[source.primary(), target.primary()],
+            &[source.primary_id(), target.primary_id()],
         )
         .await;
         let wanted = match (merged, deleted.tag == source.tag) {
-            (true, _) => [Owner::Tag(target.tag.clone()), Owner::Original],
-            (false, true) => [Owner::Gone, Owner::Original],
-            (false, false) => [Owner::Original, Owner::Gone],
+            (true, _) => [
+                ContainerOwner::Tag(target.tag.clone()),
+                ContainerOwner::Original,
+            ],
+            (false, true) => [ContainerOwner::Gone, ContainerOwner::Original],
+            (false, false) => [ContainerOwner::Original, ContainerOwner::Gone],
         };
         assert_eq!(owner, wanted);
     }
 }
 
-async fn of_merges_that_share_a_tag_one_holds(setting: &Setting) {
+async fn of_merges_that_share_a_tag_one_holds(setting: &PortFixture) {
     for round in 0..4 {
         let mut made = Vec::new();
         for part in ["one", "two", "three"] {
-            made.push(create(setting, &setting.alpha, &format!("{part}-{round}")).await);
+            made.push(create_tag(setting, &setting.alpha, &format!("{part}-{round}")).await);
         }
         // The conflict is one source for two targets in even rounds, and two tags merged into each
         // other in odd ones.
@@ -298,10 +329,10 @@ async fn of_merges_that_share_a_tag_one_holds(setting: &Setting) {
         };
         let first = (&made[0], &made[1]);
         let tasks = [first, second]
-            .map(|(into, source)| merge(setting, into, std::slice::from_ref(source)));
+            .map(|(into, source)| merge_task(setting, into, std::slice::from_ref(source)));
         let (one, two) = join(
-            begin(setting, first.0, std::slice::from_ref(first.1), &tasks[0]),
-            begin(setting, second.0, std::slice::from_ref(second.1), &tasks[1]),
+            begin_merge(setting, first.0, std::slice::from_ref(first.1), &tasks[0]),
+            begin_merge(setting, second.0, std::slice::from_ref(second.1), &tasks[1]),
         )
         .await;
         assert!(one != two, "{one} {two}");
@@ -312,39 +343,43 @@ async fn of_merges_that_share_a_tag_one_holds(setting: &Setting) {
             .expect("a container");
         assert_eq!(target.ids[1..], source.ids);
         assert_eq!(
-            owners(setting, &setting.alpha, &[source.primary()]).await,
-            [Owner::Tag(target.tag)]
+            tags_of_container(setting, &setting.alpha, &[source.primary_id()]).await,
+            [ContainerOwner::Tag(target.tag)]
         );
     }
 }
 
-async fn a_merged_container_moves_on_with_its_tag(setting: &Setting) {
-    let (target, [a, b]) = three(setting).await;
-    let first = merge(setting, &target, std::slice::from_ref(&a));
-    assert!(begin(setting, &target, std::slice::from_ref(&a), &first).await);
+async fn a_merged_container_moves_on_with_its_tag(setting: &PortFixture) {
+    let (target, [a, b]) = create_three_tags(setting).await;
+    let first = merge_task(setting, &target, std::slice::from_ref(&a));
+    assert!(begin_merge(setting, &target, std::slice::from_ref(&a), &first).await);
 
     for name in ["target", "a"] {
-        end(setting, &setting.alpha, name, &first.id).await;
+        end_merge(setting, &setting.alpha, name, &first.id).await;
     }
     let target = get(setting, "target").await.expect("a container");
-    let second = merge(setting, &b, std::slice::from_ref(&target));
-    assert!(begin(setting, &b, std::slice::from_ref(&target), &second).await);
+    let second = merge_task(setting, &b, std::slice::from_ref(&target));
+    assert!(begin_merge(setting, &b, std::slice::from_ref(&target), &second).await);
 
     for name in ["b", "target"] {
-        end(setting, &setting.alpha, name, &second.id).await;
+        end_merge(setting, &setting.alpha, name, &second.id).await;
     }
-    let all = [b.primary(), target.primary(), a.primary()];
-    let moved = Owner::Tag(tag("b"));
+    let all = [b.primary_id(), target.primary_id(), a.primary_id()];
+    let moved = ContainerOwner::Tag(tag("b"));
     assert_eq!(
-        owners(setting, &setting.alpha, &all).await,
-        [Owner::Original, moved.clone(), moved]
+        tags_of_container(setting, &setting.alpha, &all).await,
+        [ContainerOwner::Original, moved.clone(), moved]
     );
 
     let last = get(setting, "b").await.expect("a container");
     assert_eq!(last.ids.iter().collect::<Vec<_>>(), all);
-    assert!(delete(setting, &setting.alpha, &last, &purge(setting, &last)).await);
+    assert!(delete(setting, &setting.alpha, &last, &purge_task(setting, &last)).await);
     assert_eq!(
-        owners(setting, &setting.alpha, &all).await,
-        [Owner::Gone, Owner::Gone, Owner::Gone]
+        tags_of_container(setting, &setting.alpha, &all).await,
+        [
+            ContainerOwner::Gone,
+            ContainerOwner::Gone,
+            ContainerOwner::Gone
+        ]
     );
 }

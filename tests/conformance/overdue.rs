@@ -1,11 +1,11 @@
 //! Conformance tests of [`domain::ports::Documents::overdue`]: all unfinished work appears when it
 //! is due.
 
-use domain::ports::{OVERDUE_AFTER_SECONDS, Overdue};
-use domain::{Change, ContainerId, Document, Revision, Timestamp};
+use domain::ports::{OVERDUE_AFTER_SECONDS, OverdueWork};
+use domain::{ContainerId, Document, DocumentChange, Revision, Timestamp};
 
 use crate::promises;
-use crate::setting::{Setting, again};
+use crate::setting::{PortFixture, retry_unavailable};
 
 promises!(
     unfinished_documents_are_overdue_from_their_time_on,
@@ -14,75 +14,84 @@ promises!(
     the_oldest_come_first_and_no_more_than_asked,
 );
 
-async fn overdue(setting: &Setting, before: Timestamp, limit: usize) -> Vec<Overdue> {
-    again(async || setting.ctx().documents.overdue(before, limit).await)
+async fn list_overdue(setting: &PortFixture, before: Timestamp, limit: usize) -> Vec<OverdueWork> {
+    retry_unavailable(async || setting.ctx().documents.list_overdue(before, limit).await)
         .await
         .expect("what is overdue")
 }
 
-async fn ever(setting: &Setting) -> Vec<Overdue> {
-    overdue(setting, Timestamp::from_millis(i64::MAX), 100).await
+async fn end_of_time(setting: &PortFixture) -> Vec<OverdueWork> {
+    list_overdue(setting, Timestamp::from_millis(i64::MAX), 100).await
 }
 
-fn named(setting: &Setting, document: &Document) -> Overdue {
-    Overdue::Document(setting.alpha.org().clone(), document.id.clone())
+fn work_name(setting: &PortFixture, document: &Document) -> OverdueWork {
+    OverdueWork::Document(setting.alpha.org().clone(), document.id.clone())
 }
 
-async fn unfinished_documents_are_overdue_from_their_time_on(setting: &Setting) {
-    let document = setting.accepted(&ContainerId::random(), "Words.").await;
+async fn unfinished_documents_are_overdue_from_their_time_on(setting: &PortFixture) {
+    let document = setting
+        .accept_document(&ContainerId::random(), "Words.")
+        .await;
     let due = document.updated_at.plus_seconds(OVERDUE_AFTER_SECONDS);
-    assert!(overdue(setting, due, 10).await.is_empty());
+    assert!(list_overdue(setting, due, 10).await.is_empty());
     assert_eq!(
-        overdue(setting, due.plus_seconds(1), 10).await,
-        [named(setting, &document)]
+        list_overdue(setting, due.plus_seconds(1), 10).await,
+        [work_name(setting, &document)]
     );
 
-    setting.claim(&document).await;
+    setting.take_lease(&document).await;
     let lease = setting
-        .record(&document.id)
+        .read_record(&document.id)
         .await
         .expect("a record")
         .lease_until;
     assert!(
-        overdue(setting, lease, 10).await.is_empty(),
+        list_overdue(setting, lease, 10).await.is_empty(),
         "a worker has it"
     );
     assert_eq!(
-        overdue(setting, lease.plus_seconds(1), 10).await.len(),
+        list_overdue(setting, lease.plus_seconds(1), 10).await.len(),
         1,
         "the worker's time is over"
     );
 
     let later = setting.now().plus_seconds(5000);
     let (ports, id) = (&setting.ctx().documents, &document.id);
-    again(async || {
+    retry_unavailable(async || {
         ports
-            .postpone(&setting.alpha, id, &document.revision, later)
+            .postpone_revision(&setting.alpha, id, &document.revision, later)
             .await
     })
     .await
     .expect("an answer");
-    assert!(overdue(setting, later, 10).await.is_empty());
-    assert_eq!(overdue(setting, later.plus_seconds(1), 10).await.len(), 1);
+    assert!(list_overdue(setting, later, 10).await.is_empty());
+    assert_eq!(
+        list_overdue(setting, later.plus_seconds(1), 10).await.len(),
+        1
+    );
 }
 
-async fn finished_documents_are_not_overdue(setting: &Setting) {
+async fn finished_documents_are_not_overdue(setting: &PortFixture) {
     let container = ContainerId::random();
-    let document = setting.extracted(&container, "Words.").await;
-    assert_eq!(ever(setting).await.len(), 1, "it waits for its commit");
+    let document = setting.extracted_document(&container, "Words.").await;
+    assert_eq!(
+        end_of_time(setting).await.len(),
+        1,
+        "it waits for its commit"
+    );
     setting
         .commit(
             &container,
             0,
-            &[Change::Publish(Box::new(document.clone()))],
+            &[DocumentChange::Publish(Box::new(document.clone()))],
         )
         .await;
-    assert!(ever(setting).await.is_empty());
+    assert!(end_of_time(setting).await.is_empty());
 }
 
-async fn replaced_bytes_are_overdue_until_they_are_purged(setting: &Setting) {
+async fn replaced_bytes_are_overdue_until_they_are_purged(setting: &PortFixture) {
     let container = ContainerId::random();
-    let old = setting.accepted(&container, "Old.").await;
+    let old = setting.accept_document(&container, "Old.").await;
     let new = Document {
         revision: Revision::random(),
         revision_number: 2,
@@ -93,23 +102,28 @@ async fn replaced_bytes_are_overdue_until_they_are_purged(setting: &Setting) {
     let accept = async || {
         ports
             .documents
-            .accept(&setting.alpha, &new, Some(&old.revision), &garbage)
+            .accept_revision(&setting.alpha, &new, Some(&old.revision), &garbage)
             .await
     };
-    again(accept).await.expect("a replacement");
-    let all = ever(setting).await;
-    let purges: Vec<&Overdue> = all
+    retry_unavailable(accept).await.expect("a replacement");
+    let all = end_of_time(setting).await;
+    let purges: Vec<&OverdueWork> = all
         .iter()
-        .filter(|found| matches!(found, Overdue::Purge(..)))
+        .filter(|found| matches!(found, OverdueWork::Purge(..)))
         .collect();
-    let [Overdue::Purge(org, of, purge)] = purges.as_slice() else {
+    let [OverdueWork::Purge(org, of, purge)] = purges.as_slice() else {
         panic!("{all:?}")
     };
     assert_eq!((org, of), (setting.alpha.org(), &container));
 
-    let read = async || ports.index.purge(&setting.alpha, &container, purge).await;
+    let read = async || {
+        ports
+            .index
+            .get_purge(&setting.alpha, &container, purge)
+            .await
+    };
     assert_eq!(
-        again(read).await.expect("an answer").as_deref(),
+        retry_unavailable(read).await.expect("an answer").as_deref(),
         Some(garbage.as_slice())
     );
 
@@ -117,26 +131,28 @@ async fn replaced_bytes_are_overdue_until_they_are_purged(setting: &Setting) {
         let forget = async || {
             ports
                 .index
-                .forget_purge(&setting.alpha, &container, purge)
+                .delete_purge(&setting.alpha, &container, purge)
                 .await
         };
-        again(forget).await.expect("a forgotten purge");
-        assert_eq!(again(read).await.expect("an answer"), None);
+        retry_unavailable(forget).await.expect("a forgotten purge");
+        assert_eq!(retry_unavailable(read).await.expect("an answer"), None);
     }
 
-    assert_eq!(ever(setting).await, [named(setting, &new)]);
+    assert_eq!(end_of_time(setting).await, [work_name(setting, &new)]);
 }
 
-async fn the_oldest_come_first_and_no_more_than_asked(setting: &Setting) {
+async fn the_oldest_come_first_and_no_more_than_asked(setting: &PortFixture) {
     let container = ContainerId::random();
     let mut wanted = Vec::new();
     for i in 0..12 {
-        let document = setting.accepted(&container, &format!("Number {i}.")).await;
-        wanted.push(named(setting, &document));
+        let document = setting
+            .accept_document(&container, &format!("Number {i}."))
+            .await;
+        wanted.push(work_name(setting, &document));
         setting.app.world.clock.advance_seconds(1);
     }
     for limit in [1, 5, 12, 100] {
-        let found = overdue(setting, Timestamp::from_millis(i64::MAX), limit).await;
+        let found = list_overdue(setting, Timestamp::from_millis(i64::MAX), limit).await;
         assert_eq!(found, wanted[..limit.min(12)]);
     }
 }

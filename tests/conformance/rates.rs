@@ -4,7 +4,7 @@ use domain::{RateLimit, Tenant, Timestamp};
 use futures::future::join_all;
 
 use crate::promises;
-use crate::setting::{Setting, again};
+use crate::setting::{PortFixture, retry_unavailable};
 
 promises!(
     of_many_at_the_same_time_exactly_as_many_are_admitted,
@@ -15,7 +15,7 @@ promises!(
 
 const WINDOW_MS: i64 = 60_000;
 
-fn limit(max: u32) -> RateLimit {
+fn new_limit(max: u32) -> RateLimit {
     RateLimit {
         max,
         window_ms: WINDOW_MS,
@@ -23,8 +23,8 @@ fn limit(max: u32) -> RateLimit {
 }
 
 /// Requests admission under the limit `name`, with a unique request id.
-async fn ask(
-    setting: &Setting,
+async fn request_admission(
+    setting: &PortFixture,
     tenant: &Tenant,
     name: &str,
     max: u32,
@@ -35,7 +35,7 @@ async fn ask(
 }
 
 async fn ask_as(
-    setting: &Setting,
+    setting: &PortFixture,
     (tenant, name): (&Tenant, &str),
     max: u32,
     id: &str,
@@ -45,25 +45,26 @@ async fn ask_as(
         setting
             .ctx()
             .rates
-            .admit(tenant, name, limit(max), id, now)
+            .admit(tenant, name, new_limit(max), id, now)
             .await
     };
-    again(admit).await.expect("an answer")
+    retry_unavailable(admit).await.expect("an answer")
 }
 
-async fn of_many_at_the_same_time_exactly_as_many_are_admitted(setting: &Setting) {
+async fn of_many_at_the_same_time_exactly_as_many_are_admitted(setting: &PortFixture) {
     if setting.is_calm() {
         // No call fails, but every call yields first, so that the requests run concurrently.
-        setting.app.faults.set_rates(testkit::Rates {
+        setting.app.faults.set_rates(testkit::FaultRates {
             yields: 6,
-            ..testkit::Rates::default()
+            ..testkit::FaultRates::default()
         });
     }
 
     for (round, max) in [(0, 20), (1, 1), (2, 32)] {
         let (now, name) = (setting.now(), format!("round {round}"));
         let answers =
-            join_all((0..32).map(|_| ask(setting, &setting.alpha, &name, max, now))).await;
+            join_all((0..32).map(|_| request_admission(setting, &setting.alpha, &name, max, now)))
+                .await;
         let admitted = answers.iter().filter(|answer| answer.is_ok()).count();
         let room = now.plus_seconds(WINDOW_MS / 1000);
         assert!(
@@ -82,7 +83,7 @@ async fn of_many_at_the_same_time_exactly_as_many_are_admitted(setting: &Setting
     }
 }
 
-async fn the_same_request_asked_again_is_counted_once(setting: &Setting) {
+async fn the_same_request_asked_again_is_counted_once(setting: &PortFixture) {
     let (now, place) = (setting.now(), (&setting.alpha, "analytics"));
     for id in ["a", "a", "b", "a", "b"] {
         assert_eq!(ask_as(setting, place, 2, id, now).await, Ok(()), "{id}");
@@ -100,10 +101,10 @@ async fn the_same_request_asked_again_is_counted_once(setting: &Setting) {
     );
 }
 
-async fn a_request_is_counted_until_its_window_has_passed(setting: &Setting) {
+async fn a_request_is_counted_until_its_window_has_passed(setting: &PortFixture) {
     let start = setting.now();
     let at = |ms: i64| Timestamp::from_millis(start.as_millis() + ms);
-    let ask = async |ms| ask(setting, &setting.alpha, "analytics", 3, at(ms)).await;
+    let ask = async |ms| request_admission(setting, &setting.alpha, "analytics", 3, at(ms)).await;
     for ms in [0, 10, 20] {
         assert_eq!(ask(ms).await, Ok(()));
     }
@@ -123,14 +124,22 @@ async fn a_request_is_counted_until_its_window_has_passed(setting: &Setting) {
     assert_eq!(ask(10 * WINDOW_MS).await, Ok(()), "all have left");
 }
 
-async fn limits_and_organizations_are_apart(setting: &Setting) {
+async fn limits_and_organizations_are_apart(setting: &PortFixture) {
     let now = setting.now();
     for tenant in [&setting.alpha, &setting.beta] {
         for name in ["analytics", "key k1", "key k1#", ""] {
-            assert_eq!(ask(setting, tenant, name, 1, now).await, Ok(()), "{name}");
+            assert_eq!(
+                request_admission(setting, tenant, name, 1, now).await,
+                Ok(()),
+                "{name}"
+            );
         }
     }
     for tenant in [&setting.alpha, &setting.beta] {
-        assert!(ask(setting, tenant, "key k1", 1, now).await.is_err());
+        assert!(
+            request_admission(setting, tenant, "key k1", 1, now)
+                .await
+                .is_err()
+        );
     }
 }

@@ -1,11 +1,11 @@
 //! Conformance tests of [`domain::ports::Repeats`].
 
-use domain::ports::Repeat;
+use domain::ports::RememberedRequest;
 use domain::{DocumentId, Tenant, Timestamp};
 use futures::future::join_all;
 
 use crate::promises;
-use crate::setting::{Setting, again};
+use crate::setting::{PortFixture, retry_unavailable};
 
 promises!(
     the_first_is_remembered_until_it_expires,
@@ -14,21 +14,21 @@ promises!(
     keys_and_organizations_are_apart,
 );
 
-fn repeat(digest: &str) -> Repeat {
-    Repeat {
+fn repeat(digest: &str) -> RememberedRequest {
+    RememberedRequest {
         document: DocumentId::random(),
-        digest: digest.to_owned(),
-        made: None,
+        request_digest: digest.to_owned(),
+        created_document: None,
     }
 }
 
 async fn remember(
-    setting: &Setting,
+    setting: &PortFixture,
     tenant: &Tenant,
     key: &str,
-    new: &Repeat,
+    new: &RememberedRequest,
     now: Timestamp,
-) -> Repeat {
+) -> RememberedRequest {
     let until = now.plus_seconds(120);
     let remember = async || {
         setting
@@ -37,12 +37,12 @@ async fn remember(
             .remember(tenant, key, new.clone(), None, now, until)
             .await
     };
-    again(remember).await.expect("an answer")
+    retry_unavailable(remember).await.expect("an answer")
 }
 
-async fn the_first_is_remembered_until_it_expires(setting: &Setting) {
+async fn the_first_is_remembered_until_it_expires(setting: &PortFixture) {
     let (first, second, now) = (repeat("one"), repeat("two"), setting.now());
-    let ask = async |new: &Repeat, seconds| {
+    let ask = async |new: &RememberedRequest, seconds| {
         remember(setting, &setting.alpha, "k", new, now.plus_seconds(seconds)).await
     };
     assert_eq!(ask(&first, 0).await, first);
@@ -56,7 +56,7 @@ async fn the_first_is_remembered_until_it_expires(setting: &Setting) {
     assert_eq!(ask(&first, 121).await, second);
 }
 
-async fn what_is_stale_is_replaced_once(setting: &Setting) {
+async fn what_is_stale_is_replaced_once(setting: &PortFixture) {
     let now = setting.now();
     let (old, first, second) = (repeat("d"), repeat("d"), repeat("d"));
     assert_eq!(
@@ -64,7 +64,7 @@ async fn what_is_stale_is_replaced_once(setting: &Setting) {
         old
     );
 
-    let instead = async |new: &Repeat| {
+    let instead = async |new: &RememberedRequest| {
         let until = now.plus_seconds(120);
         let remember = async || {
             let repeats = &setting.ctx().repeats;
@@ -79,7 +79,7 @@ async fn what_is_stale_is_replaced_once(setting: &Setting) {
                 )
                 .await
         };
-        again(remember).await.expect("an answer")
+        retry_unavailable(remember).await.expect("an answer")
     };
     assert_eq!(instead(&first).await, first);
     assert_eq!(
@@ -89,9 +89,9 @@ async fn what_is_stale_is_replaced_once(setting: &Setting) {
     );
 }
 
-async fn of_many_at_the_same_time_one_is_remembered(setting: &Setting) {
+async fn of_many_at_the_same_time_one_is_remembered(setting: &PortFixture) {
     let now = setting.now();
-    let all: Vec<Repeat> = (0..20).map(|i| repeat(&i.to_string())).collect();
+    let all: Vec<RememberedRequest> = (0..20).map(|i| repeat(&i.to_string())).collect();
     let answers = join_all(
         all.iter()
             .map(|new| remember(setting, &setting.alpha, "k", new, now)),
@@ -101,7 +101,7 @@ async fn of_many_at_the_same_time_one_is_remembered(setting: &Setting) {
     assert!(answers.iter().all(|answer| *answer == answers[0]));
 }
 
-async fn keys_and_organizations_are_apart(setting: &Setting) {
+async fn keys_and_organizations_are_apart(setting: &PortFixture) {
     let now = setting.now();
     let mut seen = Vec::new();
     for tenant in [&setting.alpha, &setting.beta] {

@@ -3,7 +3,7 @@
 use domain::{ContainerId, Document, DocumentId, Tenant, Timestamp};
 
 use crate::promises;
-use crate::setting::{Setting, again};
+use crate::setting::{PortFixture, retry_unavailable};
 
 promises!(
     pages_show_each_document_once_the_oldest_first,
@@ -13,17 +13,25 @@ promises!(
 );
 
 /// Creates `many` documents in a container, each a second after the previous one.
-async fn accepted(setting: &Setting, container: &ContainerId, many: usize) -> Vec<Document> {
+async fn accept_documents(
+    setting: &PortFixture,
+    container: &ContainerId,
+    many: usize,
+) -> Vec<Document> {
     let mut all = Vec::new();
     for i in 0..many {
-        all.push(setting.accepted(container, &format!("Number {i}.")).await);
+        all.push(
+            setting
+                .accept_document(container, &format!("Number {i}."))
+                .await,
+        );
         setting.app.world.clock.advance_seconds(1);
     }
     all
 }
 
-async fn pages(
-    setting: &Setting,
+async fn read_pages(
+    setting: &PortFixture,
     tenant: &Tenant,
     container: &ContainerId,
     size: usize,
@@ -33,10 +41,10 @@ async fn pages(
         let documents = &setting.ctx().documents;
         let page = async || {
             documents
-                .page(tenant, container, false, after.as_deref(), size)
+                .list_page(tenant, container, false, after.as_deref(), size)
                 .await
         };
-        let (page, next) = again(page).await.expect("a page");
+        let (page, next) = retry_unavailable(page).await.expect("a page");
         assert!(page.len() <= size);
 
         found.extend(page);
@@ -47,49 +55,53 @@ async fn pages(
     }
 }
 
-async fn pages_show_each_document_once_the_oldest_first(setting: &Setting) {
+async fn pages_show_each_document_once_the_oldest_first(setting: &PortFixture) {
     let (one, two) = (ContainerId::random(), ContainerId::random());
-    let wanted = accepted(setting, &one, 12).await;
-    let other = setting.accepted(&two, "Elsewhere.").await;
+    let wanted = accept_documents(setting, &one, 12).await;
+    let other = setting.accept_document(&two, "Elsewhere.").await;
     for size in [1, 4, 5, 12, 100] {
         assert_eq!(
-            pages(setting, &setting.alpha, &one, size).await,
+            read_pages(setting, &setting.alpha, &one, size).await,
             wanted,
             "{size} a page"
         );
     }
 
-    assert_eq!(pages(setting, &setting.alpha, &two, 5).await, [other]);
-    assert!(pages(setting, &setting.beta, &one, 5).await.is_empty());
+    assert_eq!(read_pages(setting, &setting.alpha, &two, 5).await, [other]);
+    assert!(read_pages(setting, &setting.beta, &one, 5).await.is_empty());
     assert!(
-        pages(setting, &setting.alpha, &ContainerId::random(), 5)
+        read_pages(setting, &setting.alpha, &ContainerId::random(), 5)
             .await
             .is_empty()
     );
     // An erasure during a walk does not stop the walk, not even if it erases the cursor's document.
     let documents = &setting.ctx().documents;
-    let page = async || documents.page(&setting.alpha, &one, false, None, 5).await;
-    let (first, next) = again(page).await.expect("a page");
+    let page = async || {
+        documents
+            .list_page(&setting.alpha, &one, false, None, 5)
+            .await
+    };
+    let (first, next) = retry_unavailable(page).await.expect("a page");
     let ids: Vec<DocumentId> = first.iter().map(|document| document.id.clone()).collect();
-    again(async || documents.erase(&setting.alpha, &ids).await)
+    retry_unavailable(async || documents.erase_records(&setting.alpha, &ids).await)
         .await
         .expect("erased records");
     let rest = async || {
         documents
-            .page(&setting.alpha, &one, false, next.as_deref(), 100)
+            .list_page(&setting.alpha, &one, false, next.as_deref(), 100)
             .await
     };
 
     assert_eq!(
-        again(rest).await.expect("a page"),
+        retry_unavailable(rest).await.expect("a page"),
         (wanted[5..].to_vec(), None)
     );
 }
 
-async fn documents_are_counted_by_container_and_no_further_than_asked(setting: &Setting) {
+async fn documents_are_counted_by_container_and_no_further_than_asked(setting: &PortFixture) {
     let (one, two) = (ContainerId::random(), ContainerId::random());
-    accepted(setting, &one, 11).await;
-    setting.accepted(&two, "Elsewhere.").await;
+    accept_documents(setting, &one, 11).await;
+    setting.accept_document(&two, "Elsewhere.").await;
 
     for (tenant, container, enough, wanted) in [
         (&setting.alpha, &one, 1000, Some(11)),
@@ -109,35 +121,35 @@ async fn documents_are_counted_by_container_and_no_further_than_asked(setting: &
                 .await
         };
         assert_eq!(
-            again(count).await.expect("a count"),
+            retry_unavailable(count).await.expect("a count"),
             wanted,
             "up to {enough}"
         );
     }
 }
 
-async fn unfinished_documents_are_counted_by_organization(setting: &Setting) {
+async fn unfinished_documents_are_counted_by_organization(setting: &PortFixture) {
     let container = ContainerId::random();
     let count = async |tenant: &Tenant, enough: usize| {
         let documents = &setting.ctx().documents;
-        again(async || documents.count_unfinished(tenant, enough).await)
+        retry_unavailable(async || documents.count_unfinished(tenant, enough).await)
             .await
             .expect("a count")
     };
     assert_eq!(count(&setting.alpha, 10).await, 0);
 
-    accepted(setting, &container, 11).await;
-    let theirs = setting.turned().await;
-    accepted(&theirs, &container, 2).await;
+    accept_documents(setting, &container, 11).await;
+    let theirs = setting.with_organizations_swapped().await;
+    accept_documents(&theirs, &container, 2).await;
     // Finished documents and purges do not count as unfinished documents.
-    setting.served(&container, "Done.").await;
+    setting.served_document(&container, "Done.").await;
     let (index, now) = (&setting.ctx().index, setting.now());
     let purge = async || {
         index
             .record_purge(&setting.alpha, &container, &[], now)
             .await
     };
-    again(purge).await.expect("a purge record");
+    retry_unavailable(purge).await.expect("a purge record");
 
     for (enough, wanted) in [(1000, 11), (11, 11), (4, 4), (1, 1)] {
         assert_eq!(count(&setting.alpha, enough).await, wanted);
@@ -146,34 +158,39 @@ async fn unfinished_documents_are_counted_by_organization(setting: &Setting) {
     assert_eq!(count(&setting.beta, 1000).await, 2);
 }
 
-async fn erased_records_are_gone_with_all_that_points_at_them(setting: &Setting) {
+async fn erased_records_are_gone_with_all_that_points_at_them(setting: &PortFixture) {
     let container = ContainerId::random();
-    let all = accepted(setting, &container, 30).await;
-    let kept = setting.accepted(&container, "Kept.").await;
-    let served = setting.served(&container, "Served.").await;
+    let all = accept_documents(setting, &container, 30).await;
+    let kept = setting.accept_document(&container, "Kept.").await;
+    let served = setting.served_document(&container, "Served.").await;
     let mut ids: Vec<DocumentId> = all.iter().map(|document| document.id.clone()).collect();
     ids.extend([served.id.clone(), DocumentId::random(), ids[0].clone()]);
     let erase = async |tenant: &Tenant| {
-        again(async || setting.ctx().documents.erase(tenant, &ids).await)
+        retry_unavailable(async || setting.ctx().documents.erase_records(tenant, &ids).await)
             .await
             .expect("erased records");
     };
     erase(&setting.beta).await;
     assert_eq!(
-        pages(setting, &setting.alpha, &container, 100).await.len(),
+        read_pages(setting, &setting.alpha, &container, 100)
+            .await
+            .len(),
         32,
         "not theirs to erase"
     );
 
     for _ in 0..2 {
         erase(&setting.alpha).await;
-        assert_eq!(setting.record(&ids[3]).await, None);
+        assert_eq!(setting.read_record(&ids[3]).await, None);
         assert_eq!(
-            pages(setting, &setting.alpha, &container, 100).await,
+            read_pages(setting, &setting.alpha, &container, 100).await,
             std::slice::from_ref(&kept)
         );
         let far = Timestamp::from_millis(i64::MAX);
-        let due = async || setting.ctx().documents.overdue(far, 100).await;
-        assert_eq!(again(due).await.expect("what is overdue").len(), 1);
+        let due = async || setting.ctx().documents.list_overdue(far, 100).await;
+        assert_eq!(
+            retry_unavailable(due).await.expect("what is overdue").len(),
+            1
+        );
     }
 }

@@ -3,29 +3,30 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use domain::document::{BodyForm, Extracted};
-use domain::ports::{Claim, Committed, PortResult};
+use domain::document::{BodyForm, ProcessingResult};
+use domain::ports::{ClaimOutcome, CommitOutcome, PortResult};
 use domain::{
-    Body, Change, ContainerId, ContainerTag, Ctx, Document, DocumentId, DocumentType, Dreaming,
-    IndexHead, Metadata, OrgId, PortError, Revision, Status, TaskType, Tenant, Timestamp,
+    ContainerId, ContainerTag, Ctx, Document, DocumentBody, DocumentChange, DocumentId,
+    DocumentStatus, DocumentType, Dreaming, IndexHead, Metadata, OrgId, PortError, Revision,
+    TaskType, Tenant, Timestamp,
 };
-use testkit::{Rates, TestApp};
+use testkit::{FaultRates, TestApp};
 
 /// The number of fault histories under which each guarantee is tested.
 pub(crate) const SEEDS: u64 = 3;
 
 /// A world with two organizations.
-pub(crate) struct Setting {
+pub(crate) struct PortFixture {
     pub(crate) app: TestApp,
     pub(crate) alpha: Tenant,
     pub(crate) beta: Tenant,
     calm: bool,
 }
 
-impl Setting {
+impl PortFixture {
     /// Creates a setting without faults.
-    pub(crate) async fn plain() -> Self {
-        let tenant = |org| Tenant::of_operator(OrgId::parse(org).expect("an organization"));
+    pub(crate) async fn without_faults() -> Self {
+        let tenant = |org| Tenant::for_operator(OrgId::parse(org).expect("an organization"));
         Self {
             app: TestApp::new().await,
             alpha: tenant("alpha"),
@@ -35,20 +36,20 @@ impl Setting {
     }
 
     /// Creates a setting in which every kind of fault happens occasionally.
-    pub(crate) async fn rough(seed: u64) -> Self {
-        let world = testkit::World::new().expect("a folder");
+    pub(crate) async fn with_faults(seed: u64) -> Self {
+        let world = testkit::TestEnvironment::new().expect("a folder");
         let app = TestApp::start(&world, seed).await.expect("an app");
-        app.faults.set_rates(Rates::ROUGH);
+        app.faults.set_rates(FaultRates::OCCASIONAL);
         Self {
             app,
             calm: false,
-            ..Self::plain().await
+            ..Self::without_faults().await
         }
     }
 
     /// Returns a setting over the same services, with the two organizations swapped and without
     /// faults.
-    pub(crate) async fn turned(&self) -> Self {
+    pub(crate) async fn with_organizations_swapped(&self) -> Self {
         let app = TestApp::start(&self.app.world, 0).await.expect("an app");
         Self {
             app,
@@ -59,8 +60,8 @@ impl Setting {
     }
 
     /// Stops all faults from now on.
-    pub(crate) fn calm(&self) {
-        self.app.faults.set_rates(Rates::default());
+    pub(crate) fn stop_faults(&self) {
+        self.app.faults.set_rates(FaultRates::default());
     }
 
     /// Checks whether this setting was created without faults.
@@ -77,18 +78,20 @@ impl Setting {
     }
 
     /// Stores a queued document of a container with this text.
-    pub(crate) async fn accepted(&self, container: &ContainerId, text: &str) -> Document {
-        let document = self.composed(container, text).await;
-        self.accept(&document, None).await.expect("a new record");
+    pub(crate) async fn accept_document(&self, container: &ContainerId, text: &str) -> Document {
+        let document = self.compose_document(container, text).await;
+        self.accept_record(&document, None)
+            .await
+            .expect("a new record");
         document
     }
 
     /// Stores the bytes of a queued document of a container, but not its record.
-    pub(crate) async fn composed(&self, container: &ContainerId, text: &str) -> Document {
+    pub(crate) async fn compose_document(&self, container: &ContainerId, text: &str) -> Document {
         let (id, revision, now) = (DocumentId::random(), Revision::random(), self.now());
         let path = format!("{container}/{id}/{revision}/body");
         let bytes = Bytes::copy_from_slice(text.as_bytes());
-        let blob = again(async || {
+        let blob = retry_unavailable(async || {
             self.ctx()
                 .blobs
                 .put(&self.alpha, &path, bytes.clone())
@@ -104,11 +107,11 @@ impl Setting {
             custom_id: None,
             revision,
             revision_number: 1,
-            status: Status::Queued,
+            status: DocumentStatus::Queued,
             failure: None,
             attempts: 0,
             lease_until: Timestamp::from_millis(0),
-            body: Body {
+            body: DocumentBody {
                 blob,
                 form: BodyForm::Text,
                 hash: "00".into(),
@@ -124,7 +127,7 @@ impl Setting {
             url: None,
             metadata: Metadata::default(),
             filepath: None,
-            edits: 0,
+            edit_count: 0,
             filter_by_metadata: None,
             task_type: TaskType::Memory,
             dreaming: Dreaming::Dynamic,
@@ -138,23 +141,23 @@ impl Setting {
     }
 
     /// Stores a record.
-    pub(crate) async fn accept(
+    pub(crate) async fn accept_record(
         &self,
         document: &Document,
         expected: Option<&Revision>,
     ) -> PortResult<()> {
-        again(async || {
+        retry_unavailable(async || {
             self.ctx()
                 .documents
-                .accept(&self.alpha, document, expected, &[])
+                .accept_revision(&self.alpha, document, expected, &[])
                 .await
         })
         .await
     }
 
     /// Returns the stored record.
-    pub(crate) async fn record(&self, id: &DocumentId) -> Option<Document> {
-        let found = again(async || {
+    pub(crate) async fn read_record(&self, id: &DocumentId) -> Option<Document> {
+        let found = retry_unavailable(async || {
             self.ctx()
                 .documents
                 .get(&self.alpha, std::slice::from_ref(id))
@@ -165,25 +168,25 @@ impl Setting {
     }
 
     /// Takes a lease of 90 seconds.
-    pub(crate) async fn claim(&self, document: &Document) -> Claim {
+    pub(crate) async fn take_lease(&self, document: &Document) -> ClaimOutcome {
         let now = self.now();
         let (id, revision) = (&document.id, &document.revision);
         let claim = async || {
             self.ctx()
                 .documents
-                .claim(&self.alpha, id, revision, now, now.plus_seconds(90))
+                .claim_revision(&self.alpha, id, revision, now, now.plus_seconds(90))
                 .await
         };
-        again(claim).await.expect("a claim")
+        retry_unavailable(claim).await.expect("a claim")
     }
 
     /// Stores a document that waits for its commit.
-    pub(crate) async fn extracted(&self, container: &ContainerId, text: &str) -> Document {
+    pub(crate) async fn extracted_document(&self, container: &ContainerId, text: &str) -> Document {
         let document = self
-            .extracted_from(&self.accepted(container, text).await)
+            .extracted_from(&self.accept_document(container, text).await)
             .await;
         let now = self.now();
-        let recorded = again(async || {
+        let recorded = retry_unavailable(async || {
             self.ctx()
                 .documents
                 .record_extracted(&self.alpha, &document, now)
@@ -192,13 +195,13 @@ impl Setting {
         .await;
         assert!(recorded.expect("a record"), "nobody else changes it");
 
-        self.record(&document.id).await.expect("the record")
+        self.read_record(&document.id).await.expect("the record")
     }
 
     /// Returns the document with a stored pack, as a worker has it before it records the pack.
     pub(crate) async fn extracted_from(&self, document: &Document) -> Document {
         let (path, bytes) = (document.pack_path(), Bytes::from_static(b"a pack"));
-        let pack = again(async || {
+        let pack = retry_unavailable(async || {
             self.ctx()
                 .blobs
                 .put(&self.alpha, &path, bytes.clone())
@@ -206,7 +209,7 @@ impl Setting {
         })
         .await
         .expect("a blob");
-        let extracted = Extracted {
+        let extracted = ProcessingResult {
             revision: document.revision.clone(),
             pack,
             chunks: 1,
@@ -225,12 +228,12 @@ impl Setting {
         &self,
         container: &ContainerId,
         expected: u64,
-        changes: &[Change],
-    ) -> Committed {
+        changes: &[DocumentChange],
+    ) -> CommitOutcome {
         loop {
             let head = IndexHead {
                 seq: expected,
-                ..self.head(container).await
+                ..self.read_head(container).await
             };
             match self
                 .ctx()
@@ -239,9 +242,11 @@ impl Setting {
                 .await
             {
                 Ok(committed) => return committed,
-                Err(PortError::Unavailable(_)) if self.head(container).await.seq > expected => {
+                Err(PortError::Unavailable(_))
+                    if self.read_head(container).await.seq > expected =>
+                {
                     // No other commits happen in these tests, so this one did.
-                    return Committed::Done(Vec::new());
+                    return CommitOutcome::Done(Vec::new());
                 }
                 Err(PortError::Unavailable(_)) => {}
                 Err(error) => panic!("{error:?}"),
@@ -250,28 +255,30 @@ impl Setting {
     }
 
     /// Returns the index's head.
-    pub(crate) async fn head(&self, container: &ContainerId) -> IndexHead {
-        again(async || self.ctx().index.head(&self.alpha, container).await)
+    pub(crate) async fn read_head(&self, container: &ContainerId) -> IndexHead {
+        retry_unavailable(async || self.ctx().index.get_head(&self.alpha, container).await)
             .await
             .expect("a head")
     }
 
     /// Creates a document that search serves.
-    pub(crate) async fn served(&self, container: &ContainerId, text: &str) -> Document {
-        let document = self.extracted(container, text).await;
-        let seq = self.head(container).await.seq;
+    pub(crate) async fn served_document(&self, container: &ContainerId, text: &str) -> Document {
+        let document = self.extracted_document(container, text).await;
+        let seq = self.read_head(container).await.seq;
         self.commit(
             container,
             seq,
-            &[Change::Publish(Box::new(document.clone()))],
+            &[DocumentChange::Publish(Box::new(document.clone()))],
         )
         .await;
-        self.record(&document.id).await.expect("the record")
+        self.read_record(&document.id).await.expect("the record")
     }
 }
 
 /// Repeats a call until it is answered. Callers of a port may do so when it is unavailable.
-pub(crate) async fn again<T>(mut call: impl AsyncFnMut() -> PortResult<T>) -> PortResult<T> {
+pub(crate) async fn retry_unavailable<T>(
+    mut call: impl AsyncFnMut() -> PortResult<T>,
+) -> PortResult<T> {
     /// More calls than any seed here fails in a row.
     const CALLS: usize = 50;
     for _ in 1..CALLS {

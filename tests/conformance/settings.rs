@@ -1,11 +1,11 @@
 //! Conformance tests of [`domain::ports::SettingsStore`].
 
 use domain::ports::PortResult;
-use domain::{Bucket, PortError, Settings, Tenant};
+use domain::{PortError, ProfileBucket, Settings, Tenant};
 use futures::future::join_all;
 
 use crate::promises;
-use crate::setting::{Setting, again};
+use crate::setting::{PortFixture, retry_unavailable};
 
 promises!(
     settings_are_the_default_until_they_are_set,
@@ -14,7 +14,7 @@ promises!(
 );
 
 fn settings(version: u64, size: u32) -> Settings {
-    let bucket = Bucket {
+    let bucket = ProfileBucket {
         key: "food".into(),
         description: format!("Meals, \"{size}\" – 食"),
     };
@@ -26,21 +26,21 @@ fn settings(version: u64, size: u32) -> Settings {
     }
 }
 
-async fn get(setting: &Setting, tenant: &Tenant) -> Settings {
-    again(async || setting.ctx().settings.get(tenant).await)
+async fn get(setting: &PortFixture, tenant: &Tenant) -> Settings {
+    retry_unavailable(async || setting.ctx().settings.get(tenant).await)
         .await
         .expect("settings")
 }
 
-async fn put(setting: &Setting, new: &Settings) -> PortResult<()> {
-    again(async || setting.ctx().settings.put(&setting.alpha, new).await).await
+async fn put(setting: &PortFixture, new: &Settings) -> PortResult<()> {
+    retry_unavailable(async || setting.ctx().settings.put(&setting.alpha, new).await).await
 }
 
 fn is_conflict(result: &PortResult<()>) -> bool {
     matches!(result, Err(PortError::Conflict))
 }
 
-async fn settings_are_the_default_until_they_are_set(setting: &Setting) {
+async fn settings_are_the_default_until_they_are_set(setting: &PortFixture) {
     assert_eq!(get(setting, &setting.alpha).await, Settings::default());
     put(setting, &settings(1, 500))
         .await
@@ -60,7 +60,7 @@ async fn settings_are_the_default_until_they_are_set(setting: &Setting) {
     assert_eq!(get(setting, &setting.alpha).await, cleared);
 }
 
-async fn settings_hold_only_over_the_version_before(setting: &Setting) {
+async fn settings_hold_only_over_the_version_before(setting: &PortFixture) {
     assert!(
         is_conflict(&put(setting, &settings(2, 500)).await),
         "there is no version before"
@@ -89,7 +89,7 @@ async fn settings_hold_only_over_the_version_before(setting: &Setting) {
     assert_eq!(get(setting, &setting.alpha).await, settings(2, 600));
 }
 
-async fn of_many_at_the_same_time_one_holds(setting: &Setting) {
+async fn of_many_at_the_same_time_one_holds(setting: &PortFixture) {
     for version in 1..=3 {
         let all: Vec<Settings> = (0..12).map(|i| settings(version, 500 + i)).collect();
         let results = join_all(all.iter().map(|new| put(setting, new))).await;

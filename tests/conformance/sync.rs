@@ -1,10 +1,12 @@
 //! Support for tests of [`domain::ports::SyncStore`], from the view of one connection.
 
-use domain::connection::{Node, NodeState, Queue, QueueEntry, Run, RunState, SyncState, Trigger};
+use domain::connection::{
+    ItemRecord, ItemState, Run, RunState, RunTrigger, SyncQueue, SyncQueueEntry, SyncState,
+};
 use domain::ports::{SyncStore, SyncWrite};
 use domain::{ConnectionId, Tenant, Timestamp};
 
-use crate::setting::{Setting, again};
+use crate::setting::{PortFixture, retry_unavailable};
 
 /// Returns ids that are easily confused: some are prefixes of others, and some contain characters
 /// that keys use as separators.
@@ -39,8 +41,8 @@ pub(crate) fn hard_ids() -> Vec<String> {
 }
 
 /// Returns a file in a folder.
-pub(crate) fn node(id: &str, parent: Option<&str>) -> Node {
-    Node {
+pub(crate) fn new_node(id: &str, parent: Option<&str>) -> ItemRecord {
+    ItemRecord {
         id: id.into(),
         parent: parent.map(str::to_owned),
         name: format!("Plan „{}“", id.chars().take(10).collect::<String>()),
@@ -57,7 +59,7 @@ pub(crate) fn node(id: &str, parent: Option<&str>) -> Node {
         owner: Some("zoe@örter.example".into()),
         kind: None,
         seen: 0,
-        state: NodeState::Pending,
+        state: ItemState::Pending,
         filed: None,
         attempts: 0,
         verdict: None,
@@ -65,20 +67,20 @@ pub(crate) fn node(id: &str, parent: Option<&str>) -> Node {
 }
 
 /// Returns a write of a new node.
-pub(crate) fn add(node: &Node) -> SyncWrite {
+pub(crate) fn add_node_write(node: &ItemRecord) -> SyncWrite {
     SyncWrite::Node(Box::new(node.clone()), None)
 }
 
 /// Returns a write of a node that was `old` before.
-pub(crate) fn change(old: &Node, new: &Node) -> SyncWrite {
+pub(crate) fn change_node_write(old: &ItemRecord, new: &ItemRecord) -> SyncWrite {
     SyncWrite::Node(Box::new(new.clone()), Some(Box::new(old.clone())))
 }
 
 /// Returns a write that adds an entry to a queue.
-pub(crate) fn wait(queue: Queue, key: &str, value: &str) -> SyncWrite {
+pub(crate) fn enqueue_write(queue: SyncQueue, key: &str, value: &str) -> SyncWrite {
     SyncWrite::Enqueue(
         queue,
-        QueueEntry {
+        SyncQueueEntry {
             key: key.into(),
             value: value.into(),
         },
@@ -86,10 +88,10 @@ pub(crate) fn wait(queue: Queue, key: &str, value: &str) -> SyncWrite {
 }
 
 /// Returns a run that succeeded.
-pub(crate) fn run(number: u64) -> Run {
+pub(crate) fn finished_run(number: u64) -> Run {
     Run {
         number,
-        trigger: Trigger::Cron,
+        trigger: RunTrigger::Cron,
         state: RunState::Completed,
         started_at: Timestamp::from_millis(1_744_709_400_000),
         completed_at: None,
@@ -103,15 +105,15 @@ pub(crate) fn run(number: u64) -> Run {
 }
 
 /// The stored synchronization data of one connection.
-pub(crate) struct Known<'a> {
-    pub(crate) setting: &'a Setting,
+pub(crate) struct ConnectionStore<'a> {
+    pub(crate) setting: &'a PortFixture,
     pub(crate) tenant: Tenant,
     pub(crate) of: ConnectionId,
 }
 
-impl<'a> Known<'a> {
+impl<'a> ConnectionStore<'a> {
     /// Returns a new connection of the first organization.
-    pub(crate) fn fresh(setting: &'a Setting) -> Self {
+    pub(crate) fn for_new_connection(setting: &'a PortFixture) -> Self {
         Self {
             setting,
             tenant: setting.alpha.clone(),
@@ -121,7 +123,7 @@ impl<'a> Known<'a> {
 
     /// Returns the connection with the same id in the other organization, and another connection of
     /// the same organization.
-    pub(crate) fn neighbours(&self) -> [Self; 2] {
+    pub(crate) fn neighbouring_stores(&self) -> [Self; 2] {
         let (setting, of) = (self.setting, self.of.clone());
         [
             Self {
@@ -129,7 +131,7 @@ impl<'a> Known<'a> {
                 setting,
                 of,
             },
-            Self::fresh(setting),
+            Self::for_new_connection(setting),
         ]
     }
 
@@ -137,51 +139,51 @@ impl<'a> Known<'a> {
         self.setting.ctx().sync.as_ref()
     }
 
-    pub(crate) async fn state(&self) -> SyncState {
-        again(async || self.store().state(&self.tenant, &self.of).await)
+    pub(crate) async fn read_state(&self) -> SyncState {
+        retry_unavailable(async || self.store().get_state(&self.tenant, &self.of).await)
             .await
             .expect("a state")
     }
 
     /// Commits a step. Under faults, a call may be repeated and then find its own write, which
     /// counts as committed.
-    pub(crate) async fn commit(&self, writes: &[SyncWrite], next: &SyncState) -> bool {
+    pub(crate) async fn commit_step(&self, writes: &[SyncWrite], next: &SyncState) -> bool {
         let call = async || {
             self.store()
-                .commit(&self.tenant, &self.of, writes, next)
+                .commit_step(&self.tenant, &self.of, writes, next)
                 .await
         };
-        let done = again(call).await.expect("an answer");
-        done || !self.setting.is_calm() && self.state().await == *next
+        let done = retry_unavailable(call).await.expect("an answer");
+        done || !self.setting.is_calm() && self.read_state().await == *next
     }
 
     /// Commits these writes as the next step.
-    pub(crate) async fn step(&self, writes: &[SyncWrite]) {
-        let mut next = self.state().await;
+    pub(crate) async fn commit_next_step(&self, writes: &[SyncWrite]) {
+        let mut next = self.read_state().await;
         next.step += 1;
         assert!(
-            self.commit(writes, &next).await,
+            self.commit_step(writes, &next).await,
             "nobody else does anything"
         );
     }
 
-    pub(crate) async fn nodes(&self, ids: &[String]) -> Vec<Option<Node>> {
-        again(async || self.store().nodes(&self.tenant, &self.of, ids).await)
+    pub(crate) async fn read_nodes(&self, ids: &[String]) -> Vec<Option<ItemRecord>> {
+        retry_unavailable(async || self.store().get_items(&self.tenant, &self.of, ids).await)
             .await
             .expect("nodes")
     }
 
     /// Returns all nodes, read in pages of `limit`.
-    pub(crate) async fn pages(&self, limit: usize) -> Vec<Node> {
-        let mut all: Vec<Node> = Vec::new();
+    pub(crate) async fn read_all_nodes(&self, limit: usize) -> Vec<ItemRecord> {
+        let mut all: Vec<ItemRecord> = Vec::new();
         loop {
             let after = all.last().map(|node| node.id.clone());
             let page = async || {
                 self.store()
-                    .page(&self.tenant, &self.of, after.as_deref(), limit)
+                    .list_items(&self.tenant, &self.of, after.as_deref(), limit)
                     .await
             };
-            let page = again(page).await.expect("a page");
+            let page = retry_unavailable(page).await.expect("a page");
             assert!(page.len() <= limit);
 
             let is_last = page.len() < limit;
@@ -193,15 +195,15 @@ impl<'a> Known<'a> {
     }
 
     /// Returns the ids of the items in a folder, read in pages of `limit`.
-    pub(crate) async fn children(&self, folder: &str, limit: usize) -> Vec<String> {
+    pub(crate) async fn read_children(&self, folder: &str, limit: usize) -> Vec<String> {
         let (mut all, mut after) = (Vec::new(), None::<String>);
         loop {
             let page = async || {
                 self.store()
-                    .children(&self.tenant, &self.of, folder, after.as_deref(), limit)
+                    .list_children(&self.tenant, &self.of, folder, after.as_deref(), limit)
                     .await
             };
-            let (page, next) = again(page).await.expect("a page");
+            let (page, next) = retry_unavailable(page).await.expect("a page");
             assert!(page.len() <= limit);
             all.extend(page.into_iter().map(|node| node.id));
             let Some(next) = next else { return all };
@@ -209,13 +211,13 @@ impl<'a> Known<'a> {
         }
     }
 
-    pub(crate) async fn shortcuts(&self, target: &str, limit: usize) -> Vec<String> {
+    pub(crate) async fn read_shortcuts(&self, target: &str, limit: usize) -> Vec<String> {
         let call = async || {
             self.store()
-                .shortcuts(&self.tenant, &self.of, target, limit)
+                .list_shortcuts(&self.tenant, &self.of, target, limit)
                 .await
         };
-        again(call)
+        retry_unavailable(call)
             .await
             .expect("shortcuts")
             .into_iter()
@@ -224,16 +226,16 @@ impl<'a> Known<'a> {
     }
 
     /// Returns all entries of a queue, read in pages of `limit`.
-    pub(crate) async fn waiting(&self, queue: Queue, limit: usize) -> Vec<QueueEntry> {
-        let mut all: Vec<QueueEntry> = Vec::new();
+    pub(crate) async fn read_queue(&self, queue: SyncQueue, limit: usize) -> Vec<SyncQueueEntry> {
+        let mut all: Vec<SyncQueueEntry> = Vec::new();
         loop {
             let after = all.last().map(|entry| entry.key.clone());
             let page = async || {
                 self.store()
-                    .waiting(&self.tenant, &self.of, queue, after.as_deref(), limit)
+                    .list_queue(&self.tenant, &self.of, queue, after.as_deref(), limit)
                     .await
             };
-            let page = again(page).await.expect("a page");
+            let page = retry_unavailable(page).await.expect("a page");
             assert!(page.len() <= limit);
 
             let is_last = page.len() < limit;
@@ -244,9 +246,9 @@ impl<'a> Known<'a> {
         }
     }
 
-    pub(crate) async fn runs(&self, limit: usize) -> Vec<u64> {
-        let call = async || self.store().runs(&self.tenant, &self.of, limit).await;
-        again(call)
+    pub(crate) async fn read_runs(&self, limit: usize) -> Vec<u64> {
+        let call = async || self.store().list_runs(&self.tenant, &self.of, limit).await;
+        retry_unavailable(call)
             .await
             .expect("runs")
             .into_iter()
@@ -254,8 +256,12 @@ impl<'a> Known<'a> {
             .collect()
     }
 
-    pub(crate) async fn erase(&self, limit: usize) -> bool {
-        let call = async || self.store().erase(&self.tenant, &self.of, limit).await;
-        again(call).await.expect("an answer")
+    pub(crate) async fn erase_some(&self, limit: usize) -> bool {
+        let call = async || {
+            self.store()
+                .erase_records(&self.tenant, &self.of, limit)
+                .await
+        };
+        retry_unavailable(call).await.expect("an answer")
     }
 }

@@ -4,8 +4,8 @@
 use domain::ports::SyncWrite;
 
 use crate::promises;
-use crate::setting::Setting;
-use crate::sync::{Known, add, change, hard_ids, node};
+use crate::setting::PortFixture;
+use crate::sync::{ConnectionStore, add_node_write, change_node_write, hard_ids, new_node};
 
 promises!(
     nodes_are_read_by_id_and_in_pages,
@@ -16,13 +16,18 @@ promises!(
     a_hint_that_is_no_longer_true_is_not_followed,
 );
 
-async fn nodes_are_read_by_id_and_in_pages(setting: &Setting) {
-    let known = Known::fresh(setting);
-    assert!(known.pages(10).await.is_empty());
-    let all: Vec<_> = hard_ids().iter().map(|id| node(id, Some("top"))).collect();
-    known.step(&all.iter().map(add).collect::<Vec<_>>()).await;
+async fn nodes_are_read_by_id_and_in_pages(setting: &PortFixture) {
+    let known = ConnectionStore::for_new_connection(setting);
+    assert!(known.read_all_nodes(10).await.is_empty());
+    let all: Vec<_> = hard_ids()
+        .iter()
+        .map(|id| new_node(id, Some("top")))
+        .collect();
+    known
+        .commit_next_step(&all.iter().map(add_node_write).collect::<Vec<_>>())
+        .await;
     for limit in [1, 3, all.len(), 1000] {
-        let mut found = known.pages(limit).await;
+        let mut found = known.read_all_nodes(limit).await;
         let ids: Vec<_> = found.iter().map(|node| node.id.clone()).collect();
         assert!(ids.is_sorted_by(|a, b| a < b || a.len() > 400), "{ids:?}");
         found.sort_by(|a, b| a.id.cmp(&b.id));
@@ -42,62 +47,67 @@ async fn nodes_are_read_by_id_and_in_pages(setting: &Setting) {
         Some(all[0].clone()),
         Some(all[3].clone()),
     ];
-    assert_eq!(known.nodes(&asked).await, wanted);
+    assert_eq!(known.read_nodes(&asked).await, wanted);
 
-    for other in known.neighbours() {
-        assert!(other.pages(10).await.is_empty());
-        assert_eq!(other.nodes(&asked[1..2]).await, [None]);
-        assert!(other.children("top", 10).await.is_empty());
+    for other in known.neighbouring_stores() {
+        assert!(other.read_all_nodes(10).await.is_empty());
+        assert_eq!(other.read_nodes(&asked[1..2]).await, [None]);
+        assert!(other.read_children("top", 10).await.is_empty());
     }
 }
 
-async fn whatever_ids_are_made_of_they_stay_apart(setting: &Setting) {
-    let known = Known::fresh(setting);
+async fn whatever_ids_are_made_of_they_stay_apart(setting: &PortFixture) {
+    let known = ConnectionStore::for_new_connection(setting);
     let ids = hard_ids();
     // Each node is a folder with one child, and a shortcut to the next one.
     let next = |i: usize| ids[(i + 1) % ids.len()].clone();
     let make = |(i, id): (usize, &String)| {
-        let mut made = node(id, Some(&next(i)));
+        let mut made = new_node(id, Some(&next(i)));
         made.target = Some(next(i));
-        add(&made)
+        add_node_write(&made)
     };
 
     known
-        .step(&ids.iter().enumerate().map(make).collect::<Vec<_>>())
+        .commit_next_step(&ids.iter().enumerate().map(make).collect::<Vec<_>>())
         .await;
     for (i, id) in ids.iter().enumerate() {
-        assert_eq!(known.children(&next(i), 10).await, std::slice::from_ref(id));
         assert_eq!(
-            known.shortcuts(&next(i), 10).await,
+            known.read_children(&next(i), 10).await,
+            std::slice::from_ref(id)
+        );
+        assert_eq!(
+            known.read_shortcuts(&next(i), 10).await,
             std::slice::from_ref(id)
         );
     }
 
     for of in ["", "a#b#", "2#a#", "x"] {
-        assert!(known.children(of, 10).await.is_empty(), "{of}");
-        assert!(known.shortcuts(of, 10).await.is_empty(), "{of}");
+        assert!(known.read_children(of, 10).await.is_empty(), "{of}");
+        assert!(known.read_shortcuts(of, 10).await.is_empty(), "{of}");
     }
 }
 
-async fn a_folder_finds_what_lies_in_it_after_moves(setting: &Setting) {
-    let known = Known::fresh(setting);
+async fn a_folder_finds_what_lies_in_it_after_moves(setting: &PortFixture) {
+    let known = ConnectionStore::for_new_connection(setting);
     let all: Vec<_> = (0..25)
-        .map(|i| node(&format!("f{i:02}"), Some("a")))
+        .map(|i| new_node(&format!("f{i:02}"), Some("a")))
         .collect();
-    known.step(&all.iter().map(add).collect::<Vec<_>>()).await;
-    let ids = |nodes: &[domain::connection::Node]| -> Vec<String> {
+    known
+        .commit_next_step(&all.iter().map(add_node_write).collect::<Vec<_>>())
+        .await;
+    let ids = |nodes: &[domain::connection::ItemRecord]| -> Vec<String> {
         nodes.iter().map(|node| node.id.clone()).collect()
     };
 
     for limit in [1, 7, 25, 100] {
         assert_eq!(
-            known.children("a", limit).await,
+            known.read_children("a", limit).await,
             ids(&all),
             "in pages of {limit}"
         );
     }
 
-    let moved = |node: &domain::connection::Node, parent: Option<&str>| {
+    let moved = |node: &domain::connection::ItemRecord, parent: Option<&str>| {
         let mut moved = node.clone();
         moved.parent = parent.map(str::to_owned);
         moved
@@ -105,12 +115,12 @@ async fn a_folder_finds_what_lies_in_it_after_moves(setting: &Setting) {
 
     let mut writes: Vec<_> = all[..10]
         .iter()
-        .map(|node| change(node, &moved(node, Some("b"))))
+        .map(|node| change_node_write(node, &moved(node, Some("b"))))
         .collect();
     writes.extend(
         all[10..15]
             .iter()
-            .map(|node| change(node, &moved(node, None))),
+            .map(|node| change_node_write(node, &moved(node, None))),
     );
     writes.extend(
         all[15..20]
@@ -120,7 +130,7 @@ async fn a_folder_finds_what_lies_in_it_after_moves(setting: &Setting) {
     // These keep their place and change in another field.
     let renamed: Vec<_> = all[20..]
         .iter()
-        .map(|node| domain::connection::Node {
+        .map(|node| domain::connection::ItemRecord {
             seen: 9,
             ..node.clone()
         })
@@ -129,97 +139,124 @@ async fn a_folder_finds_what_lies_in_it_after_moves(setting: &Setting) {
         all[20..]
             .iter()
             .zip(&renamed)
-            .map(|(old, new)| change(old, new)),
+            .map(|(old, new)| change_node_write(old, new)),
     );
-    known.step(&writes).await;
-    assert_eq!(known.children("b", 4).await, ids(&all[..10]));
-    assert_eq!(known.children("a", 4).await, ids(&all[20..]));
+    known.commit_next_step(&writes).await;
+    assert_eq!(known.read_children("b", 4).await, ids(&all[..10]));
+    assert_eq!(known.read_children("a", 4).await, ids(&all[20..]));
     assert_eq!(
-        known.nodes(&ids(&all[20..])).await,
+        known.read_nodes(&ids(&all[20..])).await,
         renamed.into_iter().map(Some).collect::<Vec<_>>()
     );
-    assert_eq!(known.pages(100).await.len(), 20);
-    assert_eq!(known.nodes(&ids(&all[15..16])).await, [None]);
+    assert_eq!(known.read_all_nodes(100).await.len(), 20);
+    assert_eq!(known.read_nodes(&ids(&all[15..16])).await, [None]);
     // These go back to their first place.
     let back: Vec<_> = all[..10]
         .iter()
-        .map(|node| change(&moved(node, Some("b")), node))
+        .map(|node| change_node_write(&moved(node, Some("b")), node))
         .collect();
-    known.step(&back).await;
-    assert!(known.children("b", 4).await.is_empty());
-    assert_eq!(known.children("a", 4).await.len(), 15);
+    known.commit_next_step(&back).await;
+    assert!(known.read_children("b", 4).await.is_empty());
+    assert_eq!(known.read_children("a", 4).await.len(), 15);
 }
 
-async fn an_item_finds_the_shortcuts_that_lead_to_it(setting: &Setting) {
-    let known = Known::fresh(setting);
+async fn an_item_finds_the_shortcuts_that_lead_to_it(setting: &PortFixture) {
+    let known = ConnectionStore::for_new_connection(setting);
     let shortcut = |id: &str, target: Option<&str>| {
-        let mut made = node(id, Some("a"));
+        let mut made = new_node(id, Some("a"));
         made.target = target.map(str::to_owned);
         made
     };
     let all: Vec<_> = (0..9)
         .map(|i| shortcut(&format!("s{i}"), Some("one")))
         .collect();
-    known.step(&all.iter().map(add).collect::<Vec<_>>()).await;
-    assert_eq!(known.shortcuts("one", 100).await.len(), 9);
-    assert_eq!(known.shortcuts("one", 4).await, ["s0", "s1", "s2", "s3"]);
+    known
+        .commit_next_step(&all.iter().map(add_node_write).collect::<Vec<_>>())
+        .await;
+    assert_eq!(known.read_shortcuts("one", 100).await.len(), 9);
+    assert_eq!(
+        known.read_shortcuts("one", 4).await,
+        ["s0", "s1", "s2", "s3"]
+    );
 
     let writes = [
-        change(&all[0], &shortcut("s0", Some("two"))),
-        change(&all[1], &shortcut("s1", None)),
+        change_node_write(&all[0], &shortcut("s0", Some("two"))),
+        change_node_write(&all[1], &shortcut("s1", None)),
         SyncWrite::Forget(Box::new(all[2].clone())),
     ];
-    known.step(&writes).await;
-    assert_eq!(known.shortcuts("one", 3).await, ["s3", "s4", "s5"]);
-    assert_eq!(known.shortcuts("two", 3).await, ["s0"]);
+    known.commit_next_step(&writes).await;
+    assert_eq!(known.read_shortcuts("one", 3).await, ["s3", "s4", "s5"]);
+    assert_eq!(known.read_shortcuts("two", 3).await, ["s0"]);
     assert_eq!(
-        known.children("a", 100).await.len(),
+        known.read_children("a", 100).await.len(),
         8,
         "where they lie is another matter"
     );
 }
 
-async fn of_several_writes_about_a_node_the_last_one_counts(setting: &Setting) {
-    let known = Known::fresh(setting);
-    let (at_a, at_b) = (node("f", Some("a")), node("f", Some("b")));
+async fn of_several_writes_about_a_node_the_last_one_counts(setting: &PortFixture) {
+    let known = ConnectionStore::for_new_connection(setting);
+    let (at_a, at_b) = (new_node("f", Some("a")), new_node("f", Some("b")));
     let forget = |node| SyncWrite::Forget(Box::new(node));
     // Each row has the stored node, the writes, and the resulting location. All writes state the
     // node that was stored before the step.
     let table = [
-        (None, vec![add(&at_a), add(&at_b)], Some("b")),
-        (None, vec![add(&at_a), forget(at_a.clone())], None),
-        (None, vec![add(&at_a), add(&at_b), add(&at_a)], Some("a")),
         (
-            Some(&at_a),
-            vec![change(&at_a, &at_b), change(&at_a, &at_a)],
+            None,
+            vec![add_node_write(&at_a), add_node_write(&at_b)],
+            Some("b"),
+        ),
+        (
+            None,
+            vec![add_node_write(&at_a), forget(at_a.clone())],
+            None,
+        ),
+        (
+            None,
+            vec![
+                add_node_write(&at_a),
+                add_node_write(&at_b),
+                add_node_write(&at_a),
+            ],
             Some("a"),
         ),
         (
             Some(&at_a),
-            vec![change(&at_a, &at_a), change(&at_a, &at_b)],
-            Some("b"),
-        ),
-        (
-            Some(&at_a),
-            vec![forget(at_a.clone()), add(&at_a)],
+            vec![
+                change_node_write(&at_a, &at_b),
+                change_node_write(&at_a, &at_a),
+            ],
             Some("a"),
         ),
         (
             Some(&at_a),
-            vec![forget(at_a.clone()), add(&at_b)],
+            vec![
+                change_node_write(&at_a, &at_a),
+                change_node_write(&at_a, &at_b),
+            ],
             Some("b"),
         ),
         (
             Some(&at_a),
-            vec![change(&at_a, &at_b), forget(at_a.clone())],
+            vec![forget(at_a.clone()), add_node_write(&at_a)],
+            Some("a"),
+        ),
+        (
+            Some(&at_a),
+            vec![forget(at_a.clone()), add_node_write(&at_b)],
+            Some("b"),
+        ),
+        (
+            Some(&at_a),
+            vec![change_node_write(&at_a, &at_b), forget(at_a.clone())],
             None,
         ),
         (
             Some(&at_a),
             vec![
-                change(&at_a, &at_b),
-                change(&at_b, &at_a),
-                change(&at_a, &at_b),
+                change_node_write(&at_a, &at_b),
+                change_node_write(&at_b, &at_a),
+                change_node_write(&at_a, &at_b),
             ],
             Some("b"),
         ),
@@ -227,17 +264,17 @@ async fn of_several_writes_about_a_node_the_last_one_counts(setting: &Setting) {
 
     for (i, (before, writes, wanted)) in table.into_iter().enumerate() {
         if let Some(before) = before {
-            known.step(&[add(before)]).await;
+            known.commit_next_step(&[add_node_write(before)]).await;
         }
-        known.step(&writes).await;
-        let stored = known.nodes(&["f".into()]).await.remove(0);
+        known.commit_next_step(&writes).await;
+        let stored = known.read_nodes(&["f".into()]).await.remove(0);
         assert_eq!(
             stored.as_ref().and_then(|node| node.parent.as_deref()),
             wanted,
             "row {i}"
         );
         for folder in ["a", "b"] {
-            let found = known.children(folder, 10).await;
+            let found = known.read_children(folder, 10).await;
             assert_eq!(
                 !found.is_empty(),
                 wanted == Some(folder),
@@ -245,26 +282,31 @@ async fn of_several_writes_about_a_node_the_last_one_counts(setting: &Setting) {
             );
         }
         known
-            .step(&stored.map(forget).into_iter().collect::<Vec<_>>())
+            .commit_next_step(&stored.map(forget).into_iter().collect::<Vec<_>>())
             .await;
     }
 }
 
-async fn a_hint_that_is_no_longer_true_is_not_followed(setting: &Setting) {
-    let known = Known::fresh(setting);
+async fn a_hint_that_is_no_longer_true_is_not_followed(setting: &PortFixture) {
+    let known = ConnectionStore::for_new_connection(setting);
     let shortcut = |target: &str, parent: &str| {
-        let mut made = node("f", Some(parent));
+        let mut made = new_node("f", Some(parent));
         made.target = Some(target.into());
         made
     };
 
     known
-        .step(&[add(&shortcut("one", "a")), add(&node("g", Some("a")))])
+        .commit_next_step(&[
+            add_node_write(&shortcut("one", "a")),
+            add_node_write(&new_node("g", Some("a"))),
+        ])
         .await;
     // A write that does not state the known node leaves stale lookup entries behind.
-    known.step(&[add(&shortcut("two", "b"))]).await;
-    assert_eq!(known.children("a", 1).await, ["g"]);
-    assert!(known.shortcuts("one", 1).await.is_empty());
-    assert_eq!(known.children("b", 1).await, ["f"]);
-    assert_eq!(known.shortcuts("two", 1).await, ["f"]);
+    known
+        .commit_next_step(&[add_node_write(&shortcut("two", "b"))])
+        .await;
+    assert_eq!(known.read_children("a", 1).await, ["g"]);
+    assert!(known.read_shortcuts("one", 1).await.is_empty());
+    assert_eq!(known.read_children("b", 1).await, ["f"]);
+    assert_eq!(known.read_shortcuts("two", 1).await, ["f"]);
 }

@@ -1,12 +1,14 @@
 //! Conformance tests of [`domain::ports::Containers`]: the deletion of tags, and the tag to which a
 //! physical container belongs.
 
-use domain::task::{Purge, PurgePhase};
-use domain::{Container, ContainerId, ContainerTag, Merging, Owner, Task, TaskId, Tenant, Work};
+use domain::task::{ContainerPurge, PurgePhase};
+use domain::{
+    Container, ContainerId, ContainerOwner, ContainerTag, MergeRole, Task, TaskId, TaskWork, Tenant,
+};
 use futures::future::join_all;
 
 use crate::promises;
-use crate::setting::{Setting, again};
+use crate::setting::{PortFixture, retry_unavailable};
 
 promises!(
     a_deleted_tag_is_gone_together_with_its_containers,
@@ -18,35 +20,39 @@ pub(crate) fn tag(text: &str) -> ContainerTag {
     ContainerTag::parse(text).expect("a tag")
 }
 
-pub(crate) async fn create(setting: &Setting, tenant: &Tenant, name: &str) -> Container {
+pub(crate) async fn create_tag(setting: &PortFixture, tenant: &Tenant, name: &str) -> Container {
     let (tag, id, now) = (tag(name), ContainerId::random(), setting.now());
     let create = async || {
         setting
             .ctx()
             .containers
-            .create(tenant, &tag, id.clone(), now)
+            .create_tag(tenant, &tag, id.clone(), now)
             .await
     };
-    again(create).await.expect("a container")
+    retry_unavailable(create).await.expect("a container")
 }
 
-pub(crate) async fn get(setting: &Setting, name: &str) -> Option<Container> {
+pub(crate) async fn get(setting: &PortFixture, name: &str) -> Option<Container> {
     let tag = tag(name);
-    again(async || setting.ctx().containers.get(&setting.alpha, &tag).await)
+    retry_unavailable(async || setting.ctx().containers.get(&setting.alpha, &tag).await)
         .await
         .expect("an answer")
 }
 
-pub(crate) async fn owners(setting: &Setting, tenant: &Tenant, ids: &[&ContainerId]) -> Vec<Owner> {
+pub(crate) async fn tags_of_container(
+    setting: &PortFixture,
+    tenant: &Tenant,
+    ids: &[&ContainerId],
+) -> Vec<ContainerOwner> {
     let ids: Vec<ContainerId> = ids.iter().copied().cloned().collect();
-    again(async || setting.ctx().containers.owners(tenant, &ids).await)
+    retry_unavailable(async || setting.ctx().containers.list_owners(tenant, &ids).await)
         .await
         .expect("owners")
 }
 
-pub(crate) fn purge(setting: &Setting, container: &Container) -> Task {
+pub(crate) fn purge_task(setting: &PortFixture, container: &Container) -> Task {
     let now = setting.now();
-    let work = Purge {
+    let work = ContainerPurge {
         tag: container.tag.clone(),
         containers: container.ids.clone(),
         tag_created_at: container.created_at,
@@ -59,11 +65,11 @@ pub(crate) fn purge(setting: &Setting, container: &Container) -> Task {
         verifying: false,
     };
 
-    Task::new(Work::Purge(work), now)
+    Task::new(TaskWork::Purge(work), now)
 }
 
 pub(crate) async fn delete(
-    setting: &Setting,
+    setting: &PortFixture,
     tenant: &Tenant,
     container: &Container,
     task: &Task,
@@ -72,99 +78,117 @@ pub(crate) async fn delete(
         setting
             .ctx()
             .containers
-            .delete(tenant, container, task)
+            .delete_tag(tenant, container, task)
             .await
     };
-    again(delete).await.expect("an answer")
+    retry_unavailable(delete).await.expect("an answer")
 }
 
-pub(crate) async fn forget(setting: &Setting, tenant: &Tenant, ids: &[ContainerId]) {
-    let forget = async || setting.ctx().containers.forget_deleted(tenant, ids).await;
-    again(forget).await.expect("forgotten marks");
+pub(crate) async fn forget_tag(setting: &PortFixture, tenant: &Tenant, ids: &[ContainerId]) {
+    let forget = async || {
+        setting
+            .ctx()
+            .containers
+            .remove_owner_marks(tenant, ids)
+            .await
+    };
+    retry_unavailable(forget).await.expect("forgotten marks");
 }
 
-pub(crate) async fn stored(setting: &Setting, tenant: &Tenant, task: &Task) -> Option<Task> {
-    again(async || setting.ctx().tasks.get(tenant, &task.id).await)
+pub(crate) async fn is_stored(setting: &PortFixture, tenant: &Tenant, task: &Task) -> Option<Task> {
+    retry_unavailable(async || setting.ctx().tasks.get(tenant, &task.id).await)
         .await
         .expect("an answer")
 }
 
-async fn a_deleted_tag_is_gone_together_with_its_containers(setting: &Setting) {
+async fn a_deleted_tag_is_gone_together_with_its_containers(setting: &PortFixture) {
     let (container, other) = (
-        create(setting, &setting.alpha, "box").await,
-        create(setting, &setting.alpha, "other").await,
+        create_tag(setting, &setting.alpha, "box").await,
+        create_tag(setting, &setting.alpha, "other").await,
     );
-    let theirs = create(setting, &setting.beta, "box").await;
-    let (id, kept) = (container.primary(), other.primary());
+    let theirs = create_tag(setting, &setting.beta, "box").await;
+    let (id, kept) = (container.primary_id(), other.primary_id());
     assert_eq!(
-        owners(setting, &setting.alpha, &[id, kept]).await,
-        [Owner::Original, Owner::Original]
+        tags_of_container(setting, &setting.alpha, &[id, kept]).await,
+        [ContainerOwner::Original, ContainerOwner::Original]
     );
 
-    let task = purge(setting, &container);
+    let task = purge_task(setting, &container);
     for _ in 0..2 {
         assert!(
             delete(setting, &setting.alpha, &container, &task).await,
             "also when it is sent again"
         );
         assert_eq!(get(setting, "box").await, None);
-        let wanted = [Owner::Original, Owner::Gone, Owner::Original, Owner::Gone];
+        let wanted = [
+            ContainerOwner::Original,
+            ContainerOwner::Gone,
+            ContainerOwner::Original,
+            ContainerOwner::Gone,
+        ];
         assert_eq!(
-            owners(setting, &setting.alpha, &[kept, id, kept, id]).await,
+            tags_of_container(setting, &setting.alpha, &[kept, id, kept, id]).await,
             wanted
         );
-        assert_eq!(owners(setting, &setting.alpha, &[id]).await, [Owner::Gone]);
+        assert_eq!(
+            tags_of_container(setting, &setting.alpha, &[id]).await,
+            [ContainerOwner::Gone]
+        );
     }
 
     assert_eq!(
-        stored(setting, &setting.alpha, &task).await.as_ref(),
+        is_stored(setting, &setting.alpha, &task).await.as_ref(),
         Some(&task)
     );
-    assert_eq!(stored(setting, &setting.beta, &task).await, None);
+    assert_eq!(is_stored(setting, &setting.beta, &task).await, None);
     assert_eq!(
-        owners(setting, &setting.beta, &[id, theirs.primary()]).await,
-        [Owner::Original, Owner::Original]
+        tags_of_container(setting, &setting.beta, &[id, theirs.primary_id()]).await,
+        [ContainerOwner::Original, ContainerOwner::Original]
     );
 
     let list = async || setting.ctx().containers.list(&setting.alpha).await;
     assert_eq!(
-        again(list).await.expect("a list"),
+        retry_unavailable(list).await.expect("a list"),
         std::slice::from_ref(&other)
     );
 
-    let fresh = create(setting, &setting.alpha, "box").await;
+    let fresh = create_tag(setting, &setting.alpha, "box").await;
     assert_ne!(
-        fresh.primary(),
+        fresh.primary_id(),
         id,
         "the tag is free at once, and for something new"
     );
     assert_eq!(
-        owners(setting, &setting.alpha, &[id, fresh.primary()]).await,
-        [Owner::Gone, Owner::Original]
+        tags_of_container(setting, &setting.alpha, &[id, fresh.primary_id()]).await,
+        [ContainerOwner::Gone, ContainerOwner::Original]
     );
 
-    forget(setting, &setting.beta, &container.ids).await;
+    forget_tag(setting, &setting.beta, &container.ids).await;
     assert_eq!(
-        owners(setting, &setting.alpha, &[id]).await,
-        [Owner::Gone],
+        tags_of_container(setting, &setting.alpha, &[id]).await,
+        [ContainerOwner::Gone],
         "not theirs to forget"
     );
 
     for _ in 0..2 {
-        forget(setting, &setting.alpha, &container.ids).await;
+        forget_tag(setting, &setting.alpha, &container.ids).await;
         assert_eq!(
-            owners(setting, &setting.alpha, &[id]).await,
-            [Owner::Original]
+            tags_of_container(setting, &setting.alpha, &[id]).await,
+            [ContainerOwner::Original]
         );
     }
 
-    assert!(owners(setting, &setting.alpha, &[]).await.is_empty());
+    assert!(
+        tags_of_container(setting, &setting.alpha, &[])
+            .await
+            .is_empty()
+    );
 }
 
-async fn a_deletion_holds_only_over_what_was_read(setting: &Setting) {
-    let container = create(setting, &setting.alpha, "box").await;
-    let task = purge(setting, &container);
-    let merging = Some(Merging {
+async fn a_deletion_holds_only_over_what_was_read(setting: &PortFixture) {
+    let container = create_tag(setting, &setting.alpha, "box").await;
+    let task = purge_task(setting, &container);
+    let merging = Some(MergeRole {
         task: TaskId::random(),
         into: None,
     });
@@ -189,8 +213,8 @@ async fn a_deletion_holds_only_over_what_was_read(setting: &Setting) {
     ] {
         assert!(!delete(setting, &setting.alpha, &wrong, &task).await);
         assert_eq!(
-            owners(setting, &setting.alpha, &[&wrong.ids[0]]).await,
-            [Owner::Original]
+            tags_of_container(setting, &setting.alpha, &[&wrong.ids[0]]).await,
+            [ContainerOwner::Original]
         );
     }
 
@@ -199,15 +223,15 @@ async fn a_deletion_holds_only_over_what_was_read(setting: &Setting) {
         "of another organization"
     );
     assert_eq!(get(setting, "box").await.as_ref(), Some(&container));
-    assert_eq!(stored(setting, &setting.alpha, &task).await, None);
+    assert_eq!(is_stored(setting, &setting.alpha, &task).await, None);
     assert!(delete(setting, &setting.alpha, &container, &task).await);
-    let fresh = create(setting, &setting.alpha, "box").await;
+    let fresh = create_tag(setting, &setting.alpha, "box").await;
     assert!(
         !delete(
             setting,
             &setting.alpha,
             &container,
-            &purge(setting, &container)
+            &purge_task(setting, &container)
         )
         .await,
         "late"
@@ -215,9 +239,9 @@ async fn a_deletion_holds_only_over_what_was_read(setting: &Setting) {
     assert_eq!(get(setting, "box").await, Some(fresh));
 }
 
-async fn of_many_deletions_at_the_same_time_one_holds(setting: &Setting) {
-    let container = create(setting, &setting.alpha, "box").await;
-    let tasks: Vec<Task> = (0..8).map(|_| purge(setting, &container)).collect();
+async fn of_many_deletions_at_the_same_time_one_holds(setting: &PortFixture) {
+    let container = create_tag(setting, &setting.alpha, "box").await;
+    let tasks: Vec<Task> = (0..8).map(|_| purge_task(setting, &container)).collect();
     let held = join_all(
         tasks
             .iter()
@@ -226,6 +250,9 @@ async fn of_many_deletions_at_the_same_time_one_holds(setting: &Setting) {
     .await;
     assert_eq!(held.iter().filter(|held| **held).count(), 1);
     for (task, held) in tasks.iter().zip(held) {
-        assert_eq!(stored(setting, &setting.alpha, task).await.is_some(), held);
+        assert_eq!(
+            is_stored(setting, &setting.alpha, task).await.is_some(),
+            held
+        );
     }
 }

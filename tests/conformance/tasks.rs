@@ -1,12 +1,12 @@
 //! Conformance tests of [`domain::ports::Tasks`].
 
-use domain::ports::Overdue;
-use domain::task::{Merge, MergePhase};
-use domain::{ContainerId, ContainerTag, Task, TaskId, TaskState, Tenant, Timestamp, Work};
+use domain::ports::OverdueWork;
+use domain::task::{ContainerMerge, MergePhase};
+use domain::{ContainerId, ContainerTag, Task, TaskId, TaskState, TaskWork, Tenant, Timestamp};
 use futures::future::join_all;
 
 use crate::promises;
-use crate::setting::{Setting, again};
+use crate::setting::{PortFixture, retry_unavailable};
 
 promises!(
     a_step_holds_only_over_the_one_before,
@@ -14,9 +14,9 @@ promises!(
     a_running_task_is_overdue_from_its_time_on,
 );
 
-fn fresh(setting: &Setting) -> Task {
+fn fresh(setting: &PortFixture) -> Task {
     let tag = |text: &str| ContainerTag::parse(text).expect("a tag");
-    let work = Merge {
+    let work = ContainerMerge {
         sources: vec![(tag("a"), vec![ContainerId::random()])],
         target: tag("b"),
         target_ids: vec![ContainerId::random()],
@@ -29,7 +29,7 @@ fn fresh(setting: &Setting) -> Task {
         superseded: u64::MAX,
     };
 
-    Task::new(Work::Merge(work), setting.now())
+    Task::new(TaskWork::Merge(work), setting.now())
 }
 
 fn next(task: &Task, attempts: u32) -> Task {
@@ -41,19 +41,19 @@ fn next(task: &Task, attempts: u32) -> Task {
     }
 }
 
-async fn save(setting: &Setting, tenant: &Tenant, task: &Task) -> bool {
-    again(async || setting.ctx().tasks.save(tenant, task).await)
+async fn save(setting: &PortFixture, tenant: &Tenant, task: &Task) -> bool {
+    retry_unavailable(async || setting.ctx().tasks.save(tenant, task).await)
         .await
         .expect("an answer")
 }
 
-async fn get(setting: &Setting, tenant: &Tenant, id: &TaskId) -> Option<Task> {
-    again(async || setting.ctx().tasks.get(tenant, id).await)
+async fn get(setting: &PortFixture, tenant: &Tenant, id: &TaskId) -> Option<Task> {
+    retry_unavailable(async || setting.ctx().tasks.get(tenant, id).await)
         .await
         .expect("an answer")
 }
 
-async fn a_step_holds_only_over_the_one_before(setting: &Setting) {
+async fn a_step_holds_only_over_the_one_before(setting: &PortFixture) {
     let first = fresh(setting);
     assert_eq!(get(setting, &setting.alpha, &first.id).await, None);
     assert!(
@@ -103,7 +103,7 @@ async fn a_step_holds_only_over_the_one_before(setting: &Setting) {
     assert_eq!(get(setting, &setting.alpha, &first.id).await, Some(second));
 }
 
-async fn of_many_steps_at_the_same_time_one_holds(setting: &Setting) {
+async fn of_many_steps_at_the_same_time_one_holds(setting: &PortFixture) {
     let first = fresh(setting);
     assert!(save(setting, &setting.alpha, &first).await);
     let all: Vec<Task> = (0..12).map(|attempts| next(&first, attempts)).collect();
@@ -116,9 +116,9 @@ async fn of_many_steps_at_the_same_time_one_holds(setting: &Setting) {
     }
 }
 
-async fn a_running_task_is_overdue_from_its_time_on(setting: &Setting) {
+async fn a_running_task_is_overdue_from_its_time_on(setting: &PortFixture) {
     let overdue = async |before: Timestamp| {
-        again(async || setting.ctx().documents.overdue(before, 10).await)
+        retry_unavailable(async || setting.ctx().documents.list_overdue(before, 10).await)
             .await
             .expect("what is overdue")
     };
@@ -126,7 +126,7 @@ async fn a_running_task_is_overdue_from_its_time_on(setting: &Setting) {
     let first = fresh(setting);
     assert!(save(setting, &setting.alpha, &first).await);
     assert!(overdue(first.due_at).await.is_empty());
-    let named = Overdue::Task(setting.alpha.org().clone(), first.id.clone());
+    let named = OverdueWork::Task(setting.alpha.org().clone(), first.id.clone());
     assert_eq!(overdue(first.due_at.plus_seconds(1)).await, [named]);
     let second = Task {
         due_at: first.due_at.plus_seconds(500),

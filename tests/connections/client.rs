@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use fake_drive::FakeDrive;
 use serde_json::{Value, json};
-use testkit::{Answer, DRIVE_ACCOUNT, TestApp, World};
+use testkit::{DRIVE_ACCOUNT, TestAnswer, TestApp, TestEnvironment};
 
 pub(crate) const TAG: &str = "team";
 
 /// An app, the key of an organization, and a drive.
-pub(crate) struct Client {
+pub(crate) struct DriveClient {
     pub(crate) app: TestApp,
     pub(crate) drive: FakeDrive,
     pub(crate) key: String,
@@ -17,39 +17,42 @@ pub(crate) struct Client {
 
 /// The parts of a document that tests compare.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct SeenDocument {
     pub(crate) id: String,
     pub(crate) title: String,
     pub(crate) kind: String,
     pub(crate) revision: u64,
 }
 
-impl Client {
+impl DriveClient {
     pub(crate) async fn new() -> Self {
-        let (world, drive) = World::with_drive().await.expect("a world");
+        let (world, drive) = TestEnvironment::with_drive().await.expect("a world");
         let app = TestApp::start(&world, 0).await.expect("an app");
-        let key = app.key("acme").await;
+        let key = app.create_key("acme").await;
         Self { app, drive, key }
     }
 
     /// Returns the root folder of the user's drive.
-    pub(crate) fn root(&self) -> String {
-        self.drive.account(DRIVE_ACCOUNT).root().to_owned()
+    pub(crate) fn root_folder(&self) -> String {
+        self.drive
+            .get_or_create_account(DRIVE_ACCOUNT)
+            .root()
+            .to_owned()
     }
 
-    pub(crate) fn doc(&self, parent: &str, name: &str, text: &str) -> String {
+    pub(crate) fn add_doc(&self, parent: &str, name: &str, text: &str) -> String {
         self.drive.add_doc(parent, name, text).expect("room")
     }
 
-    pub(crate) fn folder(&self, parent: &str, name: &str) -> String {
+    pub(crate) fn add_folder(&self, parent: &str, name: &str) -> String {
         self.drive.add_folder(parent, name).expect("room")
     }
 
-    pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
+    pub(crate) async fn post(&self, path: &str, body: Value) -> TestAnswer {
         self.app.post(path, &self.key, &body).await
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> TestAnswer {
         self.app.get(path, &self.key).await
     }
 
@@ -61,37 +64,37 @@ impl Client {
             .connect_drive(&self.key, &body)
             .await
             .expect("permission");
-        self.app.settle_connection(&self.key, &id).await;
+        self.app.run_connection_until_settled(&self.key, &id).await;
         id
     }
 
     /// Connects the selected items and synchronizes once.
-    pub(crate) async fn connect(&self, selected: &[&str]) -> String {
+    pub(crate) async fn connect_selected(&self, selected: &[&str]) -> String {
         let body = json!({"containerTag": TAG});
         let (id, ..) = self
             .app
             .connect_drive(&self.key, &body)
             .await
             .expect("permission");
-        self.app.select(&self.key, &id, selected).await;
-        self.app.settle_connection(&self.key, &id).await;
+        self.app.select_items(&self.key, &id, selected).await;
+        self.app.run_connection_until_settled(&self.key, &id).await;
         id
     }
 
     /// Synchronizes the connection again and returns its new state.
-    pub(crate) async fn import(&self, id: &str) -> Value {
-        self.app.import(&self.key, id).await
+    pub(crate) async fn run_import(&self, id: &str) -> Value {
+        self.app.run_import(&self.key, id).await
     }
 
     /// Synchronizes twice. In between, advances the clock until delayed removals are due.
-    pub(crate) async fn import_patiently(&self, id: &str) -> Value {
-        self.import(id).await;
+    pub(crate) async fn run_import_twice(&self, id: &str) -> Value {
+        self.run_import(id).await;
         self.app.world.clock.advance_seconds(660);
-        self.import(id).await
+        self.run_import(id).await
     }
 
     /// Returns the documents that came from the drive, by path.
-    pub(crate) async fn documents(&self) -> BTreeMap<String, Seen> {
+    pub(crate) async fn list_documents(&self) -> BTreeMap<String, SeenDocument> {
         let body = json!({"containerTags": [TAG], "source": "cloud-drive", "limit": 200});
         let listed = self.post("/v3/documents/list", body).await.body;
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -101,7 +104,7 @@ impl Client {
             let id = text(&document["id"]);
             let full = self.get(&format!("/v3/documents/{id}")).await.body;
             let revision = full["latestRevision"].as_u64().expect("a number");
-            let one = Seen {
+            let one = SeenDocument {
                 id,
                 title: text(&document["title"]),
                 kind: text(&document["type"]),
@@ -117,12 +120,12 @@ impl Client {
         seen
     }
 
-    pub(crate) async fn paths(&self) -> Vec<String> {
-        self.documents().await.into_keys().collect()
+    pub(crate) async fn list_paths(&self) -> Vec<String> {
+        self.list_documents().await.into_keys().collect()
     }
 
     /// Checks whether search finds a text.
-    pub(crate) async fn finds(&self, text: &str) -> bool {
+    pub(crate) async fn search_finds(&self, text: &str) -> bool {
         let body = json!({"q": text, "containerTag": TAG, "searchMode": "hybrid", "limit": 3});
         self.post("/v4/search", body).await.body["results"]
             .to_string()

@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
-use crate::client::{Client, TAG};
+use crate::client::{DriveClient, TAG};
 
 #[tokio::test]
 async fn documents_stay_and_a_new_connection_takes_them_over() {
-    let client = Client::new().await;
-    client.doc(&client.root(), "Ferry", "Quay seven.");
+    let client = DriveClient::new().await;
+    client.add_doc(&client.root_folder(), "Ferry", "Quay seven.");
     let first = client.connect_all().await;
-    let before = client.documents().await;
+    let before = client.list_documents().await;
     let ended = client
         .app
         .delete(&format!("/v3/connections/{first}"), &client.key)
@@ -20,18 +20,22 @@ async fn documents_stay_and_a_new_connection_takes_them_over() {
         404
     );
 
-    client.app.settle().await.expect("work that ends");
-    assert_eq!(client.documents().await, before);
+    client
+        .app
+        .run_until_settled()
+        .await
+        .expect("work that ends");
+    assert_eq!(client.list_documents().await, before);
     let revoked = client
         .drive
-        .requests()
+        .recorded_requests()
         .iter()
         .any(|seen| seen.path == "/revoke");
     assert!(revoked, "the permission is given back");
 
     client.connect_all().await;
     assert_eq!(
-        client.documents().await,
+        client.list_documents().await,
         before,
         "neither a second document nor another revision"
     );
@@ -39,15 +43,15 @@ async fn documents_stay_and_a_new_connection_takes_them_over() {
 
 #[tokio::test]
 async fn documents_go_along_when_asked_unless_another_connection_has_them() {
-    let client = Client::new().await;
+    let client = DriveClient::new().await;
     let (a, b) = (
-        client.folder(&client.root(), "A"),
-        client.folder(&client.root(), "B"),
+        client.add_folder(&client.root_folder(), "A"),
+        client.add_folder(&client.root_folder(), "B"),
     );
-    client.doc(&a, "One", "First.");
-    client.doc(&b, "Two", "Second.");
-    let both = client.connect(&[&a, &b]).await;
-    let one = client.connect(&[&a]).await;
+    client.add_doc(&a, "One", "First.");
+    client.add_doc(&b, "Two", "Second.");
+    let both = client.connect_selected(&[&a, &b]).await;
+    let one = client.connect_selected(&[&a]).await;
     let again = client
         .app
         .delete(
@@ -57,23 +61,27 @@ async fn documents_go_along_when_asked_unless_another_connection_has_them() {
         .await;
     assert_eq!(again.status, 200, "{}", again.body);
 
-    client.app.settle().await.expect("work that ends");
-    assert_eq!(client.paths().await, ["/My Drive/A/One"]);
+    client
+        .app
+        .run_until_settled()
+        .await
+        .expect("work that ends");
+    assert_eq!(client.list_paths().await, ["/My Drive/A/One"]);
     let revoked = client
         .drive
-        .requests()
+        .recorded_requests()
         .iter()
         .any(|seen| seen.path == "/revoke");
     assert!(!revoked, "the other connection uses the same permission");
 
-    client.import(&one).await;
-    assert_eq!(client.paths().await, ["/My Drive/A/One"]);
+    client.run_import(&one).await;
+    assert_eq!(client.list_paths().await, ["/My Drive/A/One"]);
 }
 
 #[tokio::test]
 async fn a_deleted_container_ends_its_connections_and_does_not_come_back() {
-    let client = Client::new().await;
-    client.doc(&client.root(), "Ferry", "Quay seven.");
+    let client = DriveClient::new().await;
+    client.add_doc(&client.root_folder(), "Ferry", "Quay seven.");
     let id = client.connect_all().await;
     let gone = client
         .app
@@ -85,16 +93,20 @@ async fn a_deleted_container_ends_its_connections_and_does_not_come_back() {
         404
     );
 
-    client.app.settle().await.expect("work that ends");
-    assert_eq!(client.paths().await, [""; 0]);
+    client
+        .app
+        .run_until_settled()
+        .await
+        .expect("work that ends");
+    assert_eq!(client.list_paths().await, [""; 0]);
     let tags = client.get("/v3/container-tags/list").await.body;
     assert_eq!(tags, json!([]));
 }
 
 #[tokio::test]
 async fn connections_follow_a_merge() {
-    let client = Client::new().await;
-    client.doc(&client.root(), "Ferry", "Quay seven.");
+    let client = DriveClient::new().await;
+    client.add_doc(&client.root_folder(), "Ferry", "Quay seven.");
     client
         .post(
             "/v3/documents",
@@ -106,9 +118,13 @@ async fn connections_follow_a_merge() {
     let merge = client.post("/v3/container-tags/merge", merge).await;
     assert_eq!(merge.status, 202, "{}", merge.body);
 
-    client.app.settle().await.expect("work that ends");
-    client.doc(&client.root(), "Crane", "The crane is yellow.");
-    client.import(&id).await;
+    client
+        .app
+        .run_until_settled()
+        .await
+        .expect("work that ends");
+    client.add_doc(&client.root_folder(), "Crane", "The crane is yellow.");
+    client.run_import(&id).await;
     let body = json!({"containerTags": ["other"], "source": "cloud-drive"});
     let listed = client.post("/v3/documents/list", body).await.body;
     assert_eq!(
@@ -116,5 +132,5 @@ async fn connections_follow_a_merge() {
         Some(2),
         "{listed}"
     );
-    assert_eq!(client.paths().await, [""; 0]);
+    assert_eq!(client.list_paths().await, [""; 0]);
 }

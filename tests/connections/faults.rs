@@ -1,20 +1,20 @@
 //! Failures during synchronization: each is reported by name, removes no document and does not stop
 //! other files.
 
-use fake_drive::{Consent, Fault};
+use fake_drive::{ConsentDecision, PlannedFault};
 use serde_json::{Value, json};
 use testkit::{Browser, DRIVE_ACCOUNT};
 
-use crate::client::{Client, TAG};
+use crate::client::{DriveClient, TAG};
 
-async fn refused(client: &Client) -> (Value, String) {
+async fn refused(client: &DriveClient) -> (Value, String) {
     let made = client
         .post("/v3/connections/cloud-drive", json!({"containerTag": TAG}))
         .await
         .body;
     let link = made["authLink"].as_str().expect("a link");
     let shown = Browser::default()
-        .open(&client.app, link)
+        .follow(&client.app, link)
         .await
         .expect("a page");
     let id = made["id"].as_str().expect("an id");
@@ -27,11 +27,11 @@ async fn refused(client: &Client) -> (Value, String) {
 
 #[tokio::test]
 async fn every_refusal_of_permission_is_told_apart() {
-    let client = Client::new().await;
+    let client = DriveClient::new().await;
     let email = || DRIVE_ACCOUNT.to_owned();
     for (consent, kind) in [
-        (Consent::Deny, "access_denied"),
-        (Consent::Untick { email: email() }, "scope_denied"),
+        (ConsentDecision::Deny, "access_denied"),
+        (ConsentDecision::Untick { email: email() }, "scope_denied"),
     ] {
         client.drive.plan_consent(consent);
         let (told, page) = refused(&client).await;
@@ -43,17 +43,19 @@ async fn every_refusal_of_permission_is_told_apart() {
         assert!(page.contains("<h1"), "a page for a person: {page}");
     }
 
-    client.drive.without_refresh_token(1);
+    client.drive.withhold_refresh_tokens(1);
     let (told, _) = refused(&client).await;
     assert_eq!(told["errorKind"], "missing_refresh_token", "{told}");
-    client.drive.plan(Fault::html("/token", 502).times(9));
+    client
+        .drive
+        .plan_fault(PlannedFault::html_error("/token", 502).repeat(9));
     let (told, _) = refused(&client).await;
     assert_eq!(told["errorKind"], "provider_unavailable", "{told}");
 }
 
 #[tokio::test]
 async fn an_answer_counts_once_and_in_the_browser_that_asked() {
-    let client = Client::new().await;
+    let client = DriveClient::new().await;
     let made = client
         .post("/v3/connections/cloud-drive", json!({"containerTag": TAG}))
         .await
@@ -65,7 +67,7 @@ async fn an_answer_counts_once_and_in_the_browser_that_asked() {
     // This loop ends at the provider's answer.
     let callback = loop {
         let shown = browser.get(&client.app, &url).await.expect("a page");
-        let next = shown.location().or_else(|| {
+        let next = shown.redirect_target().or_else(|| {
             let rest = shown
                 .text
                 .split("class=\"button primary\" href=\"")
@@ -85,7 +87,7 @@ async fn an_answer_counts_once_and_in_the_browser_that_asked() {
 
     let first = browser.get(&client.app, &callback).await.expect("a page");
     assert_eq!(
-        first.location().as_deref(),
+        first.redirect_target().as_deref(),
         Some("http://recollect.test/picker"),
         "{}",
         first.text
@@ -109,114 +111,123 @@ async fn an_answer_counts_once_and_in_the_browser_that_asked() {
 
 #[tokio::test]
 async fn a_revoked_permission_keeps_documents_and_is_given_again() {
-    let client = Client::new().await;
-    client.doc(&client.root(), "Ferry", "Quay seven.");
+    let client = DriveClient::new().await;
+    client.add_doc(&client.root_folder(), "Ferry", "Quay seven.");
     let id = client.connect_all().await;
-    let before = client.documents().await;
-    client.drive.revoke(DRIVE_ACCOUNT);
+    let before = client.list_documents().await;
+    client.drive.revoke_permissions(DRIVE_ACCOUNT);
     client.app.world.clock.advance_seconds(3700);
-    let told = client.import(&id).await;
+    let told = client.run_import(&id).await;
     assert_eq!(
         (&told["status"], &told["errorKind"]),
         (&json!("expired"), &json!("reauth_required")),
         "{told}"
     );
     assert_eq!(told["lastSyncRun"]["errorCode"], "auth_expired", "{told}");
-    assert_eq!(client.documents().await, before);
+    assert_eq!(client.list_documents().await, before);
 
     let again = client
         .post(&format!("/v3/connections/{id}/reconnect"), json!({}))
         .await
         .body;
     Browser::default()
-        .open(&client.app, again["authLink"].as_str().expect("a link"))
+        .follow(&client.app, again["authLink"].as_str().expect("a link"))
         .await
         .expect("a page");
-    client.doc(&client.root(), "Crane", "Yellow.");
-    let told = client.import(&id).await;
+    client.add_doc(&client.root_folder(), "Crane", "Yellow.");
+    let told = client.run_import(&id).await;
     assert_eq!(
         (&told["status"], &told["errorKind"]),
         (&json!("active"), &Value::Null),
         "{told}"
     );
-    assert_eq!(client.documents().await.len(), 2);
+    assert_eq!(client.list_documents().await.len(), 2);
 }
 
 #[tokio::test]
 async fn one_bad_file_stops_no_other_and_throttling_only_waits() {
-    let client = Client::new().await;
-    let root = client.root();
-    let bad = client.doc(&root, "Bad", "Never fetched.");
-    let large = client.doc(&root, "Large", "Exported in another way.");
-    client.doc(&root, "Good", "The good one.");
-    client
-        .drive
-        .plan(Fault::html(&format!("/drive/v3/files/{bad}/export"), 500).times(1000));
-    let too_large = Fault::reason(
+    let client = DriveClient::new().await;
+    let root = client.root_folder();
+    let bad = client.add_doc(&root, "Bad", "Never fetched.");
+    let large = client.add_doc(&root, "Large", "Exported in another way.");
+    client.add_doc(&root, "Good", "The good one.");
+    client.drive.plan_fault(
+        PlannedFault::html_error(&format!("/drive/v3/files/{bad}/export"), 500).repeat(1000),
+    );
+    let too_large = PlannedFault::api_error(
         &format!("/drive/v3/files/{large}/export"),
         403,
         "exportSizeLimitExceeded",
     );
-    client.drive.plan(too_large.times(1));
-    client.drive.plan(
-        Fault::reason("/drive/v3/files", 403, "userRateLimitExceeded")
-            .times(2)
-            .retry_after(3),
+    client.drive.plan_fault(too_large.repeat(1));
+    client.drive.plan_fault(
+        PlannedFault::api_error("/drive/v3/files", 403, "userRateLimitExceeded")
+            .repeat(2)
+            .with_retry_after(3),
     );
     let id = client.connect_all().await;
     for _ in 0..20 {
-        client.import(&id).await;
+        client.run_import(&id).await;
     }
 
-    assert_eq!(client.paths().await, ["/My Drive/Good", "/My Drive/Large"]);
+    assert_eq!(
+        client.list_paths().await,
+        ["/My Drive/Good", "/My Drive/Large"]
+    );
     let failed = client
         .get(&format!("/v3/connections/{id}/items?state=failed"))
         .await
         .body;
     assert_eq!(failed["items"][0]["name"], "Bad", "{failed}");
-    client.drive.clear_plans();
+    client.drive.clear_planned_faults();
     client
         .drive
-        .edit(&bad, fake_drive::Body::Doc("Fetched after all.".into()))
+        .replace_content(
+            &bad,
+            fake_drive::FakeContent::Doc("Fetched after all.".into()),
+        )
         .expect("a file");
-    client.import(&id).await;
-    assert_eq!(client.documents().await.len(), 3);
+    client.run_import(&id).await;
+    assert_eq!(client.list_documents().await.len(), 3);
 }
 
 #[tokio::test]
 async fn a_provider_that_is_down_or_shows_nothing_takes_no_document_away() {
-    let client = Client::new().await;
+    let client = DriveClient::new().await;
     let files: Vec<String> = (0..12)
-        .map(|n| client.doc(&client.root(), &format!("Note {n}"), "Text."))
+        .map(|n| client.add_doc(&client.root_folder(), &format!("Note {n}"), "Text."))
         .collect();
     let id = client.connect_all().await;
     client
         .drive
-        .plan(Fault::html("/drive/v3", 502).times(10_000));
-    let told = client.import(&id).await;
+        .plan_fault(PlannedFault::html_error("/drive/v3", 502).repeat(10_000));
+    let told = client.run_import(&id).await;
     assert_eq!(told["errorKind"], "provider_unavailable", "{told}");
-    assert_eq!(client.documents().await.len(), 12);
-    client.drive.clear_plans();
+    assert_eq!(client.list_documents().await.len(), 12);
+    client.drive.clear_planned_faults();
     // A removal of this many documents at once needs a confirmation.
     for file in &files[..11] {
-        client.drive.withhold(file, DRIVE_ACCOUNT).expect("a file");
+        client.drive.hide_item(file, DRIVE_ACCOUNT).expect("a file");
     }
 
     client.app.world.clock.advance_seconds(3600);
-    let told = client.import(&id).await;
+    let told = client.run_import(&id).await;
     assert_eq!(told["errorKind"], "removal_held", "{told}");
-    assert_eq!(client.documents().await.len(), 12);
+    assert_eq!(client.list_documents().await.len(), 12);
     for file in &files[..11] {
-        client.drive.give_back(file, DRIVE_ACCOUNT).expect("a file");
+        client
+            .drive
+            .unhide_item(file, DRIVE_ACCOUNT)
+            .expect("a file");
     }
 
-    client.import_patiently(&id).await;
-    assert_eq!(client.documents().await.len(), 12);
+    client.run_import_twice(&id).await;
+    assert_eq!(client.list_documents().await.len(), 12);
 }
 
 #[tokio::test]
 async fn what_is_not_supported_says_what_is() {
-    let client = Client::new().await;
+    let client = DriveClient::new().await;
     for provider in ["notion", "onedrive", "something"] {
         let answer = client
             .post(

@@ -1,20 +1,23 @@
 //! Documents follow the changes of their items.
 
-use fake_drive::{Slide, Table};
+use fake_drive::{SheetTable, Slide};
 use serde_json::json;
 
-use crate::client::{Client, Seen};
+use crate::client::{DriveClient, SeenDocument};
 
-fn seen<'a>(all: &'a std::collections::BTreeMap<String, Seen>, path: &str) -> &'a Seen {
+fn seen<'a>(
+    all: &'a std::collections::BTreeMap<String, SeenDocument>,
+    path: &str,
+) -> &'a SeenDocument {
     all.get(path)
         .unwrap_or_else(|| panic!("{path} is not among {:?}", all.keys()))
 }
 
 #[tokio::test]
 async fn every_kind_of_file_becomes_a_document_of_its_type() {
-    let client = Client::new().await;
-    let folder = client.folder(&client.root(), "Plans");
-    client.doc(
+    let client = DriveClient::new().await;
+    let folder = client.add_folder(&client.root_folder(), "Plans");
+    client.add_doc(
         &folder,
         "Ferry",
         "# Ferry\n\nThe ferry leaves from quay seven.",
@@ -24,11 +27,11 @@ async fn every_kind_of_file_becomes_a_document_of_its_type() {
         vec!["Albatross".into(), "C14".into()],
     ];
     let tables = vec![
-        Table {
+        SheetTable {
             name: "Berths".into(),
             rows: rows.clone(),
         },
-        Table {
+        SheetTable {
             name: "Crew".into(),
             rows,
         },
@@ -64,8 +67,8 @@ async fn every_kind_of_file_becomes_a_document_of_its_type() {
             vec![0x89, b'P', b'N', b'G', 13, 10, 26, 10],
         )
         .expect("room");
-    let id = client.connect(&[&folder]).await;
-    let all = client.documents().await;
+    let id = client.connect_selected(&[&folder]).await;
+    let all = client.list_documents().await;
     let kinds: Vec<(&str, &str, &str)> = all
         .iter()
         .map(|(path, one)| (path.as_str(), one.title.as_str(), one.kind.as_str()))
@@ -79,7 +82,7 @@ async fn every_kind_of_file_becomes_a_document_of_its_type() {
     assert_eq!(kinds, wanted);
 
     for text in ["quay seven", "Albatross", "new crane", "Herons nest"] {
-        assert!(client.finds(text).await, "{text}");
+        assert!(client.search_finds(text).await, "{text}");
     }
     // A skipped item shows the reason.
     let left = client
@@ -92,26 +95,29 @@ async fn every_kind_of_file_becomes_a_document_of_its_type() {
 
 #[tokio::test]
 async fn a_rename_and_a_move_are_no_new_content_and_an_edit_is() {
-    let client = Client::new().await;
-    let folder = client.folder(&client.root(), "Plans");
-    let below = client.folder(&folder, "Old");
+    let client = DriveClient::new().await;
+    let folder = client.add_folder(&client.root_folder(), "Plans");
+    let below = client.add_folder(&folder, "Old");
     let (kept, edited) = (
-        client.doc(&below, "Ferry", "Quay seven."),
-        client.doc(&folder, "Crane", "Yellow."),
+        client.add_doc(&below, "Ferry", "Quay seven."),
+        client.add_doc(&folder, "Crane", "Yellow."),
     );
-    let id = client.connect(&[&folder]).await;
-    let before = client.documents().await;
-    client.drive.rename(&below, "Archive").expect("a folder");
-    client.drive.rename(&kept, "Ferries").expect("a file");
+    let id = client.connect_selected(&[&folder]).await;
+    let before = client.list_documents().await;
     client
         .drive
-        .edit(
+        .rename_item(&below, "Archive")
+        .expect("a folder");
+    client.drive.rename_item(&kept, "Ferries").expect("a file");
+    client
+        .drive
+        .replace_content(
             &edited,
-            fake_drive::Body::Doc("The crane is green now.".into()),
+            fake_drive::FakeContent::Doc("The crane is green now.".into()),
         )
         .expect("a file");
-    client.import(&id).await;
-    let after = client.documents().await;
+    client.run_import(&id).await;
+    let after = client.list_documents().await;
     let (old, new) = (
         seen(&before, "/My Drive/Plans/Old/Ferry"),
         seen(&after, "/My Drive/Plans/Archive/Ferries"),
@@ -127,72 +133,72 @@ async fn a_rename_and_a_move_are_no_new_content_and_an_edit_is() {
     );
     assert_eq!((&new.id, new.revision), (&old.id, 2));
     assert_eq!(after.len(), 2);
-    assert!(client.finds("crane is green").await);
+    assert!(client.search_finds("crane is green").await);
 }
 
 #[tokio::test]
 async fn what_leaves_goes_after_a_while_and_what_comes_back_is_the_same() {
-    let client = Client::new().await;
+    let client = DriveClient::new().await;
     let (folder, elsewhere) = (
-        client.folder(&client.root(), "Plans"),
-        client.folder(&client.root(), "Private"),
+        client.add_folder(&client.root_folder(), "Plans"),
+        client.add_folder(&client.root_folder(), "Private"),
     );
-    let below = client.folder(&folder, "Ferries");
-    client.doc(&below, "Ferry", "Quay seven.");
-    let moved = client.doc(&folder, "Crane", "Yellow.");
-    let stays = client.doc(&folder, "Mill", "Herons.");
-    let id = client.connect(&[&folder]).await;
-    let before = client.documents().await;
+    let below = client.add_folder(&folder, "Ferries");
+    client.add_doc(&below, "Ferry", "Quay seven.");
+    let moved = client.add_doc(&folder, "Crane", "Yellow.");
+    let stays = client.add_doc(&folder, "Mill", "Herons.");
+    let id = client.connect_selected(&[&folder]).await;
+    let before = client.list_documents().await;
 
     // The change feed reports only the trashed folder, not the items in it.
-    client.drive.trash(&below).expect("a folder");
-    client.drive.move_to(&moved, &elsewhere).expect("a file");
-    client.import(&id).await;
+    client.drive.trash_item(&below).expect("a folder");
+    client.drive.move_item(&moved, &elsewhere).expect("a file");
+    client.run_import(&id).await;
     assert_eq!(
-        client.documents().await.len(),
+        client.list_documents().await.len(),
         3,
         "they wait for ten minutes"
     );
 
-    client.drive.untrash(&below).expect("a folder");
+    client.drive.restore_item(&below).expect("a folder");
     client.app.world.clock.advance_seconds(660);
-    client.import(&id).await;
+    client.run_import(&id).await;
     assert_eq!(
-        client.paths().await,
+        client.list_paths().await,
         ["/My Drive/Plans/Ferries/Ferry", "/My Drive/Plans/Mill"]
     );
 
-    client.drive.move_to(&moved, &below).expect("a file");
-    client.import(&id).await;
-    let after = client.documents().await;
+    client.drive.move_item(&moved, &below).expect("a file");
+    client.run_import(&id).await;
+    let after = client.list_documents().await;
     assert_eq!(
         seen(&after, "/My Drive/Plans/Ferries/Ferry"),
         seen(&before, "/My Drive/Plans/Ferries/Ferry")
     );
     assert_eq!(seen(&after, "/My Drive/Plans/Ferries/Crane").revision, 1);
 
-    client.drive.remove(&stays).expect("a file");
+    client.drive.delete_item(&stays).expect("a file");
     client
         .drive
-        .withhold(&folder, testkit::DRIVE_ACCOUNT)
+        .hide_item(&folder, testkit::DRIVE_ACCOUNT)
         .expect("a folder");
-    client.import_patiently(&id).await;
-    assert_eq!(client.paths().await, [""; 0]);
+    client.run_import_twice(&id).await;
+    assert_eq!(client.list_paths().await, [""; 0]);
 }
 
 #[tokio::test]
 async fn a_poll_without_changes_asks_once_for_each_feed() {
-    let client = Client::new().await;
-    client.doc(&client.root(), "Ferry", "Quay seven.");
+    let client = DriveClient::new().await;
+    client.add_doc(&client.root_folder(), "Ferry", "Quay seven.");
     let id = client.connect_all().await;
-    client.import(&id).await;
+    client.run_import(&id).await;
     client.drive.clear_requests();
-    let after = client.import(&id).await;
+    let after = client.run_import(&id).await;
     assert_eq!(after["lastSyncRun"]["status"], "completed", "{after}");
 
     let asked: Vec<String> = client
         .drive
-        .requests()
+        .recorded_requests()
         .into_iter()
         .map(|seen| format!("{} {}", seen.method, seen.path))
         .collect();
@@ -209,8 +215,8 @@ async fn a_poll_without_changes_asks_once_for_each_feed() {
 
 #[tokio::test]
 async fn runs_and_documents_are_listed() {
-    let client = Client::new().await;
-    client.doc(&client.root(), "Ferry", "Quay seven.");
+    let client = DriveClient::new().await;
+    client.add_doc(&client.root_folder(), "Ferry", "Quay seven.");
     let id = client.connect_all().await;
     let runs = client
         .get(&format!("/v3/connections/{id}/sync-runs"))

@@ -1,11 +1,11 @@
 //! No token, code or secret is ever revealed in answers, errors or logs.
 
-use fake_drive::Fault;
+use fake_drive::PlannedFault;
 use serde_json::json;
-use testkit::{DRIVE_ACCOUNT, Log, TestApp, World};
+use testkit::{DRIVE_ACCOUNT, LogCapture, TestApp, TestEnvironment};
 use tracing::Level;
 
-use crate::client::{Client, TAG};
+use crate::client::{DriveClient, TAG};
 
 /// The beginnings of secrets. Everything secret that the drive issues or receives begins with one
 /// of them.
@@ -19,13 +19,15 @@ fn assert_silent(what: &str, text: &str) {
 
 #[tokio::test]
 async fn tokens_are_nowhere_but_in_the_vault() {
-    let log = Log::capture(Level::TRACE);
-    let (world, drive) = World::with_drive().await.expect("a world");
+    let log = LogCapture::start(Level::TRACE);
+    let (world, drive) = TestEnvironment::with_drive().await.expect("a world");
     let app = TestApp::start(&world, 0).await.expect("an app");
-    let key = app.key("acme").await;
-    let client = Client { app, drive, key };
-    client.doc(&client.root(), "Ferry", "Quay seven.");
-    client.drive.plan(Fault::html("/token", 502).times(1));
+    let key = app.create_key("acme").await;
+    let client = DriveClient { app, drive, key };
+    client.add_doc(&client.root_folder(), "Ferry", "Quay seven.");
+    client
+        .drive
+        .plan_fault(PlannedFault::html_error("/token", 502).repeat(1));
     let body = json!({"containerTag": TAG, "metadata": {"syncScope": "full"}});
     client
         .app
@@ -33,12 +35,14 @@ async fn tokens_are_nowhere_but_in_the_vault() {
         .await
         .expect("a page");
     let id = client.connect_all().await;
-    client.drive.plan(Fault::html("/drive/v3", 500).times(3));
+    client
+        .drive
+        .plan_fault(PlannedFault::html_error("/drive/v3", 500).repeat(3));
     client.app.world.clock.advance_seconds(3700);
-    client.import(&id).await;
-    client.drive.revoke(DRIVE_ACCOUNT);
+    client.run_import(&id).await;
+    client.drive.revoke_permissions(DRIVE_ACCOUNT);
     client.app.world.clock.advance_seconds(3700);
-    client.import(&id).await;
+    client.run_import(&id).await;
     for path in ["", "/sync-runs", "/items"] {
         let answer = client.get(&format!("/v3/connections/{id}{path}")).await;
         assert_silent(path, &answer.body.to_string());
@@ -49,7 +53,7 @@ async fn tokens_are_nowhere_but_in_the_vault() {
     let logs = client.get("/v3/analytics/logs?limit=100").await.body;
     assert_silent("the request log", &logs.to_string());
 
-    let text = log.end();
+    let text = log.finish();
     assert!(text.contains("/v3/connections"), "something was logged");
     let ours: Vec<&str> = text
         .lines()

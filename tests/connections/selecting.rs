@@ -2,35 +2,38 @@
 
 use serde_json::json;
 
-use crate::client::{Client, TAG};
+use crate::client::{DriveClient, TAG};
 
 #[tokio::test]
 async fn another_selection_takes_and_leaves_at_once() {
-    let client = Client::new().await;
+    let client = DriveClient::new().await;
     let (a, b) = (
-        client.folder(&client.root(), "A"),
-        client.folder(&client.root(), "B"),
+        client.add_folder(&client.root_folder(), "A"),
+        client.add_folder(&client.root_folder(), "B"),
     );
-    client.doc(&a, "One", "First.");
-    client.doc(&b, "Two", "Second.");
-    let id = client.connect(&[&a]).await;
-    assert_eq!(client.paths().await, ["/My Drive/A/One"]);
-    client.app.select(&client.key, &id, &[&b]).await;
-    client.app.settle_connection(&client.key, &id).await;
-    assert_eq!(client.paths().await, ["/My Drive/B/Two"]);
+    client.add_doc(&a, "One", "First.");
+    client.add_doc(&b, "Two", "Second.");
+    let id = client.connect_selected(&[&a]).await;
+    assert_eq!(client.list_paths().await, ["/My Drive/A/One"]);
+    client.app.select_items(&client.key, &id, &[&b]).await;
+    client
+        .app
+        .run_connection_until_settled(&client.key, &id)
+        .await;
+    assert_eq!(client.list_paths().await, ["/My Drive/B/Two"]);
 }
 
 #[tokio::test]
 async fn the_newest_files_fill_the_limit_and_room_is_filled_up() {
-    let client = Client::new().await;
-    let folder = client.folder(&client.root(), "Many");
+    let client = DriveClient::new().await;
+    let folder = client.add_folder(&client.root_folder(), "Many");
     let files: Vec<String> = (0..5)
-        .map(|n| client.doc(&folder, &format!("Note {n}"), &format!("Number {n}.")))
+        .map(|n| client.add_doc(&folder, &format!("Note {n}"), &format!("Number {n}.")))
         .collect();
     for (n, file) in files.iter().enumerate() {
         client
             .drive
-            .date(file, 1_700_000_000_000 + n as i64 * 1000)
+            .set_modified_time(file, 1_700_000_000_000 + n as i64 * 1000)
             .expect("a file");
     }
 
@@ -40,10 +43,13 @@ async fn the_newest_files_fill_the_limit_and_room_is_filled_up() {
         .connect_drive(&client.key, &body)
         .await
         .expect("permission");
-    client.app.select(&client.key, &id, &[&folder]).await;
-    let told = client.app.settle_connection(&client.key, &id).await;
+    client.app.select_items(&client.key, &id, &[&folder]).await;
+    let told = client
+        .app
+        .run_connection_until_settled(&client.key, &id)
+        .await;
     assert_eq!(
-        client.paths().await,
+        client.list_paths().await,
         ["/My Drive/Many/Note 3", "/My Drive/Many/Note 4"]
     );
     assert_eq!(
@@ -51,16 +57,16 @@ async fn the_newest_files_fill_the_limit_and_room_is_filled_up() {
         (&json!(2), &json!(3)),
         "{told}"
     );
-    client.drive.trash(&files[4]).expect("a file");
-    client.import_patiently(&id).await;
-    client.import(&id).await;
+    client.drive.trash_item(&files[4]).expect("a file");
+    client.run_import_twice(&id).await;
+    client.run_import(&id).await;
     assert_eq!(
-        client.paths().await,
+        client.list_paths().await,
         ["/My Drive/Many/Note 2", "/My Drive/Many/Note 3"]
     );
     let change = client
         .app
-        .call(
+        .call_json(
             "PATCH",
             &format!("/v3/connections/{id}"),
             &client.key,
@@ -68,26 +74,26 @@ async fn the_newest_files_fill_the_limit_and_room_is_filled_up() {
         )
         .await;
     assert_eq!(change.status, 200, "{}", change.body);
-    client.import(&id).await;
-    assert_eq!(client.documents().await.len(), 4);
+    client.run_import(&id).await;
+    assert_eq!(client.list_documents().await.len(), 4);
 }
 
 #[tokio::test]
 async fn rules_leave_out_and_take_back() {
-    let client = Client::new().await;
-    let folder = client.folder(&client.root(), "Plans");
-    let archive = client.folder(&folder, "Archive");
-    client.doc(&folder, "Ferry", "Quay seven.");
-    client.doc(&archive, "Crane", "Yellow.");
+    let client = DriveClient::new().await;
+    let folder = client.add_folder(&client.root_folder(), "Plans");
+    let archive = client.add_folder(&folder, "Archive");
+    client.add_doc(&folder, "Ferry", "Quay seven.");
+    client.add_doc(&archive, "Crane", "Yellow.");
     let rules = json!({"shouldLLMFilter": true, "excludeItems": {"folders": ["Archive"]}});
     let set = client
         .app
-        .call("PATCH", "/v3/settings", &client.key, &rules)
+        .call_json("PATCH", "/v3/settings", &client.key, &rules)
         .await;
     assert_eq!(set.status, 200, "{}", set.body);
 
-    let id = client.connect(&[&folder]).await;
-    assert_eq!(client.paths().await, ["/My Drive/Plans/Ferry"]);
+    let id = client.connect_selected(&[&folder]).await;
+    assert_eq!(client.list_paths().await, ["/My Drive/Plans/Ferry"]);
     let left = client
         .get(&format!("/v3/connections/{id}/items?state=skipped"))
         .await
@@ -97,19 +103,19 @@ async fn rules_leave_out_and_take_back() {
     let none = json!({"excludeItems": null, "shouldLLMFilter": false});
     client
         .app
-        .call("PATCH", "/v3/settings", &client.key, &none)
+        .call_json("PATCH", "/v3/settings", &client.key, &none)
         .await;
-    client.import(&id).await;
-    assert_eq!(client.documents().await.len(), 2);
+    client.run_import(&id).await;
+    assert_eq!(client.list_documents().await.len(), 2);
 }
 
 #[tokio::test]
 async fn rules_that_cannot_be_understood_are_refused() {
-    let client = Client::new().await;
+    let client = DriveClient::new().await;
     let rules = json!({"shouldLLMFilter": true, "includeItems": {"patterns": ["*.md", "[abc"]}});
     let set = client
         .app
-        .call("PATCH", "/v3/settings", &client.key, &rules)
+        .call_json("PATCH", "/v3/settings", &client.key, &rules)
         .await;
     assert_eq!(set.status, 400, "{}", set.body);
     assert!(
@@ -123,8 +129,8 @@ async fn rules_that_cannot_be_understood_are_refused() {
 
 #[tokio::test]
 async fn without_a_selection_nothing_is_synchronized() {
-    let client = Client::new().await;
-    client.doc(&client.root(), "Ferry", "Quay seven.");
+    let client = DriveClient::new().await;
+    client.add_doc(&client.root_folder(), "Ferry", "Quay seven.");
     let (id, ..) = client
         .app
         .connect_drive(&client.key, &json!({"containerTag": TAG}))
@@ -145,13 +151,17 @@ async fn without_a_selection_nothing_is_synchronized() {
         import.body
     );
 
-    client.app.settle().await.expect("work that ends");
-    assert_eq!(client.paths().await, [""; 0]);
+    client
+        .app
+        .run_until_settled()
+        .await
+        .expect("work that ends");
+    assert_eq!(client.list_paths().await, [""; 0]);
 }
 
 #[tokio::test]
 async fn browsers_are_sent_only_where_the_organization_permits_it() {
-    let client = Client::new().await;
+    let client = DriveClient::new().await;
     let create = async |address: &str| {
         client
             .post(
@@ -169,7 +179,7 @@ async fn browsers_are_sent_only_where_the_organization_permits_it() {
     assert_eq!(
         client
             .app
-            .call("PATCH", "/v3/settings", &client.key, &allowed)
+            .call_json("PATCH", "/v3/settings", &client.key, &allowed)
             .await
             .status,
         200

@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 
-use crate::client::Client;
-use crate::shape::{Faults, accepted, ok};
+use crate::client::OrgClient;
+use crate::shape::{ErrorMismatches, accepted_shape, expect_ok};
 
 /// The largest text in bytes.
 const MAX_TEXT: usize = 1024 * 1024;
 
 #[tokio::test]
 async fn accepted_content_is_queued_and_readable_at_once() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let body = json!({
         "content": "The lighthouse at Skagen was built in 1747.",
         "containerTag": "user_1:notes-a",
@@ -22,13 +22,15 @@ async fn accepted_content_is_queued_and_readable_at_once() {
         "entityContext": "Notes about towers.",
         "dreaming": "instant",
     });
-    let answer = ok(
+    let answer = expect_ok(
         client.post("/v3/documents", body.clone()).await,
-        &accepted(),
+        &accepted_shape(),
     );
     assert_eq!(answer["status"], "queued");
 
-    let document = client.document(answer["id"].as_str().expect("an id")).await;
+    let document = client
+        .get_document(answer["id"].as_str().expect("an id"))
+        .await;
     assert_eq!(document["status"], "queued");
     assert_eq!(document["dreamingStatus"], "dreaming");
     assert_eq!(
@@ -51,9 +53,9 @@ async fn accepted_content_is_queued_and_readable_at_once() {
 
 #[tokio::test]
 async fn content_alone_is_enough() {
-    let client = Client::new().await;
-    let id = client.add(json!({"content": "Only words."})).await;
-    let document = client.document(&id).await;
+    let client = OrgClient::new().await;
+    let id = client.add_document(json!({"content": "Only words."})).await;
+    let document = client.get_document(&id).await;
     assert_eq!(document["status"], "done");
     assert_eq!(document["dreamingStatus"], "done");
     assert_eq!(document["type"], "text");
@@ -66,25 +68,25 @@ async fn content_alone_is_enough() {
 
 #[tokio::test]
 async fn every_field_may_be_null_and_unknown_fields_are_ignored() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let body = json!({
         "content": "Null is absent.", "containerTag": null, "containerTags": null, "customId": null,
         "metadata": null, "filepath": null, "taskType": null, "documentDate": null, "entityContext": null,
         "dreaming": null, "somethingNew": {"a": [1]},
     });
-    client.add(body).await;
+    client.add_document(body).await;
 }
 
 #[tokio::test]
 async fn the_older_plural_of_the_tag_is_taken() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     for body in [
         json!({"content": "One.", "containerTags": ["plural"]}),
         json!({"content": "Two.", "containerTag": "plural", "containerTags": ["plural"]}),
     ] {
-        let id = client.send(body).await;
+        let id = client.send_document(body).await;
         assert_eq!(
-            client.document(&id).await["containerTags"],
+            client.get_document(&id).await["containerTags"],
             json!(["plural"])
         );
     }
@@ -159,37 +161,37 @@ fn refusals() -> Vec<Refusal> {
 
 #[tokio::test]
 async fn a_refusal_names_the_field_and_stores_nothing() {
-    let client = Client::new().await;
-    let mut faults = Faults::default();
+    let client = OrgClient::new().await;
+    let mut faults = ErrorMismatches::default();
     for (body, status, kind, named) in refusals() {
         let answer = client.post("/v3/documents", body.clone()).await;
-        faults.note(&body.to_string(), &answer, status, kind, named);
+        faults.check_error(&body.to_string(), &answer, status, kind, named);
     }
     faults.assert_none();
-    assert!(client.listed(json!({})).await.is_empty());
+    assert!(client.listed_ids(json!({})).await.is_empty());
 }
 
 #[tokio::test]
 async fn a_megabyte_of_text_is_taken_however_it_is_escaped() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let zeros = client
         .post(
             "/v3/documents",
             json!({"content": "\u{1}".repeat(MAX_TEXT - 1) + "a"}),
         )
         .await;
-    ok(zeros, &accepted());
-    ok(
+    expect_ok(zeros, &accepted_shape());
+    expect_ok(
         client
             .post("/v3/documents", json!({"content": "x".repeat(MAX_TEXT)}))
             .await,
-        &accepted(),
+        &accepted_shape(),
     );
 }
 
 #[tokio::test]
 async fn text_in_a_json_field_is_text_whatever_it_looks_like() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     for content in [
         "%PDF-1.7 is how such a file begins, à propos.",
         "{\\rtf1 is how such a file begins, à propos.",
@@ -198,14 +200,14 @@ async fn text_in_a_json_field_is_text_whatever_it_looks_like() {
         "Zeros\u{0} between\u{0} words, à propos.",
         "\u{feff}A mark first, à propos.",
     ] {
-        let id = client.send(json!({"content": content})).await;
-        client.settle().await;
-        let document = client.document_or_failure(&id).await;
+        let id = client.send_document(json!({"content": content})).await;
+        client.run_until_settled().await;
+        let document = client.get_document_unchecked(&id).await;
         assert_eq!(document["status"], "done", "{document}");
         assert_eq!(document["type"], "text", "{document}");
         assert!(
             client
-                .found("à propos")
+                .search_texts("à propos")
                 .await
                 .iter()
                 .any(|text| text.ends_with("à propos.")),

@@ -1,13 +1,13 @@
 //! `/v3/memories*` answers like `/v3/documents*`.
 
 use serde_json::{Value, json};
-use testkit::{Answer, multipart};
+use testkit::{TestAnswer, multipart_form};
 
-use crate::client::Client;
+use crate::client::OrgClient;
 
 /// Returns the status and the body of an answer, without the fields that differ between any two
 /// answers.
-fn told(answer: Answer) -> (u16, Value) {
+fn comparable_answer(answer: TestAnswer) -> (u16, Value) {
     (answer.status.as_u16(), without_differences(answer.body))
 }
 
@@ -27,10 +27,11 @@ fn without_differences(value: Value) -> Value {
 }
 
 /// Runs the same sequence of requests on the routes below `base`, and returns the answer to each.
-async fn story(base: &str) -> Vec<(String, (u16, Value))> {
-    let client = Client::new().await;
+async fn run_story(base: &str) -> Vec<(String, (u16, Value))> {
+    let client = OrgClient::new().await;
     let mut answers = Vec::new();
-    let mut note = |what: &str, answer: Answer| answers.push((what.to_owned(), told(answer)));
+    let mut note =
+        |what: &str, answer: TestAnswer| answers.push((what.to_owned(), comparable_answer(answer)));
     let heron = json!({"content": "A heron.", "customId": "heron", "containerTag": "birds", "filepath": "/a/1"});
     note("add", client.post(base, heron.clone()).await);
     note(
@@ -39,7 +40,7 @@ async fn story(base: &str) -> Vec<(String, (u16, Value))> {
     );
     let batch = json!({"documents": ["A bittern.", {"content": null}], "containerTag": "birds"});
     note("batch", client.post(&format!("{base}/batch"), batch).await);
-    let (kind, form) = multipart(
+    let (kind, form) = multipart_form(
         "crane.txt",
         b"A crane.",
         &[("customId", "crane"), ("containerTag", "birds")],
@@ -47,16 +48,16 @@ async fn story(base: &str) -> Vec<(String, (u16, Value))> {
     note(
         "file",
         client
-            .raw("POST", &format!("{base}/file"), &kind, form)
+            .send_bytes("POST", &format!("{base}/file"), &kind, form)
             .await,
     );
     note(
         "no file",
         client
-            .raw("POST", &format!("{base}/file"), "application/json", "{}")
+            .send_bytes("POST", &format!("{base}/file"), "application/json", "{}")
             .await,
     );
-    client.settle().await;
+    client.run_until_settled().await;
     let list = json!({"containerTags": ["birds"], "includeContent": true, "order": "asc"});
     note("list", client.post(&format!("{base}/list"), list).await);
     note(
@@ -73,13 +74,13 @@ async fn story(base: &str) -> Vec<(String, (u16, Value))> {
     note(
         "update",
         client
-            .patch(&format!("{base}/heron"), json!({"metadata": {"n": 1}}))
+            .send_patch(&format!("{base}/heron"), json!({"metadata": {"n": 1}}))
             .await,
     );
     note(
         "update wrongly",
         client
-            .patch(&format!("{base}/heron"), json!({"content": " "}))
+            .send_patch(&format!("{base}/heron"), json!({"content": " "}))
             .await,
     );
     note(
@@ -99,7 +100,9 @@ async fn story(base: &str) -> Vec<(String, (u16, Value))> {
         let (path, body) = bulk(body);
         note(
             "bulk",
-            client.raw("DELETE", &path, "application/json", body).await,
+            client
+                .send_bytes("DELETE", &path, "application/json", body)
+                .await,
         );
     }
 
@@ -112,7 +115,10 @@ async fn story(base: &str) -> Vec<(String, (u16, Value))> {
 
 #[tokio::test]
 async fn every_alias_does_what_its_twin_does() {
-    let (documents, memories) = (story("/v3/documents").await, story("/v3/memories").await);
+    let (documents, memories) = (
+        run_story("/v3/documents").await,
+        run_story("/v3/memories").await,
+    );
     assert_eq!(documents.len(), memories.len());
     for (document, memory) in documents.iter().zip(&memories) {
         assert_eq!(memory, document);
@@ -135,14 +141,14 @@ async fn every_alias_does_what_its_twin_does() {
 
 #[tokio::test]
 async fn what_is_added_by_one_is_read_by_the_other() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let answer = client
         .post("/v3/memories", json!({"content": "A heron."}))
         .await;
     let id = answer.body["id"].as_str().expect("an id").to_owned();
-    client.settle().await;
+    client.run_until_settled().await;
     let (document, memory) = (
-        client.document(&id).await,
+        client.get_document(&id).await,
         client.get(&format!("/v3/memories/{id}")).await.body,
     );
 

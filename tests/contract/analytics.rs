@@ -5,16 +5,21 @@ use domain::ports::Clock;
 use domain::{Revision, Timestamp};
 use futures::future::join_all;
 use serde_json::{Value, json};
-use testkit::{Answer, Rates};
+use testkit::{FaultRates, TestAnswer};
 
-use crate::client::Client;
-use crate::shape::{Faults, ok, pagination, refused};
+use crate::client::OrgClient;
+use crate::shape::{ErrorMismatches, expect_error, expect_ok, pagination_shape};
 
 pub(crate) const DAY: i64 = 24 * 3600;
 const ROUTES: [&str; 5] = ["usage", "errors", "logs", "requests", "memory"];
 
 /// Returns a request of `key` at this time, answered with this status.
-pub(crate) fn record(at: Timestamp, kind: RequestType, status: u16, key: &str) -> RequestRecord {
+pub(crate) fn new_record(
+    at: Timestamp,
+    kind: RequestType,
+    status: u16,
+    key: &str,
+) -> RequestRecord {
     RequestRecord {
         id: Revision::random().as_str().to_owned(),
         at,
@@ -35,13 +40,13 @@ pub(crate) fn plus_ms(time: Timestamp, ms: i64) -> Timestamp {
     Timestamp::from_millis(time.as_millis() + ms)
 }
 
-impl Client {
+impl OrgClient {
     pub(crate) fn now(&self) -> Timestamp {
         self.app.world.clock.now()
     }
 
     /// Writes a record of the request log.
-    pub(crate) async fn log(&self, record: &RequestRecord) {
+    pub(crate) async fn write_record(&self, record: &RequestRecord) {
         self.app
             .system
             .ctx
@@ -52,21 +57,21 @@ impl Client {
     }
 
     /// Sends a question, a second after the previous one, so that the rate limit is never reached.
-    pub(crate) async fn ask(&self, question: &str) -> Answer {
+    pub(crate) async fn ask_analytics(&self, question: &str) -> TestAnswer {
         self.app.world.clock.advance_seconds(1);
         self.get(&format!("/v3/analytics/{question}")).await
     }
 
     /// Returns the answer to a valid question.
-    pub(crate) async fn figures(&self, question: &str) -> Value {
-        let answer = self.ask(question).await;
+    pub(crate) async fn get_figures(&self, question: &str) -> Value {
+        let answer = self.ask_analytics(question).await;
         assert_eq!(answer.status, 200, "{question}: {}", answer.body);
         answer.body
     }
 
     /// Rolls up every hour that ended five minutes before `before`.
-    pub(crate) async fn roll_up(&self, before: Timestamp) {
-        while keeper::roll_up(&self.app.system.ctx, before)
+    pub(crate) async fn roll_up_hours(&self, before: Timestamp) {
+        while keeper::roll_up_hours(&self.app.system.ctx, before)
             .await
             .expect("hours to count")
             > 0
@@ -76,20 +81,23 @@ impl Client {
 
 #[tokio::test]
 async fn an_organization_that_has_asked_nothing_has_empty_figures() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let until = client.now();
-    let shape = json!({"usage": [], "hourly": [], "byKey": [], "totalMemories": "int", "pagination": pagination()});
-    let usage = ok(client.ask(&format!("usage?to={until}")).await, &shape);
+    let shape = json!({"usage": [], "hourly": [], "byKey": [], "totalMemories": "int", "pagination": pagination_shape()});
+    let usage = expect_ok(
+        client.ask_analytics(&format!("usage?to={until}")).await,
+        &shape,
+    );
     assert_eq!(
         usage["pagination"],
         json!({"currentPage": 1, "limit": 20, "totalItems": 0, "totalPages": 0})
     );
-    let errors = client.figures(&format!("errors?to={until}")).await;
+    let errors = client.get_figures(&format!("errors?to={until}")).await;
     let none = json!({"totalErrors": 0, "errorRate": 0.0, "topErrors": [], "timeline": [], "byStatusCode": {}});
     assert_eq!(errors, none);
-    let logs = client.figures(&format!("logs?to={until}")).await;
+    let logs = client.get_figures(&format!("logs?to={until}")).await;
     assert_eq!(logs["logs"], json!([]));
-    let memory = client.figures("memory").await;
+    let memory = client.get_figures("memory").await;
 
     for figure in [
         "totalMemories",
@@ -103,8 +111,8 @@ async fn an_organization_that_has_asked_nothing_has_empty_figures() {
 
 #[tokio::test]
 async fn a_wrong_parameter_is_named() {
-    let client = Client::new().await;
-    let (now, mut faults) = (client.now(), Faults::default());
+    let client = OrgClient::new().await;
+    let (now, mut faults) = (client.now(), ErrorMismatches::default());
     let long = plus_ms(now.plus_seconds(-91 * DAY), -1);
     let yesterday = now.plus_seconds(-DAY);
     let common = [
@@ -132,8 +140,8 @@ async fn a_wrong_parameter_is_named() {
     for route in &ROUTES[..4] {
         let spans = spans.iter().map(|span| (span.as_str(), "from"));
         for (query, field) in common.into_iter().chain(spans) {
-            let answer = client.ask(&format!("{route}?{query}")).await;
-            faults.note(
+            let answer = client.ask_analytics(&format!("{route}?{query}")).await;
+            faults.check_error(
                 &format!("{route}?{query}"),
                 &answer,
                 400,
@@ -153,9 +161,9 @@ async fn a_wrong_parameter_is_named() {
         ("requests?status=400", "status"),
         ("memory?period=2d", "period"),
     ] {
-        faults.note(
+        faults.check_error(
             question,
-            &client.ask(question).await,
+            &client.ask_analytics(question).await,
             400,
             "ValidationError",
             field,
@@ -168,31 +176,31 @@ async fn a_wrong_parameter_is_named() {
         "usage?page=18446744073709551615",
         "errors?page=9",
     ] {
-        client.figures(question).await;
+        client.get_figures(question).await;
     }
 }
 
 #[tokio::test]
 async fn a_key_that_reaches_some_containers_only_is_refused() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let confined = client
         .app
-        .key_with("acme", domain::key::Permission::Write, Some(&["mine"]))
+        .create_key_with("acme", domain::key::Permission::Write, Some(&["mine"]))
         .await;
     let reader = client
         .app
-        .key_with("acme", domain::key::Permission::Read, None)
+        .create_key_with("acme", domain::key::Permission::Read, None)
         .await;
 
     for route in ROUTES {
         let path = format!("/v3/analytics/{route}");
-        refused(
+        expect_error(
             &client.app.get(&path, &confined).await,
             403,
             "PermissionError",
             "",
         );
-        refused(
+        expect_error(
             &client.app.get(&path, "").await,
             401,
             "AuthenticationError",
@@ -204,13 +212,15 @@ async fn a_key_that_reaches_some_containers_only_is_refused() {
 
 #[tokio::test]
 async fn a_time_holds_its_first_moment_and_not_its_last() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let hour = Timestamp::parse("to", "2025-12-30T10:00:00Z").expect("a time");
     let end = hour.plus_seconds(3600);
     let middle = plus_ms(hour, 1_234_567);
     let times = [plus_ms(hour, -1), hour, middle, plus_ms(end, -1), end];
     for at in times {
-        client.log(&record(at, RequestType::Search, 200, "a")).await;
+        client
+            .write_record(&new_record(at, RequestType::Search, 200, "a"))
+            .await;
     }
 
     for rolled in [false, true] {
@@ -221,7 +231,9 @@ async fn a_time_holds_its_first_moment_and_not_its_last() {
                         continue;
                     }
                     let wanted = times.iter().filter(|at| from <= **at && **at < to).count();
-                    let logs = client.figures(&format!("logs?from={from}&to={to}")).await;
+                    let logs = client
+                        .get_figures(&format!("logs?from={from}&to={to}"))
+                        .await;
                     assert_eq!(
                         logs["pagination"]["totalItems"], wanted,
                         "{from} {to} {rolled}"
@@ -231,7 +243,9 @@ async fn a_time_holds_its_first_moment_and_not_its_last() {
                         Some(wanted),
                         "{from} {to}"
                     );
-                    let usage = client.figures(&format!("usage?from={from}&to={to}")).await;
+                    let usage = client
+                        .get_figures(&format!("usage?from={from}&to={to}"))
+                        .await;
                     assert_eq!(
                         usage["usage"][0]["count"].as_u64().unwrap_or(0),
                         wanted as u64
@@ -239,24 +253,29 @@ async fn a_time_holds_its_first_moment_and_not_its_last() {
                 }
             }
         }
-        client.roll_up(client.now()).await;
+        client.roll_up_hours(client.now()).await;
     }
 
     // An offset's plus sign that the client did not escape arrives as a space.
     let logs = client
-        .figures("logs?from=2025-12-30T11:00:00+01:00&to=2025-12-30T12:00:00+01:00")
+        .get_figures("logs?from=2025-12-30T11:00:00+01:00&to=2025-12-30T12:00:00+01:00")
         .await;
     assert_eq!(logs["pagination"]["totalItems"], 3);
 }
 
 #[tokio::test]
 async fn what_is_older_than_ninety_days_is_not_shown() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let now = client.now();
     let ages = [89 * DAY + 23 * 3600, 90 * DAY + 3600, 100 * DAY];
     for age in ages {
         client
-            .log(&record(now.plus_seconds(-age), RequestType::Add, 500, "a"))
+            .write_record(&new_record(
+                now.plus_seconds(-age),
+                RequestType::Add,
+                500,
+                "a",
+            ))
             .await;
     }
 
@@ -273,7 +292,7 @@ async fn what_is_older_than_ninety_days_is_not_shown() {
                 })
             };
             let query = format!("{}{}", time("from", from), time("to", to));
-            let answer = client.ask(&format!("errors?{query}")).await;
+            let answer = client.ask_analytics(&format!("errors?{query}")).await;
             let wanted = u64::from(to.is_none_or(|to| to < 90));
             assert_eq!(
                 answer.body["totalErrors"], wanted,
@@ -281,13 +300,13 @@ async fn what_is_older_than_ninety_days_is_not_shown() {
                 answer.body
             );
         }
-        client.roll_up(now).await;
+        client.roll_up_hours(now).await;
     }
 
     client.app.world.clock.advance_seconds(3601);
     let from = client.now().plus_seconds(-90 * DAY);
     assert_eq!(
-        client.figures(&format!("errors?from={from}")).await["totalErrors"],
+        client.get_figures(&format!("errors?from={from}")).await["totalErrors"],
         0,
         "it has become too old"
     );
@@ -295,15 +314,15 @@ async fn what_is_older_than_ninety_days_is_not_shown() {
 
 #[tokio::test]
 async fn a_hundred_questions_a_minute_are_answered_and_no_more() {
-    let client = Client::new().await;
-    let other = client.app.key("other").await;
+    let client = OrgClient::new().await;
+    let other = client.app.create_key("other").await;
     // Both keys are loaded from now on.
-    client.figures("usage").await;
+    client.get_figures("usage").await;
     client.app.get("/v3/analytics/usage", &other).await;
     client.app.world.clock.advance_seconds(60);
-    client.app.faults.set_rates(Rates {
+    client.app.faults.set_rates(FaultRates {
         yields: 6,
-        ..Rates::default()
+        ..FaultRates::default()
     });
 
     // The period is in the past, so that the answers need no counting, which this test is not
@@ -317,7 +336,7 @@ async fn a_hundred_questions_a_minute_are_answered_and_no_more() {
                 .get(&format!("/v3/analytics/{route}?to={past}"))
                 .await;
             if answer.status == 429 {
-                refused(&answer, 429, "RateLimitError", "100");
+                expect_error(&answer, 429, "RateLimitError", "100");
             }
             let wait = answer
                 .headers
@@ -369,15 +388,15 @@ async fn a_hundred_questions_a_minute_are_answered_and_no_more() {
 
 #[tokio::test]
 async fn another_organization_sees_nothing() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let at = client.now().plus_seconds(-3600);
-    let one = record(at, RequestType::Search, 400, "a");
-    client.log(&one).await;
+    let one = new_record(at, RequestType::Search, 400, "a");
+    client.write_record(&one).await;
     client
-        .add(json!({"content": "The mill stands still."}))
+        .add_document(json!({"content": "The mill stands still."}))
         .await;
     let until = client.now();
-    let (mine, other) = (client.key.clone(), client.app.key("other").await);
+    let (mine, other) = (client.key.clone(), client.app.create_key("other").await);
 
     for rolled in [false, true] {
         for (question, figure, is_there) in [
@@ -400,6 +419,6 @@ async fn another_organization_sees_nothing() {
         }
 
         client.app.world.clock.advance_seconds(600);
-        client.roll_up(client.now()).await;
+        client.roll_up_hours(client.now()).await;
     }
 }

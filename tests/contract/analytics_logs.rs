@@ -2,17 +2,17 @@
 //! and the growth of the organization.
 
 use domain::activity::{RequestRecord, RequestType};
-use domain::task::{Purge, PurgePhase};
-use domain::{ContainerId, ContainerTag, Task, TaskId, TaskState, Work};
+use domain::task::{ContainerPurge, PurgePhase};
+use domain::{ContainerId, ContainerTag, Task, TaskId, TaskState, TaskWork};
 use serde_json::{Value, json};
 
-use crate::analytics::{DAY, plus_ms, record};
-use crate::client::Client;
-use crate::containers::{container, physical_container};
+use crate::analytics::{DAY, new_record, plus_ms};
+use crate::client::OrgClient;
+use crate::containers::{find_container, physical_container};
 
 #[tokio::test]
 async fn a_line_shows_the_request() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let at = client.now().plus_seconds(-60);
     let long_ago = client.now().plus_seconds(-80 * DAY);
     let cases = [
@@ -38,26 +38,26 @@ async fn a_line_shows_the_request() {
         } else {
             plus_ms(at, i as i64)
         };
-        let one = record(at, RequestType::Search, 404, "local");
+        let one = new_record(at, RequestType::Search, 404, "local");
         let one = RequestRecord {
             input: content.clone(),
             output: content,
             micros,
             ..one
         };
-        client.log(&one).await;
+        client.write_record(&one).await;
         let wanted = json!({
             "id": one.id, "createdAt": at.to_string(), "type": "search", "statusCode": 404, "duration": ms,
             "keyId": "local", "route": "POST /v4/search", "input": shown, "output": shown,
         });
 
         // A record older than seven days is found only if the request asks for an earlier start.
-        let body = client.figures(&format!("requests?id={}", one.id)).await;
+        let body = client.get_figures(&format!("requests?id={}", one.id)).await;
         assert_eq!(body["logs"] == json!([]), i == 1, "{body}");
 
         let since = client.now().plus_seconds(-85 * DAY);
         let body = client
-            .figures(&format!("requests?id={}&from={since}", one.id))
+            .get_figures(&format!("requests?id={}&from={since}", one.id))
             .await;
         assert_eq!(body["logs"], json!([wanted]));
         assert_eq!(
@@ -73,7 +73,7 @@ async fn a_line_shows_the_request() {
             ("page=2", false),
         ] {
             let body = client
-                .figures(&format!("requests?id={}&{more}", one.id))
+                .get_figures(&format!("requests?id={}&{more}", one.id))
                 .await;
             assert_eq!(
                 body["logs"].as_array().map(Vec::len),
@@ -84,19 +84,19 @@ async fn a_line_shows_the_request() {
     }
 
     assert_eq!(
-        client.figures("requests?id=unknown").await["logs"],
+        client.get_figures("requests?id=unknown").await["logs"],
         json!([])
     );
 }
 
 /// Deletes a container tag without the tasks that normally follow.
-async fn delete_tag(client: &Client, tag: &str) {
+async fn delete_tag(client: &OrgClient, tag: &str) {
     let ctx = &client.app.system.ctx;
-    let container = container(client, tag).await.expect("a container");
+    let container = find_container(client, tag).await.expect("a container");
     let tag = ContainerTag::parse(tag).expect("a tag");
 
     let now = client.now();
-    let purge = Purge {
+    let purge = ContainerPurge {
         tag,
         containers: container.ids.clone(),
         tag_created_at: container.created_at,
@@ -104,14 +104,14 @@ async fn delete_tag(client: &Client, tag: &str) {
         container: 0,
         phase: PurgePhase::Documents,
         cursor: None,
-        pending: domain::task::Pending::default(),
+        pending: domain::task::PendingErasure::default(),
         report: domain::task::PurgeReport::default(),
         verifying: false,
     };
 
     let task = Task {
         id: TaskId::random(),
-        work: Work::Purge(purge),
+        work: TaskWork::Purge(purge),
         state: TaskState::Running,
         step: 1,
         attempts: 0,
@@ -123,7 +123,7 @@ async fn delete_tag(client: &Client, tag: &str) {
 
     assert!(
         ctx.containers
-            .delete(&client.tenant, &container, &task)
+            .delete_tag(&client.tenant, &container, &task)
             .await
             .expect("a deletion")
     );
@@ -131,11 +131,11 @@ async fn delete_tag(client: &Client, tag: &str) {
 
 #[tokio::test]
 async fn content_of_a_deleted_container_is_not_shown() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let mut ids: Vec<ContainerId> = Vec::new();
     for tag in ["gone", "stays"] {
         client
-            .send(json!({"content": format!("Words of {tag}."), "containerTag": tag}))
+            .send_document(json!({"content": format!("Words of {tag}."), "containerTag": tag}))
             .await;
         ids.push(physical_container(&client, tag).await);
     }
@@ -151,16 +151,18 @@ async fn content_of_a_deleted_container_is_not_shown() {
     for containers in touched {
         let at = client.now();
         client
-            .log(&RequestRecord {
+            .write_record(&RequestRecord {
                 containers,
-                ..record(at, RequestType::Add, 200, "a")
+                ..new_record(at, RequestType::Add, 200, "a")
             })
             .await;
     }
 
     let end = client.now();
     let shown = async || {
-        let body = client.figures(&format!("logs?from={begin}&to={end}")).await;
+        let body = client
+            .get_figures(&format!("logs?from={begin}&to={end}"))
+            .await;
         let logs = body["logs"].as_array().expect("logs").clone();
         let has = |log: &Value| (log["input"] != json!({}), log["output"] != json!({}));
         logs.iter().rev().map(has).collect::<Vec<_>>()
@@ -173,32 +175,34 @@ async fn content_of_a_deleted_container_is_not_shown() {
         [(true, true), (false, false), (true, true), (false, false)]
     );
 
-    let body = client.figures(&format!("logs?from={begin}&to={end}")).await;
+    let body = client
+        .get_figures(&format!("logs?from={begin}&to={end}"))
+        .await;
     let id = body["logs"][0]["id"].as_str().expect("an id");
-    let one = client.figures(&format!("requests?id={id}")).await;
+    let one = client.get_figures(&format!("requests?id={id}")).await;
     assert_eq!(
         (&one["logs"][0]["id"], &one["logs"][0]["input"]),
         (&json!(id), &json!({}))
     );
 }
 
-async fn say(client: &Client, tag: &str, texts: &[&str]) {
+async fn say(client: &OrgClient, tag: &str, texts: &[&str]) {
     for text in texts {
         client
-            .add(json!({"content": text, "containerTag": tag}))
+            .add_document(json!({"content": text, "containerTag": tag}))
             .await;
     }
 }
 
 #[tokio::test]
 async fn growth_is_that_of_a_period_over_the_one_before() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     say(&client, "old", &["My sister is Anna.", "I live in Bonn."]).await;
     client
-        .log(&record(client.now(), RequestType::Search, 200, "a"))
+        .write_record(&new_record(client.now(), RequestType::Search, 200, "a"))
         .await;
     client
-        .log(&record(client.now(), RequestType::Search, 400, "a"))
+        .write_record(&new_record(client.now(), RequestType::Search, 400, "a"))
         .await;
     client.app.world.clock.advance_seconds(DAY);
     say(&client, "old", &["My brother is Paul."]).await;
@@ -209,10 +213,10 @@ async fn growth_is_that_of_a_period_over_the_one_before() {
     )
     .await;
     client
-        .log(&record(client.now(), RequestType::Search, 200, "a"))
+        .write_record(&new_record(client.now(), RequestType::Search, 200, "a"))
         .await;
     client
-        .log(&record(client.now(), RequestType::Update, 200, "a"))
+        .write_record(&new_record(client.now(), RequestType::Update, 200, "a"))
         .await;
     let mut entries = 0;
 
@@ -225,7 +229,7 @@ async fn growth_is_that_of_a_period_over_the_one_before() {
     }
 
     assert!(entries >= 4, "{entries}");
-    let figures = client.figures("memory?period=24h").await;
+    let figures = client.get_figures("memory?period=24h").await;
     let wanted = json!({
         "totalMemories": 5, "memoriesGrowth": 50.0, "searchQueries": 1, "searchGrowth": -50.0,
         "totalConnections": 0, "connectionsGrowth": 0.0, "totalContainerTags": 2, "containerTagsGrowth": 0.0,
@@ -239,7 +243,7 @@ async fn growth_is_that_of_a_period_over_the_one_before() {
         "{figures}"
     );
 
-    let all = client.figures("memory?period=all").await;
+    let all = client.get_figures("memory?period=all").await;
     assert_eq!(
         (&all["totalMemories"], &all["searchQueries"]),
         (&json!(5), &json!(3))
@@ -254,5 +258,5 @@ async fn growth_is_that_of_a_period_over_the_one_before() {
         assert_eq!(all[growth], 0.0, "{growth}");
     }
 
-    assert_eq!(client.figures("usage").await["totalMemories"], 5);
+    assert_eq!(client.get_figures("usage").await["totalMemories"], 5);
 }

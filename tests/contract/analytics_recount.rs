@@ -5,17 +5,17 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::activity::{Hour, RequestRecord, RequestType};
-use domain::ports::{Activity, HourCounts};
+use domain::ports::{HourCounts, RequestLog};
 use domain::{Timestamp, ports::PortResult};
 use futures::join;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
-use testkit::{Rates, TestApp, World};
+use testkit::{FaultRates, TestApp, TestEnvironment};
 
-use crate::analytics::{plus_ms, record};
-use crate::client::Client;
+use crate::analytics::{new_record, plus_ms};
+use crate::client::OrgClient;
 
 const SEEDS: u64 = 3;
 const REQUESTS: usize = 120;
@@ -46,12 +46,12 @@ fn random_record(random: &mut StdRng, begin: Timestamp) -> RequestRecord {
         micros,
         error: error.map(str::to_owned),
         key_name,
-        ..record(at, kind, status, key)
+        ..new_record(at, kind, status, key)
     }
 }
 
 /// Writes a record, repeatedly until it is known to be stored.
-async fn persist(app: &TestApp, client: &Client, record: &RequestRecord) {
+async fn persist_record(app: &TestApp, client: &OrgClient, record: &RequestRecord) {
     for _ in 0..100 {
         let written: PortResult<()> = app
             .system
@@ -68,13 +68,15 @@ async fn persist(app: &TestApp, client: &Client, record: &RequestRecord) {
 
 /// Generates a history whose hours are rolled up in the meantime by two processes, one of which
 /// crashes now and then.
-async fn history(seed: u64) -> (Client, Vec<RequestRecord>, Timestamp) {
+async fn generate_history(seed: u64) -> (OrgClient, Vec<RequestRecord>, Timestamp) {
     let mut random = StdRng::seed_from_u64(seed);
-    let world = World::new().expect("a folder");
-    let client = Client::of(TestApp::start(&world, seed).await.expect("an app"), "acme").await;
+    let world = TestEnvironment::new().expect("a folder");
+    let client = OrgClient::of(TestApp::start(&world, seed).await.expect("an app"), "acme").await;
     let rough = TestApp::start(&world, !seed).await.expect("an app");
-    rough.faults.set_rates(Rates::ROUGH);
-    let begin = Hour::of(client.now()).start().plus_seconds(-40 * 3600);
+    rough.faults.set_rates(FaultRates::OCCASIONAL);
+    let begin = Hour::containing(client.now())
+        .start_time()
+        .plus_seconds(-40 * 3600);
     let mut records = Vec::new();
 
     for _ in 0..REQUESTS {
@@ -83,13 +85,15 @@ async fn history(seed: u64) -> (Client, Vec<RequestRecord>, Timestamp) {
         let rolls = random.random_range(0..12);
         let roll_up = async |app: &TestApp, wanted: bool| {
             if wanted {
-                keeper::roll_up(&app.system.ctx, before).await.ok();
+                keeper::roll_up_hours(&app.system.ctx, before).await.ok();
             }
         };
 
         if random.random_bool(0.1) {
             let calls = random.random_range(0..12);
-            rough.faults.crash_at(Some(rough.faults.calls() + calls));
+            rough
+                .faults
+                .crash_at(Some(rough.faults.call_count() + calls));
             roll_up(&rough, true).await;
             rough.faults.crash_at(None);
         }
@@ -100,7 +104,7 @@ async fn history(seed: u64) -> (Client, Vec<RequestRecord>, Timestamp) {
             &client.app
         };
         join!(
-            persist(writer, &client, &record),
+            persist_record(writer, &client, &record),
             roll_up(&client.app, rolls == 0 || rolls == 1),
             roll_up(&rough, rolls == 1 || rolls == 2)
         );
@@ -111,12 +115,12 @@ async fn history(seed: u64) -> (Client, Vec<RequestRecord>, Timestamp) {
     (client, records, begin)
 }
 
-fn mean(records: &[&RequestRecord]) -> f64 {
+fn mean_duration(records: &[&RequestRecord]) -> f64 {
     let micros: u64 = records.iter().map(|record| record.micros).sum();
     micros as f64 / records.len() as f64 / 1000.0
 }
 
-fn by<'a, K: Ord>(
+fn group_by<'a, K: Ord>(
     records: &[&'a RequestRecord],
     part: impl Fn(&RequestRecord) -> K,
 ) -> Vec<(K, Vec<&'a RequestRecord>)> {
@@ -128,16 +132,16 @@ fn by<'a, K: Ord>(
 }
 
 /// Sorts groups by size, the largest first.
-fn ranked<K: Ord>(mut groups: Vec<(K, Vec<&RequestRecord>)>) -> Vec<(K, Vec<&RequestRecord>)> {
+fn rank_groups<K: Ord>(mut groups: Vec<(K, Vec<&RequestRecord>)>) -> Vec<(K, Vec<&RequestRecord>)> {
     groups.sort_by_key(|(_, records)| Reverse(records.len()));
     groups
 }
 
 fn hour_of(record: &RequestRecord) -> String {
-    Hour::of(record.at).start().to_string()
+    Hour::containing(record.at).start_time().to_string()
 }
 
-fn usage(records: &[&RequestRecord]) -> Value {
+fn recount_usage(records: &[&RequestRecord]) -> Value {
     let last = |records: &[&RequestRecord]| {
         records
             .iter()
@@ -146,20 +150,20 @@ fn usage(records: &[&RequestRecord]) -> Value {
             .expect("one")
             .to_string()
     };
-    let common = |records: &[&RequestRecord]| json!({"count": records.len(), "avgDuration": mean(records), "lastUsed": last(records)});
+    let common = |records: &[&RequestRecord]| json!({"count": records.len(), "avgDuration": mean_duration(records), "lastUsed": last(records)});
     let with = |mut fields: Value, name: &str, value: Value| {
         fields[name] = value;
         fields
     };
-    let types = ranked(by(records, |record| record.kind));
+    let types = rank_groups(group_by(records, |record| record.kind));
     let types = types
         .iter()
         .map(|(kind, all)| with(common(all), "type", json!(kind)));
-    let hours = by(records, hour_of);
-    let hours = hours
-        .iter()
-        .map(|(hour, all)| json!({"hour": hour, "count": all.len(), "avgDuration": mean(all)}));
-    let keys = ranked(by(records, |record| record.key.clone()));
+    let hours = group_by(records, hour_of);
+    let hours = hours.iter().map(
+        |(hour, all)| json!({"hour": hour, "count": all.len(), "avgDuration": mean_duration(all)}),
+    );
+    let keys = rank_groups(group_by(records, |record| record.key.clone()));
     let keys = keys.iter().map(|(key, all)| {
         let name = all.last().expect("one").key_name.clone();
         with(
@@ -176,25 +180,25 @@ fn usage(records: &[&RequestRecord]) -> Value {
     })
 }
 
-fn errors(records: &[&RequestRecord]) -> Value {
+fn recount_errors(records: &[&RequestRecord]) -> Value {
     let failed: Vec<&RequestRecord> = records
         .iter()
         .filter(|record| record.status >= 400)
         .copied()
         .collect();
     let kind = |record: &RequestRecord| record.error.clone().expect("a type");
-    let top = ranked(by(&failed, kind)).into_iter().map(|(kind, all)| {
+    let top = rank_groups(group_by(&failed, kind)).into_iter().map(|(kind, all)| {
         let statuses: BTreeSet<u16> = all.iter().map(|record| record.status).collect();
         let last = all.iter().map(|record| record.at).max().expect("one");
         json!({"type": kind, "count": all.len(), "statusCodes": statuses, "lastOccurred": last.to_string()})
     });
 
-    let timeline = by(&failed, hour_of).into_iter().map(|(hour, all)| {
+    let timeline = group_by(&failed, hour_of).into_iter().map(|(hour, all)| {
         let types: BTreeSet<String> = all.iter().map(|record| kind(record)).collect();
         json!({"time": hour, "count": all.len(), "types": types})
     });
 
-    let statuses: BTreeMap<String, usize> = by(&failed, |record| record.status.to_string())
+    let statuses: BTreeMap<String, usize> = group_by(&failed, |record| record.status.to_string())
         .into_iter()
         .map(|(name, all)| (name, all.len()))
         .collect();
@@ -208,7 +212,12 @@ fn errors(records: &[&RequestRecord]) -> Value {
 }
 
 /// Compares the figures of several periods with a recount.
-async fn compare(client: &Client, records: &[RequestRecord], begin: Timestamp, seed: u64) {
+async fn compare_with_recount(
+    client: &OrgClient,
+    records: &[RequestRecord],
+    begin: Timestamp,
+    seed: u64,
+) {
     let mut random = StdRng::seed_from_u64(seed);
     let end = begin.plus_seconds(HOURS * 3600);
     let mut spans = vec![(begin, end)];
@@ -225,7 +234,7 @@ async fn compare(client: &Client, records: &[RequestRecord], begin: Timestamp, s
             .filter(|record| from <= record.at && record.at < to)
             .collect();
         let query = format!("from={from}&to={to}");
-        let mut found = client.figures(&format!("usage?{query}")).await;
+        let mut found = client.get_figures(&format!("usage?{query}")).await;
         assert_eq!(found["totalMemories"], 0);
         assert_eq!(
             found["pagination"]["totalItems"],
@@ -234,13 +243,17 @@ async fn compare(client: &Client, records: &[RequestRecord], begin: Timestamp, s
         for more in ["totalMemories", "pagination"] {
             found.as_object_mut().expect("figures").remove(more);
         }
-        assert_eq!(found, usage(&within), "usage of seed {seed} {query}");
         assert_eq!(
-            client.figures(&format!("errors?{query}")).await,
-            errors(&within),
+            found,
+            recount_usage(&within),
+            "usage of seed {seed} {query}"
+        );
+        assert_eq!(
+            client.get_figures(&format!("errors?{query}")).await,
+            recount_errors(&within),
             "errors of seed {seed} {query}"
         );
-        let logs = client.figures(&format!("logs?{query}&limit=100")).await;
+        let logs = client.get_figures(&format!("logs?{query}&limit=100")).await;
         let newest: Vec<&str> = within
             .iter()
             .rev()
@@ -248,7 +261,7 @@ async fn compare(client: &Client, records: &[RequestRecord], begin: Timestamp, s
             .map(|record| record.id.as_str())
             .collect();
         assert_eq!(
-            crate::client::ids(&logs["logs"], "id"),
+            crate::client::collect_field(&logs["logs"], "id"),
             newest,
             "logs of seed {seed} {query}"
         );
@@ -256,14 +269,14 @@ async fn compare(client: &Client, records: &[RequestRecord], begin: Timestamp, s
 }
 
 /// Returns for each hour of a history whether it is rolled up.
-async fn closed(client: &Client, begin: Timestamp) -> Vec<bool> {
-    let activity: &dyn Activity = &*client.app.system.ctx.activity;
+async fn closed_hours(client: &OrgClient, begin: Timestamp) -> Vec<bool> {
+    let activity: &dyn RequestLog = &*client.app.system.ctx.activity;
     let (first, last) = (
-        Hour::of(begin),
-        Hour::of(begin.plus_seconds(HOURS * 3600 - 1)),
+        Hour::containing(begin),
+        Hour::containing(begin.plus_seconds(HOURS * 3600 - 1)),
     );
     let hours = activity
-        .hours(&client.tenant, first, last)
+        .count_by_hour(&client.tenant, first, last)
         .await
         .expect("hours");
 
@@ -273,52 +286,55 @@ async fn closed(client: &Client, begin: Timestamp) -> Vec<bool> {
         .collect()
 }
 
-async fn all_closed(client: &Client, begin: Timestamp) -> bool {
-    closed(client, begin).await.iter().all(|closed| *closed)
+async fn all_closed(client: &OrgClient, begin: Timestamp) -> bool {
+    closed_hours(client, begin)
+        .await
+        .iter()
+        .all(|closed| *closed)
 }
 
-async fn any_closed(client: &Client, begin: Timestamp) -> bool {
-    closed(client, begin).await.contains(&true)
+async fn any_closed(client: &OrgClient, begin: Timestamp) -> bool {
+    closed_hours(client, begin).await.contains(&true)
 }
 
 #[tokio::test]
 async fn figures_are_those_of_a_recount_whatever_is_rolled_up() {
     for seed in 0..SEEDS {
-        let (client, records, begin) = history(seed).await;
+        let (client, records, begin) = generate_history(seed).await;
         assert!(
             any_closed(&client, begin).await,
             "seed {seed} has rolled up nothing"
         );
 
-        compare(&client, &records, begin, seed).await;
-        client.roll_up(client.now()).await;
+        compare_with_recount(&client, &records, begin, seed).await;
+        client.roll_up_hours(client.now()).await;
         assert!(all_closed(&client, begin).await, "seed {seed}");
 
-        compare(&client, &records, begin, seed).await;
+        compare_with_recount(&client, &records, begin, seed).await;
         // A late record opens its hour again.
         let late = RequestRecord {
             key_name: "late".into(),
-            ..record(begin, RequestType::Add, 404, "ka")
+            ..new_record(begin, RequestType::Add, 404, "ka")
         };
         let late = RequestRecord {
             error: Some("NotFoundError".into()),
             ..late
         };
-        client.log(&late).await;
+        client.write_record(&late).await;
         assert!(!all_closed(&client, begin).await, "seed {seed}");
 
         let mut records = records;
         records.push(late);
         records.sort_by(|a, b| (a.at, &a.id).cmp(&(b.at, &b.id)));
-        compare(&client, &records, begin, seed).await;
-        client.roll_up(client.now()).await;
-        compare(&client, &records, begin, seed).await;
+        compare_with_recount(&client, &records, begin, seed).await;
+        client.roll_up_hours(client.now()).await;
+        compare_with_recount(&client, &records, begin, seed).await;
     }
 }
 
 #[tokio::test]
 async fn pages_and_filters_of_the_log_make_up_the_whole() {
-    let (client, records, begin) = history(77).await;
+    let (client, records, begin) = generate_history(77).await;
     let end = begin.plus_seconds(HOURS * 3600);
     type Admits = fn(&RequestRecord) -> bool;
     let filters: [(&str, Admits); 8] = [
@@ -353,10 +369,10 @@ async fn pages_and_filters_of_the_log_make_up_the_whole() {
             let mut all = Vec::new();
             for page in 1..=pages + 1 {
                 let query = format!("{question}&from={begin}&to={end}&limit={limit}&page={page}");
-                let body = client.figures(&query).await;
+                let body = client.get_figures(&query).await;
                 let place = json!({"currentPage": page, "limit": limit, "totalItems": wanted.len(), "totalPages": pages});
                 assert_eq!(body["pagination"], place, "{query}");
-                all.extend(crate::client::ids(&body["logs"], "id"));
+                all.extend(crate::client::collect_field(&body["logs"], "id"));
             }
             assert_eq!(all, wanted, "{question} in pages of {limit}");
         }
@@ -364,13 +380,13 @@ async fn pages_and_filters_of_the_log_make_up_the_whole() {
 
     for (place, record) in records.iter().rev().enumerate().take(12) {
         let body = client
-            .figures(&format!(
+            .get_figures(&format!(
                 "logs?from={begin}&to={end}&limit=1&page={}",
                 place + 1
             ))
             .await;
         assert_eq!(
-            crate::client::ids(&body["logs"], "id"),
+            crate::client::collect_field(&body["logs"], "id"),
             [record.id.as_str()]
         );
     }
@@ -378,13 +394,13 @@ async fn pages_and_filters_of_the_log_make_up_the_whole() {
     let mut keys = Vec::new();
     for page in 1..=4 {
         let body = client
-            .figures(&format!("usage?from={begin}&to={end}&limit=1&page={page}"))
+            .get_figures(&format!("usage?from={begin}&to={end}&limit=1&page={page}"))
             .await;
         assert_eq!(
             body["pagination"],
             json!({"currentPage": page, "limit": 1, "totalItems": 3, "totalPages": 3})
         );
-        keys.extend(crate::client::ids(&body["byKey"], "keyId"));
+        keys.extend(crate::client::collect_field(&body["byKey"], "keyId"));
     }
 
     keys.sort();

@@ -1,14 +1,14 @@
 //! Authentication, and the scope of keys.
 
-use domain::key::{KeyKind, KeyPlan, NewKey, Permission};
+use domain::key::{KeyKind, KeySpec, NewKey, Permission};
 use http::Request;
 use serde_json::{Value, json};
 
-use crate::client::{Client, ids};
-use crate::shape::{Faults, listing, ok, refused};
+use crate::client::{OrgClient, collect_field};
+use crate::shape::{ErrorMismatches, expect_error, expect_ok, listing_shape};
 
 /// Returns every route that needs a key, with a request that a valid key may make.
-fn routes() -> Vec<(&'static str, &'static str, Value)> {
+fn protected_routes() -> Vec<(&'static str, &'static str, Value)> {
     let turn = json!([{"role": "user", "content": "Hello."}]);
     vec![
         ("POST", "/v3/documents", json!({"content": "Words."})),
@@ -28,15 +28,15 @@ fn routes() -> Vec<(&'static str, &'static str, Value)> {
     ]
 }
 
-fn never_stored(client: &Client) -> NewKey {
+fn never_stored(client: &OrgClient) -> NewKey {
     let (kind, permission) = (KeyKind::Full, Permission::Write);
-    let plan = KeyPlan {
+    let plan = KeySpec {
         name: "test".into(),
         kind,
         permission,
         tags: None,
         expires_at: None,
-        rate: None,
+        rate_limit: None,
     };
 
     NewKey::generate(
@@ -47,7 +47,7 @@ fn never_stored(client: &Client) -> NewKey {
 }
 
 /// Creates a key. `change` may alter any part of its record before it is stored.
-async fn key(client: &Client, change: impl FnOnce(&mut domain::key::ApiKey)) -> String {
+async fn create_key(client: &OrgClient, change: impl FnOnce(&mut domain::key::ApiKey)) -> String {
     let mut key = never_stored(client);
     change(&mut key.record);
     client
@@ -58,12 +58,12 @@ async fn key(client: &Client, change: impl FnOnce(&mut domain::key::ApiKey)) -> 
         .create(&key.record)
         .await
         .expect("a stored key");
-    key.text
+    key.key_text
 }
 
 #[tokio::test]
 async fn no_route_answers_without_a_good_key() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let soon = client.app.system.ctx.clock.now().plus_seconds(1);
     let mut mistyped = client.key.clone();
     let last = mistyped.pop().expect("a key");
@@ -75,20 +75,23 @@ async fn no_route_answers_without_a_good_key() {
         ("local, from elsewhere", "local".into()),
         ("mistyped", mistyped),
         ("cut off", client.key[..client.key.len() - 1].to_owned()),
-        ("never stored", never_stored(&client).text),
-        ("disabled", key(&client, |key| key.enabled = false).await),
+        ("never stored", never_stored(&client).key_text),
+        (
+            "disabled",
+            create_key(&client, |key| key.enabled = false).await,
+        ),
         (
             "expired",
-            key(&client, |key| key.expires_at = Some(soon)).await,
+            create_key(&client, |key| key.expires_at = Some(soon)).await,
         ),
     ];
     client.app.world.clock.advance_seconds(2);
-    let mut faults = Faults::default();
+    let mut faults = ErrorMismatches::default();
 
     for (what, key) in keys {
-        for (method, path, body) in routes() {
-            let answer = client.app.call(method, path, &key, &body).await;
-            faults.note(
+        for (method, path, body) in protected_routes() {
+            let answer = client.app.call_json(method, path, &key, &body).await;
+            faults.check_error(
                 &format!("{what}: {method} {path}"),
                 &answer,
                 401,
@@ -103,7 +106,7 @@ async fn no_route_answers_without_a_good_key() {
 
 #[tokio::test]
 async fn a_key_comes_in_either_header() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let send = |name: &'static str, value: String| {
         let request = Request::builder()
             .method("POST")
@@ -119,23 +122,23 @@ async fn a_key_comes_in_either_header() {
         ("x-api-key", client.key.clone()),
     ];
     for (name, value) in good {
-        ok(send(name, value).await, &listing());
+        expect_ok(send(name, value).await, &listing_shape());
     }
 
     for (name, value) in [
         ("authorization", client.key.clone()),
         ("authorization", format!("Basic {}", client.key)),
     ] {
-        refused(&send(name, value).await, 401, "AuthenticationError", "key");
+        expect_error(&send(name, value).await, 401, "AuthenticationError", "key");
     }
 }
 
 #[tokio::test]
 async fn a_disabled_key_stops_within_half_a_minute_and_an_enabled_one_works_again() {
-    let client = Client::new().await;
-    ok(
+    let client = OrgClient::new().await;
+    expect_ok(
         client.post("/v3/documents/list", json!({})).await,
-        &listing(),
+        &listing_shape(),
     );
     let ctx = &client.app.system.ctx;
     let id = ctx.keys.list(&client.tenant).await.expect("keys")[0]
@@ -145,7 +148,7 @@ async fn a_disabled_key_stops_within_half_a_minute_and_an_enabled_one_works_agai
         .await
         .expect("a disabled key");
     client.app.world.clock.advance_seconds(30);
-    refused(
+    expect_error(
         &client.post("/v3/documents/list", json!({})).await,
         401,
         "AuthenticationError",
@@ -156,20 +159,23 @@ async fn a_disabled_key_stops_within_half_a_minute_and_an_enabled_one_works_agai
         .await
         .expect("an enabled key");
     client.app.world.clock.advance_seconds(30);
-    ok(
+    expect_ok(
         client.post("/v3/documents/list", json!({})).await,
-        &listing(),
+        &listing_shape(),
     );
 }
 
 #[tokio::test]
 async fn a_reading_key_reads_and_changes_nothing() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let id = client
-        .add(json!({"content": "The heron stands still.", "customId": "bird"}))
+        .add_document(json!({"content": "The heron stands still.", "customId": "bird"}))
         .await;
-    let reader = client.app.key_with("acme", Permission::Read, None).await;
-    let mut faults = Faults::default();
+    let reader = client
+        .app
+        .create_key_with("acme", Permission::Read, None)
+        .await;
+    let mut faults = ErrorMismatches::default();
 
     for (method, path, body) in [
         (
@@ -244,8 +250,8 @@ async fn a_reading_key_reads_and_changes_nothing() {
             Value::Null,
         ),
     ] {
-        let answer = client.app.call(method, &path, &reader, &body).await;
-        faults.note(
+        let answer = client.app.call_json(method, &path, &reader, &body).await;
+        faults.check_error(
             &format!("{method} {path}"),
             &answer,
             403,
@@ -275,7 +281,7 @@ async fn a_reading_key_reads_and_changes_nothing() {
         assert!(
             client
                 .app
-                .call(method, &path, &reader, &body)
+                .call_json(method, &path, &reader, &body)
                 .await
                 .status
                 .is_success(),
@@ -284,19 +290,19 @@ async fn a_reading_key_reads_and_changes_nothing() {
     }
 
     assert_eq!(
-        client.document("bird").await["content"],
+        client.get_document("bird").await["content"],
         "The heron stands still."
     );
 }
 
 #[tokio::test]
 async fn a_scoped_key_is_refused_outside_its_tags() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let scoped = client
         .app
-        .key_with("acme", Permission::Write, Some(&["mine", "ours"]))
+        .create_key_with("acme", Permission::Write, Some(&["mine", "ours"]))
         .await;
-    let mut faults = Faults::default();
+    let mut faults = ErrorMismatches::default();
     let turn = json!([{"role": "user", "content": "Hello."}]);
 
     for (method, path, body) in [
@@ -370,8 +376,8 @@ async fn a_scoped_key_is_refused_outside_its_tags() {
             json!({"q": "a", "containerTags": ["theirs"]}),
         ),
     ] {
-        let answer = client.app.call(method, path, &scoped, &body).await;
-        faults.note(
+        let answer = client.app.call_json(method, path, &scoped, &body).await;
+        faults.check_error(
             &format!("{method} {path} {body}"),
             &answer,
             403,
@@ -385,10 +391,10 @@ async fn a_scoped_key_is_refused_outside_its_tags() {
 
 #[tokio::test]
 async fn a_key_with_several_tags_is_told_to_name_one() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let scoped = client
         .app
-        .key_with("acme", Permission::Write, Some(&["mine", "ours"]))
+        .create_key_with("acme", Permission::Write, Some(&["mine", "ours"]))
         .await;
     let answer = client
         .app
@@ -403,35 +409,40 @@ async fn a_key_with_several_tags_is_told_to_name_one() {
 
 #[tokio::test]
 async fn a_scoped_key_sees_its_tags_alone() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     for tag in ["mine", "theirs"] {
         client
-            .add(json!({"content": format!("The {tag} canary sings."), "containerTag": tag}))
+            .add_document(
+                json!({"content": format!("The {tag} canary sings."), "containerTag": tag}),
+            )
             .await;
     }
 
     let scoped = client
         .app
-        .key_with("acme", Permission::Write, Some(&["mine"]))
+        .create_key_with("acme", Permission::Write, Some(&["mine"]))
         .await;
-    let listed = ok(
+    let listed = expect_ok(
         client
             .app
             .post("/v3/documents/list", &scoped, &json!({}))
             .await,
-        &listing(),
+        &listing_shape(),
     );
     assert_eq!(listed["pagination"]["totalItems"], 1);
     assert_eq!(listed["memories"][0]["containerTags"], json!(["mine"]));
     let body = json!({"q": "canary", "searchMode": "documents", "threshold": 0});
     let found = client.app.post("/v4/search", &scoped, &body).await.body;
-    assert_eq!(ids(&found["results"], "chunk"), ["The mine canary sings."]);
+    assert_eq!(
+        collect_field(&found["results"], "chunk"),
+        ["The mine canary sings."]
+    );
     let added = client
         .app
-        .add(&scoped, &json!({"content": "No tag was sent."}))
+        .add_document(&scoped, &json!({"content": "No tag was sent."}))
         .await;
     assert_eq!(
-        client.document(&added).await["containerTags"],
+        client.get_document(&added).await["containerTags"],
         json!(["mine"]),
         "the only tag it reaches"
     );

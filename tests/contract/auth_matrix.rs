@@ -1,13 +1,13 @@
 //! Every operation of `openapi.yaml`, requested with every kind of key. The tests derive the
 //! required permission a second time, from the path and the method alone.
 
-use domain::key::{KeyKind, KeyPlan, NewKey, Permission, SCOPED_ENDPOINTS};
+use domain::key::{KeyKind, KeySpec, NewKey, Permission, SCOPED_ENDPOINTS};
 use domain::{ContainerTag, Timestamp};
 use http::Request;
 use serde_json::{Value, json};
-use testkit::{Answer, TestApp, multipart};
+use testkit::{TestAnswer, TestApp, multipart_form};
 
-use crate::shape::Faults;
+use crate::shape::ErrorMismatches;
 
 /// The tag of every example.
 const TAG: &str = "user_42";
@@ -23,7 +23,7 @@ pub(crate) struct Operation {
 
 /// The permission that an operation requires.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Need {
+enum ExpectedPermission {
     Any,
     ReadContent,
     WriteContent,
@@ -35,7 +35,7 @@ enum Need {
 
 impl Operation {
     /// Returns every operation of the document.
-    pub(crate) fn all() -> Vec<Self> {
+    pub(crate) fn all_operations() -> Vec<Self> {
         let text = include_str!("../../openapi.yaml");
         let document: Value = serde_norway::from_str(text).expect("openapi.yaml is YAML");
         let mut all = Vec::new();
@@ -64,7 +64,7 @@ impl Operation {
         self.is_open
     }
 
-    fn need(&self) -> Need {
+    fn need(&self) -> ExpectedPermission {
         let (get, path) = (self.method == "GET", self.path.as_str());
         let reads = get
             || [
@@ -82,38 +82,40 @@ impl Operation {
         match path {
             _ if SCOPED_ENDPOINTS.iter().any(|root| below(root)) => {
                 if reads {
-                    Need::ReadContent
+                    ExpectedPermission::ReadContent
                 } else {
-                    Need::WriteContent
+                    ExpectedPermission::WriteContent
                 }
             }
             "/v3/session" => {
                 if self.method == "POST" {
-                    Need::Admin
+                    ExpectedPermission::Admin
                 } else {
-                    Need::Any
+                    ExpectedPermission::Any
                 }
             }
-            _ if below("/v3/analytics") => Need::ReadOrganization,
-            "/v3/settings/suggest-buckets" => Need::ReadOrganization,
-            "/v3/settings" if get => Need::ReadOrganization,
-            _ if below("/v3/settings") || below("/v3/auth") => Need::Admin,
+            _ if below("/v3/analytics") => ExpectedPermission::ReadOrganization,
+            "/v3/settings/suggest-buckets" => ExpectedPermission::ReadOrganization,
+            "/v3/settings" if get => ExpectedPermission::ReadOrganization,
+            _ if below("/v3/settings") || below("/v3/auth") => ExpectedPermission::Admin,
             _ if below("/v3/container-tags/merge") || below("/v3/container-tags/deletions") => {
-                Need::Admin
+                ExpectedPermission::Admin
             }
-            "/v3/container-tags/{tag}" if self.method == "DELETE" => Need::Admin,
-            _ if path.ends_with("/hosted-picker") => Need::Admin,
+            "/v3/container-tags/{tag}" if self.method == "DELETE" => ExpectedPermission::Admin,
+            _ if path.ends_with("/hosted-picker") => ExpectedPermission::Admin,
 
             // The answer includes items that are not selected.
-            "/v3/connections/{id}/resources" => Need::Write,
-            "/v3/connections/{id}/connection" | "/v3/connections/{id}/documents" => Need::Read,
-            _ if reads => Need::Read,
-            _ => Need::Write,
+            "/v3/connections/{id}/resources" => ExpectedPermission::Write,
+            "/v3/connections/{id}/connection" | "/v3/connections/{id}/documents" => {
+                ExpectedPermission::Read
+            }
+            _ if reads => ExpectedPermission::Read,
+            _ => ExpectedPermission::Write,
         }
     }
 
     /// Requests the operation with a key, on objects that may or may not exist.
-    pub(crate) async fn ask(&self, app: &TestApp, key: &str) -> Answer {
+    pub(crate) async fn send(&self, app: &TestApp, key: &str) -> TestAnswer {
         let path = self.path.replace("{tag}", TAG);
         let path = if self.names_provider() {
             path.replace("{id}", "web-crawler")
@@ -124,9 +126,9 @@ impl Operation {
             .iter()
             .fold(path, |path, name| path.replace(name, "never-was"));
         if !self.is_form {
-            return app.call(&self.method, &path, key, &self.body).await;
+            return app.call_json(&self.method, &path, key, &self.body).await;
         }
-        let (kind, body) = multipart("a.txt", b"Words.", &[("containerTag", TAG)]);
+        let (kind, body) = multipart_form("a.txt", b"Words.", &[("containerTag", TAG)]);
         let request = Request::builder()
             .method(self.method.as_str())
             .uri(path)
@@ -161,24 +163,24 @@ impl Operation {
     }
 }
 
-fn plan(kind: KeyKind, permission: Permission, tag: Option<&str>) -> KeyPlan {
+fn key_plan(kind: KeyKind, permission: Permission, tag: Option<&str>) -> KeySpec {
     let tags = tag.map(|tag| vec![ContainerTag::parse(tag).expect("a tag")]);
-    KeyPlan {
+    KeySpec {
         name: "test".into(),
         kind,
         permission,
         tags,
         expires_at: None,
-        rate: None,
+        rate_limit: None,
     }
 }
 
 /// Returns valid keys, each with its permissions.
-fn good() -> Vec<(&'static str, KeyPlan, Vec<Need>)> {
-    use KeyKind::{Agent, Full, Scoped, Session};
-    use Need::{
+fn valid_keys() -> Vec<(&'static str, KeySpec, Vec<ExpectedPermission>)> {
+    use ExpectedPermission::{
         Admin, Any, Read as Reading, ReadContent, ReadOrganization, Write as Writing, WriteContent,
     };
+    use KeyKind::{Agent, Full, Scoped, Session};
 
     use Permission::{Read, Write};
     let reader = vec![Any, ReadContent, Reading, ReadOrganization];
@@ -187,25 +189,29 @@ fn good() -> Vec<(&'static str, KeyPlan, Vec<Need>)> {
     let all = [whole_agent.clone(), vec![Admin]].concat();
 
     vec![
-        ("full", plan(Full, Write, None), all.clone()),
-        ("session", plan(Session, Write, None), all),
-        ("full that reads", plan(Full, Read, None), reader.clone()),
-        ("agent", plan(Agent, Write, None), whole_agent),
-        ("agent that reads", plan(Agent, Read, None), reader),
+        ("full", key_plan(Full, Write, None), all.clone()),
+        ("session", key_plan(Session, Write, None), all),
+        (
+            "full that reads",
+            key_plan(Full, Read, None),
+            reader.clone(),
+        ),
+        ("agent", key_plan(Agent, Write, None), whole_agent),
+        ("agent that reads", key_plan(Agent, Read, None), reader),
         (
             "agent of the tag",
-            plan(Agent, Write, Some(TAG)),
+            key_plan(Agent, Write, Some(TAG)),
             agent.clone(),
         ),
-        ("full of the tag", plan(Full, Write, Some(TAG)), agent),
+        ("full of the tag", key_plan(Full, Write, Some(TAG)), agent),
         (
             "scoped",
-            plan(Scoped, Write, Some(TAG)),
+            key_plan(Scoped, Write, Some(TAG)),
             vec![Any, ReadContent, WriteContent],
         ),
         (
             "scoped that reads",
-            plan(Scoped, Read, Some(TAG)),
+            key_plan(Scoped, Read, Some(TAG)),
             vec![Any, ReadContent],
         ),
     ]
@@ -215,7 +221,7 @@ fn good() -> Vec<(&'static str, KeyPlan, Vec<Need>)> {
 async fn no_operation_answers_without_a_good_key() {
     let app = TestApp::new().await;
     let stored = async |change: fn(&mut domain::key::ApiKey)| {
-        let plan = plan(KeyKind::Full, Permission::Write, None);
+        let plan = key_plan(KeyKind::Full, Permission::Write, None);
         let org = domain::OrgId::parse("acme").expect("an organization id");
         let mut key = NewKey::generate(org, plan, Timestamp::from_millis(0));
         change(&mut key.record);
@@ -225,7 +231,7 @@ async fn no_operation_answers_without_a_good_key() {
             .create(&key.record)
             .await
             .expect("a stored key");
-        key.text
+        key.key_text
     };
     let keys = [
         ("none", String::new()),
@@ -236,11 +242,11 @@ async fn no_operation_answers_without_a_good_key() {
             stored(|key| key.expires_at = Some(Timestamp::from_millis(1))).await,
         ),
     ];
-    let mut faults = Faults::default();
+    let mut faults = ErrorMismatches::default();
 
-    for operation in Operation::all() {
+    for operation in Operation::all_operations() {
         for (what, key) in &keys {
-            let answer = operation.ask(&app, key).await;
+            let answer = operation.send(&app, key).await;
             if operation.is_open {
                 assert!(
                     answer.status.is_success(),
@@ -249,7 +255,7 @@ async fn no_operation_answers_without_a_good_key() {
                     answer.status
                 );
             } else {
-                faults.note(
+                faults.check_error(
                     &format!("{what}: {}", operation.name()),
                     &answer,
                     401,
@@ -266,19 +272,19 @@ async fn no_operation_answers_without_a_good_key() {
 #[tokio::test]
 async fn every_key_may_what_it_is_for_and_nothing_else() {
     let app = TestApp::new().await;
-    let admin = app.key("acme").await;
-    let operations = Operation::all();
+    let admin = app.create_key("acme").await;
+    let operations = Operation::all_operations();
     assert!(operations.len() > 40, "{}", operations.len());
 
-    let mut faults = Faults::default();
+    let mut faults = ErrorMismatches::default();
     let mut wrong = Vec::new();
-    app.add(
+    app.add_document(
         &admin,
         &json!({"content": "The mill stands still.", "containerTag": TAG}),
     )
     .await;
 
-    for (what, plan, may) in good() {
+    for (what, plan, may) in valid_keys() {
         // The tests of sessions cover the permissions of a session when it opens another.
         let opens_session =
             |operation: &&Operation| what == "session" && operation.name() == "POST /v3/session";
@@ -288,11 +294,11 @@ async fn every_key_may_what_it_is_for_and_nothing_else() {
 
         for operation in asked {
             // Earlier operations may have ended or reset the key.
-            let key = app.key_of("acme", plan.clone()).await.text;
-            let answer = operation.ask(&app, &key).await;
+            let key = app.create_planned_key("acme", plan.clone()).await.key_text;
+            let answer = operation.send(&app, &key).await;
             let place = format!("{what} key: {} ({:?})", operation.name(), operation.need());
             if !may.contains(&operation.need()) {
-                faults.note(&place, &answer, 403, "PermissionError", "");
+                faults.check_error(&place, &answer, 403, "PermissionError", "");
             } else if matches!(answer.status.as_u16(), 401 | 403 | 405 | 500..) {
                 wrong.push(format!("{place}: {} {}", answer.status, answer.body));
             }
@@ -311,24 +317,24 @@ async fn every_key_may_what_it_is_for_and_nothing_else() {
 #[tokio::test]
 async fn a_key_of_another_tag_reaches_nothing_of_this_one() {
     let app = TestApp::new().await;
-    let admin = app.key("acme").await;
-    app.add(
+    let admin = app.create_key("acme").await;
+    app.add_document(
         &admin,
         &json!({"content": "The mill stands still.", "containerTag": TAG}),
     )
     .await;
-    let mut faults = Faults::default();
+    let mut faults = ErrorMismatches::default();
 
     for kind in [KeyKind::Agent, KeyKind::Scoped] {
         let key = app
-            .key_of("acme", plan(kind, Permission::Write, Some("elsewhere")))
+            .create_planned_key("acme", key_plan(kind, Permission::Write, Some("elsewhere")))
             .await
-            .text;
-        for operation in Operation::all()
+            .key_text;
+        for operation in Operation::all_operations()
             .iter()
             .filter(|operation| operation.names_tag())
         {
-            let answer = operation.ask(&app, &key).await;
+            let answer = operation.send(&app, &key).await;
             // A batch is refused document by document.
             if operation.path.ends_with("/batch") {
                 assert_eq!(answer.body["success"], 0, "{}", answer.body);
@@ -340,7 +346,7 @@ async fn a_key_of_another_tag_reaches_nothing_of_this_one() {
                 continue;
             }
 
-            faults.note(
+            faults.check_error(
                 &format!("{kind:?}: {}", operation.name()),
                 &answer,
                 403,
@@ -356,10 +362,10 @@ async fn a_key_of_another_tag_reaches_nothing_of_this_one() {
 #[tokio::test]
 async fn a_scoped_key_that_names_no_tag_means_its_own() {
     let app = TestApp::new().await;
-    let admin = app.key("acme").await;
+    let admin = app.create_key("acme").await;
     for tag in ["north", "south"] {
         let content = format!("My favourite bird is the {tag} heron.");
-        app.add(
+        app.add_document(
             &admin,
             &json!({"content": content, "containerTag": tag, "filepath": "/a/b.md"}),
         )
@@ -367,12 +373,12 @@ async fn a_scoped_key_that_names_no_tag_means_its_own() {
     }
 
     let key = app
-        .key_of(
+        .create_planned_key(
             "acme",
-            plan(KeyKind::Scoped, Permission::Write, Some("north")),
+            key_plan(KeyKind::Scoped, Permission::Write, Some("north")),
         )
         .await
-        .text;
+        .key_text;
     for (method, path, body, count) in [
         (
             "POST",
@@ -421,7 +427,7 @@ async fn a_scoped_key_that_names_no_tag_means_its_own() {
             "/deletedCount",
         ),
     ] {
-        let answer = app.call(method, path, &key, &body).await;
+        let answer = app.call_json(method, path, &key, &body).await;
         assert!(
             answer.status.is_success(),
             "{method} {path}: {}",
@@ -444,7 +450,7 @@ async fn a_scoped_key_that_names_no_tag_means_its_own() {
 
     // The request does not say that it means all documents.
     assert_eq!(
-        app.call("DELETE", "/v3/documents/bulk", &key, &json!({}))
+        app.call_json("DELETE", "/v3/documents/bulk", &key, &json!({}))
             .await
             .status,
         400

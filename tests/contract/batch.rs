@@ -3,11 +3,11 @@
 use domain::key::Permission;
 use http::Request;
 use serde_json::{Value, json};
-use testkit::Answer;
+use testkit::TestAnswer;
 
-use crate::client::{Client, ids};
-use crate::containers::container;
-use crate::shape::{Faults, ok, refused, with};
+use crate::client::{OrgClient, collect_field};
+use crate::containers::find_container;
+use crate::shape::{ErrorMismatches, expect_error, expect_ok, merge_shapes};
 
 const DATED: &str = "2025-04-15";
 
@@ -17,12 +17,12 @@ fn batch_shape() -> Value {
 
 /// Sends a batch and returns its results. Checks the shape of each result, and that the counts
 /// match.
-async fn send(client: &Client, body: Value) -> Vec<Value> {
+async fn send(client: &OrgClient, body: Value) -> Vec<Value> {
     checked(client.post("/v3/documents/batch", body).await)
 }
 
-fn checked(answer: Answer) -> Vec<Value> {
-    let body = ok(answer, &batch_shape());
+fn checked(answer: TestAnswer) -> Vec<Value> {
+    let body = expect_ok(answer, &batch_shape());
     let results = body["results"].as_array().expect("results").clone();
     let is_refused = |result: &&Value| result["status"] == "error";
     assert_eq!(body["failed"], results.iter().filter(is_refused).count());
@@ -36,7 +36,7 @@ fn checked(answer: Answer) -> Vec<Value> {
             json!({"id": "string", "status": "string", "error": "string", "details": "string"});
         let taken = json!({"id": "id", "status": "string"});
         let taken = if result.get("url").is_some() {
-            with(taken, &json!({"url": "string"}))
+            merge_shapes(taken, &json!({"url": "string"}))
         } else {
             taken
         };
@@ -55,7 +55,7 @@ fn checked(answer: Answer) -> Vec<Value> {
 
 #[tokio::test]
 async fn objects_and_texts_become_documents_in_the_order_of_the_request() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let documents = json!([
         {"content": "The first bird is a heron.", "customId": "first"},
         "The second bird is a bittern.",
@@ -71,10 +71,12 @@ async fn objects_and_texts_become_documents_in_the_order_of_the_request() {
         "{results:?}"
     );
 
-    client.settle().await;
+    client.run_until_settled().await;
     let wanted = [("heron", "birds"), ("bittern", "birds"), ("crane", "other")];
     for (result, (word, tag)) in results.iter().zip(wanted) {
-        let document = client.document(result["id"].as_str().expect("an id")).await;
+        let document = client
+            .get_document(result["id"].as_str().expect("an id"))
+            .await;
         assert!(
             document["content"].as_str().expect("text").contains(word),
             "{document}"
@@ -83,15 +85,15 @@ async fn objects_and_texts_become_documents_in_the_order_of_the_request() {
             (&document["status"], &document["containerTags"]),
             (&json!("done"), &json!([tag]))
         );
-        assert!(client.finds(word).await);
+        assert!(client.search_finds(word).await);
     }
 
-    assert_eq!(client.document("first").await["id"], results[0]["id"]);
+    assert_eq!(client.get_document("first").await["id"], results[0]["id"]);
 }
 
 #[tokio::test]
 async fn every_field_has_a_default_for_all_and_a_value_of_its_own() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let defaults = json!({
         "containerTags": ["all"], "metadata": {"of": "all"}, "taskType": "superrag", "filepath": "/all.md",
         "filterByMetadata": {"of": "all"}, "documentDate": DATED, "entityContext": "All.", "dreaming": "instant",
@@ -101,7 +103,7 @@ async fn every_field_has_a_default_for_all_and_a_value_of_its_own() {
         "filepath": "/own.md", "filterByMetadata": {"its": ["own"]}, "documentDate": "2024-01-02",
         "entityContext": "Own.", "dreaming": "dynamic",
     });
-    let body = with(json!({"documents": ["With those of all.", own]}), &defaults);
+    let body = merge_shapes(json!({"documents": ["With those of all.", own]}), &defaults);
     let results = send(&client, body).await;
     let mut tags = Vec::new();
     let rows = [
@@ -111,7 +113,7 @@ async fn every_field_has_a_default_for_all_and_a_value_of_its_own() {
 
     for (result, (tag, key, task, path, date)) in results.iter().zip(rows) {
         let id = result["id"].as_str().expect("an id");
-        let document = client.document(id).await;
+        let document = client.get_document(id).await;
         assert_eq!(document["containerTags"], json!([tag]));
         assert_eq!(
             document["metadata"],
@@ -123,7 +125,7 @@ async fn every_field_has_a_default_for_all_and_a_value_of_its_own() {
             (&json!(task), &json!(path))
         );
 
-        let record = client.record(id).await.expect("a record");
+        let record = client.stored_record(id).await.expect("a record");
         assert!(
             record
                 .filter_by_metadata
@@ -141,7 +143,7 @@ async fn every_field_has_a_default_for_all_and_a_value_of_its_own() {
 
     assert_ne!(tags[0].1, tags[1].1, "dreaming");
     for (tag, _, parsed) in tags {
-        let container = container(&client, parsed.as_str()).await;
+        let container = find_container(&client, parsed.as_str()).await;
         let context = container
             .and_then(|container| container.entity_context)
             .expect("guidance");
@@ -151,7 +153,7 @@ async fn every_field_has_a_default_for_all_and_a_value_of_its_own() {
 
 #[tokio::test]
 async fn a_wrong_document_harms_no_other_and_names_its_place() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let wrong = [
         (json!({"content": ""}), "ValidationError", "content"),
         (json!({"content": null}), "ValidationError", "content"),
@@ -208,11 +210,11 @@ async fn a_wrong_document_harms_no_other_and_names_its_place() {
     }
     let results = send(&client, json!({"documents": documents})).await;
     let (taken, refused) = results.split_at(wrong.len());
-    client.settle().await;
+    client.run_until_settled().await;
 
     for (i, result) in taken.iter().enumerate() {
         let document = client
-            .document(result["id"].as_str().expect("those taken come first"))
+            .get_document(result["id"].as_str().expect("those taken come first"))
             .await;
         assert_eq!(
             (&document["status"], &document["content"]),
@@ -240,7 +242,7 @@ async fn a_wrong_document_harms_no_other_and_names_its_place() {
     }
 
     assert_eq!(
-        client.listed(json!({})).await.len(),
+        client.listed_ids(json!({})).await.len(),
         wrong.len(),
         "nothing of a refused document is stored"
     );
@@ -248,8 +250,8 @@ async fn a_wrong_document_harms_no_other_and_names_its_place() {
 
 #[tokio::test]
 async fn a_batch_has_one_to_six_hundred_documents() {
-    let client = Client::new().await;
-    let mut faults = Faults::default();
+    let client = OrgClient::new().await;
+    let mut faults = ErrorMismatches::default();
     for (body, named) in [
         (json!({"documents": []}), "documents"),
         (json!({"documents": vec!["a"; 601]}), "600"),
@@ -260,27 +262,27 @@ async fn a_batch_has_one_to_six_hundred_documents() {
         (json!({"documents": ["a"], "taskType": "x"}), "taskType"),
     ] {
         let answer = client.post("/v3/documents/batch", body.clone()).await;
-        faults.note(&body.to_string(), &answer, 400, "ValidationError", named);
+        faults.check_error(&body.to_string(), &answer, 400, "ValidationError", named);
     }
     faults.assert_none();
 
-    assert!(client.listed(json!({})).await.is_empty());
+    assert!(client.listed_ids(json!({})).await.is_empty());
 }
 
 #[tokio::test]
 async fn a_body_over_64_megabytes_is_refused() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let documents = vec!["x".repeat(1024 * 1024); 65];
     let answer = client
         .post("/v3/documents/batch", json!({"documents": documents}))
         .await;
-    refused(&answer, 413, "PayloadTooLargeError", "bytes");
-    assert!(client.listed(json!({})).await.is_empty());
+    expect_error(&answer, 413, "PayloadTooLargeError", "bytes");
+    assert!(client.listed_ids(json!({})).await.is_empty());
 }
 
 #[tokio::test]
 async fn six_hundred_documents_are_all_done_in_the_end() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let documents: Vec<String> = (0..600)
         .map(|i| format!("The log of day {i} says WORD-{i:03}."))
         .collect();
@@ -294,27 +296,27 @@ async fn six_hundred_documents_are_all_done_in_the_end() {
         .iter()
         .map(|result| result["id"].as_str().expect("an id").to_owned())
         .collect();
-    client.settle().await;
+    client.run_until_settled().await;
     let done = client
-        .listed(json!({"status": "done", "containerTags": ["log"]}))
+        .listed_ids(json!({"status": "done", "containerTags": ["log"]}))
         .await;
     assert_eq!(done.len(), 600);
     assert!(sent.iter().all(|id| done.contains(id)));
 
     for i in [0, 299, 599] {
-        let document = client.document(&sent[i]).await;
+        let document = client.get_document(&sent[i]).await;
         assert_eq!(
             document["content"],
             documents[i].as_str(),
             "in the order of the request"
         );
-        assert!(client.finds(&format!("WORD-{i:03}")).await);
+        assert!(client.search_finds(&format!("WORD-{i:03}")).await);
     }
 }
 
 #[tokio::test]
 async fn an_address_comes_back_with_its_result() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let documents = json!([
         "https://news.example/a",
         "A text about https://news.example/a."
@@ -331,9 +333,9 @@ async fn of_a_custom_id_that_comes_twice_the_last_content_stays() {
         (json!({"containerTag": "sm_project_default"}), json!({})),
         (json!({}), json!({"containerTag": "sm_project_default"})),
     ] {
-        let client = Client::new().await;
+        let client = OrgClient::new().await;
         let note = |content: &str, more: &Value| {
-            with(json!({"content": content, "customId": "note"}), more)
+            merge_shapes(json!({"content": content, "customId": "note"}), more)
         };
         let documents = [
             note("The first words.", &first),
@@ -342,20 +344,20 @@ async fn of_a_custom_id_that_comes_twice_the_last_content_stays() {
         let results = send(&client, json!({"documents": documents})).await;
         assert_eq!(results[0]["id"], results[1]["id"]);
 
-        client.settle().await;
+        client.run_until_settled().await;
         assert_eq!(
-            client.document("note").await["content"],
+            client.get_document("note").await["content"],
             "The last words.",
             "{first} {last}"
         );
-        assert_eq!(client.found("words").await, ["The last words."]);
-        assert_eq!(client.listed(json!({})).await.len(), 1);
+        assert_eq!(client.search_texts("words").await, ["The last words."]);
+        assert_eq!(client.listed_ids(json!({})).await.len(), 1);
     }
 }
 
 #[tokio::test]
 async fn a_batch_that_comes_again_is_the_same_documents() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let body =
         json!({"documents": ["One.", "Two.", {"content": "Three.", "customId": "three"}, "One."]});
     let first = send(&client, body.clone()).await;
@@ -364,19 +366,22 @@ async fn a_batch_that_comes_again_is_the_same_documents() {
         "the same content twice is one document"
     );
 
-    client.settle().await;
+    client.run_until_settled().await;
     let again = send(&client, body).await;
-    assert_eq!(ids(&json!(first), "id"), ids(&json!(again), "id"));
+    assert_eq!(
+        collect_field(&json!(first), "id"),
+        collect_field(&json!(again), "id")
+    );
     assert!(
         again.iter().all(|result| result["status"] == "done"),
         "{again:?}"
     );
-    assert_eq!(client.listed(json!({})).await.len(), 3);
+    assert_eq!(client.listed_ids(json!({})).await.len(), 3);
 }
 
 #[tokio::test]
 async fn an_idempotency_key_holds_for_each_document_of_the_batch() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let send_as = async |body: Value| {
         let request = Request::builder().method("POST").uri("/v3/documents/batch");
         let request = request.header("authorization", format!("Bearer {}", client.key));
@@ -389,7 +394,10 @@ async fn an_idempotency_key_holds_for_each_document_of_the_batch() {
     let first = checked(send_as(json!({"documents": ["One.", "Two."]})).await);
     client.app.world.clock.advance_seconds(3600);
     let again = checked(send_as(json!({"documents": ["One.", "Two."]})).await);
-    assert_eq!(ids(&json!(first), "id"), ids(&json!(again), "id"));
+    assert_eq!(
+        collect_field(&json!(first), "id"),
+        collect_field(&json!(again), "id")
+    );
 
     let other = checked(send_as(json!({"documents": ["One.", "Three."]})).await);
     assert_eq!(
@@ -402,15 +410,15 @@ async fn an_idempotency_key_holds_for_each_document_of_the_batch() {
             .is_some_and(|text| text.contains("ConflictError")),
         "{other:?}"
     );
-    assert_eq!(client.listed(json!({})).await.len(), 2);
+    assert_eq!(client.listed_ids(json!({})).await.len(), 2);
 }
 
 #[tokio::test]
 async fn a_scoped_key_writes_into_its_tag_alone() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let scoped = client
         .app
-        .key_with("acme", Permission::Write, Some(&["mine"]))
+        .create_key_with("acme", Permission::Write, Some(&["mine"]))
         .await;
     let documents = json!(["No tag was sent.", {"content": "Theirs.", "containerTag": "theirs"}]);
     let results = checked(
@@ -425,7 +433,7 @@ async fn a_scoped_key_writes_into_its_tag_alone() {
     );
     assert_eq!(
         client
-            .document(results[0]["id"].as_str().expect("an id"))
+            .get_document(results[0]["id"].as_str().expect("an id"))
             .await["containerTags"],
         json!(["mine"])
     );
@@ -436,10 +444,13 @@ async fn a_scoped_key_writes_into_its_tag_alone() {
         "{results:?}"
     );
 
-    let reader = client.app.key_with("acme", Permission::Read, None).await;
+    let reader = client
+        .app
+        .create_key_with("acme", Permission::Read, None)
+        .await;
     let answer = client
         .app
         .post("/v3/documents/batch", &reader, &json!({"documents": ["a"]}))
         .await;
-    refused(&answer, 403, "PermissionError", "read");
+    expect_error(&answer, 403, "PermissionError", "read");
 }

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::client::Client;
-use crate::shape::Faults;
+use crate::client::OrgClient;
+use crate::shape::ErrorMismatches;
 
 fn tags(count: usize) -> Vec<String> {
     (0..count).map(|number| format!("t{number}")).collect()
@@ -11,7 +11,7 @@ fn tags(count: usize) -> Vec<String> {
 
 #[tokio::test]
 async fn more_than_a_hundred_container_tags_are_refused_everywhere() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let many = tags(101);
     let with = |mut body: Value| {
         body["containerTags"] = json!(many);
@@ -72,14 +72,14 @@ async fn more_than_a_hundred_container_tags_are_refused_everywhere() {
         ),
         ("POST", "/v3/auth/scoped-key", json!({})),
     ];
-    let mut faults = Faults::default();
+    let mut faults = ErrorMismatches::default();
 
     for (method, path, body) in requests {
         let answer = client
             .app
-            .call(method, path, &client.key, &with(body))
+            .call_json(method, path, &client.key, &with(body))
             .await;
-        faults.note(
+        faults.check_error(
             &format!("{method} {path}"),
             &answer,
             400,
@@ -89,7 +89,7 @@ async fn more_than_a_hundred_container_tags_are_refused_everywhere() {
     }
 
     let path = format!("/v3/documents/processing?containerTags={}", many.join(","));
-    faults.note(
+    faults.check_error(
         &path[..26],
         &client.get(&path).await,
         400,
@@ -98,9 +98,11 @@ async fn more_than_a_hundred_container_tags_are_refused_everywhere() {
     );
 
     let patch = json!({"containerTags": many});
-    let id = client.add(json!({"content": "a"})).await;
-    let answer = client.patch(&format!("/v3/documents/{id}"), patch).await;
-    faults.note(
+    let id = client.add_document(json!({"content": "a"})).await;
+    let answer = client
+        .send_patch(&format!("/v3/documents/{id}"), patch)
+        .await;
+    faults.check_error(
         "PATCH /v3/documents/{id}",
         &answer,
         400,
@@ -112,18 +114,18 @@ async fn more_than_a_hundred_container_tags_are_refused_everywhere() {
 
 #[tokio::test]
 async fn a_hundred_thousand_container_tags_are_refused_without_a_read_for_each() {
-    let client = Client::new().await;
-    let before = client.app.faults.calls();
-    let mut faults = Faults::default();
+    let client = OrgClient::new().await;
+    let before = client.app.faults.call_count();
+    let mut faults = ErrorMismatches::default();
     for path in ["/v4/search", "/v3/search", "/v3/documents/list"] {
         let answer = client
             .post(path, json!({"q": "a", "containerTags": tags(100_000)}))
             .await;
-        faults.note(path, &answer, 400, "ValidationError", "containerTags");
+        faults.check_error(path, &answer, 400, "ValidationError", "containerTags");
     }
     faults.assert_none();
 
-    let calls = client.app.faults.calls() - before;
+    let calls = client.app.faults.call_count() - before;
     assert!(
         calls <= 9,
         "{calls} calls of the services for the key and the request log of three requests"
@@ -132,7 +134,7 @@ async fn a_hundred_thousand_container_tags_are_refused_without_a_read_for_each()
 
 #[tokio::test]
 async fn a_hundred_container_tags_are_searched() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let answer = client
         .post("/v4/search", json!({"q": "a", "containerTags": tags(100)}))
         .await;
@@ -141,7 +143,7 @@ async fn a_hundred_container_tags_are_searched() {
 
 #[tokio::test]
 async fn every_other_list_has_its_most_as_well() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let message = json!({"role": "user", "content": "a"});
     let part = json!({"type": "text", "text": "a"});
     let talk = |messages: Value| json!({"conversationId": "c", "messages": messages});
@@ -209,10 +211,10 @@ async fn every_other_list_has_its_most_as_well() {
             "metadata",
         ),
     ];
-    let mut faults = Faults::default();
+    let mut faults = ErrorMismatches::default();
 
     for (path, body, field) in requests {
-        faults.note(
+        faults.check_error(
             &format!("{path} {field}"),
             &client.post(path, body).await,
             400,

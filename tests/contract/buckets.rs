@@ -3,16 +3,16 @@
 use domain::key::Permission;
 use serde_json::{Value, json};
 
-use crate::client::{Client, ids};
-use crate::shape::{Faults, ok, refused};
+use crate::client::{OrgClient, collect_field};
+use crate::shape::{ErrorMismatches, expect_error, expect_ok};
 
 fn bucket(key: &str, description: &str) -> Value {
     json!({"key": key, "description": description})
 }
 
-async fn buckets(client: &Client, tag: &str) -> Value {
+async fn buckets(client: &OrgClient, tag: &str) -> Value {
     let shape = json!({"buckets": [{"key": "string", "description": "string"}]});
-    ok(
+    expect_ok(
         client
             .post("/v4/profile/buckets", json!({"containerTag": tag}))
             .await,
@@ -21,13 +21,13 @@ async fn buckets(client: &Client, tag: &str) -> Value {
         .clone()
 }
 
-async fn keys(client: &Client, tag: &str) -> Vec<String> {
-    ids(&buckets(client, tag).await, "key")
+async fn keys(client: &OrgClient, tag: &str) -> Vec<String> {
+    collect_field(&buckets(client, tag).await, "key")
 }
 
-async fn set(client: &Client, sent: &Value) -> Value {
+async fn set(client: &OrgClient, sent: &Value) -> Value {
     let body = client
-        .patch("/v3/settings", json!({"profileBuckets": sent}))
+        .send_patch("/v3/settings", json!({"profileBuckets": sent}))
         .await
         .body;
     assert_eq!(body["updated"]["profileBuckets"], *sent, "{body}");
@@ -39,10 +39,10 @@ async fn set(client: &Client, sent: &Value) -> Value {
 
 #[tokio::test]
 async fn a_container_has_the_buckets_of_its_organization_and_its_own() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     assert_eq!(keys(&client, "nobody-was-here").await, ["preferences"]);
     let own = json!({"profileBuckets": [bucket("food", "of the tag"), bucket("boats", "Boats.")]});
-    client.patch("/v3/container-tags/box", own).await;
+    client.send_patch("/v3/container-tags/box", own).await;
     assert_eq!(keys(&client, "box").await, ["preferences", "food", "boats"]);
 
     set(
@@ -54,7 +54,7 @@ async fn a_container_has_the_buckets_of_its_organization_and_its_own() {
     )
     .await;
     let all = buckets(&client, "box").await;
-    assert_eq!(ids(&all, "key"), ["work", "food", "boats"]);
+    assert_eq!(collect_field(&all, "key"), ["work", "food", "boats"]);
     assert_eq!(all[1]["description"], "of the organization");
     assert_eq!(keys(&client, "other").await, ["work", "food"]);
 
@@ -73,9 +73,9 @@ async fn a_container_has_the_buckets_of_its_organization_and_its_own() {
 
 #[tokio::test]
 async fn wrong_buckets_are_named_and_not_set() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     set(&client, &json!([bucket("food", "Meals.")])).await;
-    let mut faults = Faults::default();
+    let mut faults = ErrorMismatches::default();
     let many: Vec<Value> = (0..51).map(|i| bucket(&format!("k{i}"), "x")).collect();
     for bad in [
         json!(many),
@@ -94,12 +94,12 @@ async fn wrong_buckets_are_named_and_not_set() {
         json!("food"),
     ] {
         let answer = client
-            .patch(
+            .send_patch(
                 "/v3/settings",
                 json!({"profileBuckets": bad, "chunkSize": 500}),
             )
             .await;
-        faults.note(
+        faults.check_error(
             &bad.to_string(),
             &answer,
             400,
@@ -114,7 +114,7 @@ async fn wrong_buckets_are_named_and_not_set() {
         (json!({"containerTags": ["a", "b"]}), "containerTag"),
     ] {
         let answer = client.post("/v4/profile/buckets", body.clone()).await;
-        faults.note(&body.to_string(), &answer, 400, "ValidationError", named);
+        faults.check_error(&body.to_string(), &answer, 400, "ValidationError", named);
     }
     faults.assert_none();
 
@@ -128,27 +128,27 @@ async fn wrong_buckets_are_named_and_not_set() {
 
 #[tokio::test]
 async fn buckets_are_one_organizations_own() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     set(&client, &json!([bucket("secret", "Of acme.")])).await;
-    let (other, path) = (client.app.key("other").await, "/v4/profile/buckets");
+    let (other, path) = (client.app.create_key("other").await, "/v4/profile/buckets");
     let theirs = client
         .app
         .post(path, &other, &json!({"containerTag": "box"}))
         .await
         .body;
-    assert_eq!(ids(&theirs["buckets"], "key"), ["preferences"]);
+    assert_eq!(collect_field(&theirs["buckets"], "key"), ["preferences"]);
 
     let scoped = client
         .app
-        .key_with("acme", Permission::Read, Some(&["box"]))
+        .create_key_with("acme", Permission::Read, Some(&["box"]))
         .await;
     let mine = client
         .app
         .post(path, &scoped, &json!({"containerTag": "box"}))
         .await
         .body;
-    assert_eq!(ids(&mine["buckets"], "key"), ["secret"]);
-    refused(
+    assert_eq!(collect_field(&mine["buckets"], "key"), ["secret"]);
+    expect_error(
         &client
             .app
             .post(path, &scoped, &json!({"containerTag": "x"}))
@@ -157,7 +157,7 @@ async fn buckets_are_one_organizations_own() {
         "PermissionError",
         "x",
     );
-    refused(
+    expect_error(
         &client
             .app
             .post(path, "", &json!({"containerTag": "x"}))

@@ -2,15 +2,15 @@
 
 use domain::key::Permission;
 use serde_json::{Value, json};
-use testkit::Answer;
+use testkit::TestAnswer;
 
-use crate::client::Client;
-use crate::shape::{Faults, ok, refused, with};
+use crate::client::OrgClient;
+use crate::shape::{ErrorMismatches, expect_error, expect_ok, merge_shapes};
 use crate::steps::process_only;
 
-async fn bulk(client: &Client, body: Value) -> Answer {
+async fn send_bulk(client: &OrgClient, body: Value) -> TestAnswer {
     client
-        .raw(
+        .send_bytes(
             "DELETE",
             "/v3/documents/bulk",
             "application/json",
@@ -20,38 +20,38 @@ async fn bulk(client: &Client, body: Value) -> Answer {
 }
 
 /// Deletes documents, checks the shape of the answer, and returns it.
-async fn delete(client: &Client, body: Value) -> Value {
-    let answer = bulk(client, body).await;
+async fn delete(client: &OrgClient, body: Value) -> Value {
+    let answer = send_bulk(client, body).await;
     let mut shape = json!({"success": "bool", "deletedCount": "int"});
     if answer.body.get("errors").is_some() {
-        shape = with(
+        shape = merge_shapes(
             shape,
             &json!({"errors": [{"id": "string", "error": "string"}]}),
         );
     }
     if answer.body.get("containerTags").is_some() {
-        shape = with(shape, &json!({"containerTags": ["string"]}));
+        shape = merge_shapes(shape, &json!({"containerTags": ["string"]}));
     }
-    ok(answer, &shape)
+    expect_ok(answer, &shape)
 }
 
 /// Adds a document about a canary.
-async fn add(client: &Client, tag: &str, custom_id: &str, path: &str) -> String {
+async fn add_document(client: &OrgClient, tag: &str, custom_id: &str, path: &str) -> String {
     let content = format!("The canary {custom_id} of {tag} sings.");
     let body =
         json!({"content": content, "containerTag": tag, "customId": custom_id, "filepath": path});
-    client.add(body).await
+    client.add_document(body).await
 }
 
 /// Returns the listed customIds in order. Checks that search finds exactly these.
-async fn left(client: &Client) -> Vec<String> {
+async fn remaining_custom_ids(client: &OrgClient) -> Vec<String> {
     let listed = client
         .post("/v3/documents/list", json!({"limit": 1000, "order": "asc"}))
         .await
         .body;
-    let names = crate::client::ids(&listed["memories"], "customId");
+    let names = crate::client::collect_field(&listed["memories"], "customId");
     assert_eq!(
-        client.found("canary").await.len(),
+        client.search_texts("canary").await.len(),
         names.len(),
         "search and listing disagree"
     );
@@ -60,10 +60,10 @@ async fn left(client: &Client) -> Vec<String> {
 
 #[tokio::test]
 async fn ids_and_custom_ids_are_deleted_and_what_is_unknown_is_told() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let mut ids = Vec::new();
     for name in ["one", "two", "three", "four"] {
-        ids.push(add(&client, "a", name, "/a.md").await);
+        ids.push(add_document(&client, "a", name, "/a.md").await);
     }
     let body = json!({"ids": [ids[0], "two", "never-existed", ids[0], ids[1], "%00", ""]});
     let answer = delete(&client, body).await;
@@ -72,44 +72,44 @@ async fn ids_and_custom_ids_are_deleted_and_what_is_unknown_is_told() {
         (&json!(2), &json!(false))
     );
     assert_eq!(
-        crate::client::ids(&answer["errors"], "id"),
+        crate::client::collect_field(&answer["errors"], "id"),
         ["never-existed", "%00", ""]
     );
-    assert_eq!(left(&client).await, ["three", "four"]);
+    assert_eq!(remaining_custom_ids(&client).await, ["three", "four"]);
 
     let answer = delete(&client, json!({"ids": ["three"]})).await;
     assert_eq!(answer, json!({"success": true, "deletedCount": 1}));
     let answer = delete(&client, json!({"ids": ["three", ids[0]]})).await;
     assert_eq!(answer["deletedCount"], 0);
 
-    client.settle().await;
-    assert_eq!(left(&client).await, ["four"]);
+    client.run_until_settled().await;
+    assert_eq!(remaining_custom_ids(&client).await, ["four"]);
 }
 
 #[tokio::test]
 async fn a_container_is_emptied_and_no_other() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     for (tag, name) in [("a", "one"), ("a", "two"), ("b", "three"), ("c", "four")] {
-        add(&client, tag, name, "/x.md").await;
+        add_document(&client, tag, name, "/x.md").await;
     }
     let answer = delete(&client, json!({"containerTags": ["a", "c", "never-used"]})).await;
     assert_eq!(
         answer,
         json!({"success": true, "deletedCount": 3, "containerTags": ["a", "c", "never-used"]})
     );
-    assert_eq!(left(&client).await, ["three"]);
+    assert_eq!(remaining_custom_ids(&client).await, ["three"]);
 
     let answer = delete(&client, json!({"containerTag": "b"})).await;
     assert_eq!(answer["deletedCount"], 1);
-    assert!(left(&client).await.is_empty());
+    assert!(remaining_custom_ids(&client).await.is_empty());
 
-    add(&client, "a", "again", "/x.md").await;
-    assert_eq!(left(&client).await, ["again"]);
+    add_document(&client, "a", "again", "/x.md").await;
+    assert_eq!(remaining_custom_ids(&client).await, ["again"]);
 }
 
 #[tokio::test]
 async fn a_path_is_exact_or_a_prefix_that_ends_with_a_slash() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let paths = [
         ("a", "/x/1"),
         ("a", "/x/2"),
@@ -119,12 +119,15 @@ async fn a_path_is_exact_or_a_prefix_that_ends_with_a_slash() {
         ("a", "/x/y/3"),
     ];
     for (i, (tag, path)) in paths.iter().enumerate() {
-        add(&client, tag, &format!("n{i}"), path).await;
+        add_document(&client, tag, &format!("n{i}"), path).await;
     }
 
     let of = |path: &str| json!({"containerTags": ["a"], "filepath": path});
     assert_eq!(delete(&client, of("/x")).await["deletedCount"], 1);
-    assert_eq!(left(&client).await, ["n0", "n1", "n3", "n4", "n5"]);
+    assert_eq!(
+        remaining_custom_ids(&client).await,
+        ["n0", "n1", "n3", "n4", "n5"]
+    );
     assert_eq!(delete(&client, of("/nowhere/")).await["deletedCount"], 0);
     assert_eq!(
         delete(&client, of("")).await["deletedCount"],
@@ -132,15 +135,15 @@ async fn a_path_is_exact_or_a_prefix_that_ends_with_a_slash() {
         "no document has an empty path"
     );
     assert_eq!(delete(&client, of("/x/")).await["deletedCount"], 3);
-    assert_eq!(left(&client).await, ["n3", "n4"]);
+    assert_eq!(remaining_custom_ids(&client).await, ["n3", "n4"]);
 }
 
 #[tokio::test]
 async fn who_does_not_say_what_deletes_nothing() {
-    let client = Client::new().await;
-    add(&client, "a", "one", "/a.md").await;
+    let client = OrgClient::new().await;
+    add_document(&client, "a", "one", "/a.md").await;
     let many = vec!["one"; 101];
-    let mut faults = Faults::default();
+    let mut faults = ErrorMismatches::default();
     for (body, named) in [
         (json!({}), "ids"),
         (json!({"filepath": "/a.md"}), "containerTags"),
@@ -155,9 +158,9 @@ async fn who_does_not_say_what_deletes_nothing() {
         (json!({"containerTags": "a"}), "containerTags"),
         (json!({"containerTags": ["a b"]}), "containerTag"),
     ] {
-        faults.note(
+        faults.check_error(
             &body.to_string(),
-            &bulk(&client, body).await,
+            &send_bulk(&client, body).await,
             400,
             "ValidationError",
             named,
@@ -165,19 +168,19 @@ async fn who_does_not_say_what_deletes_nothing() {
     }
 
     let none = client
-        .raw("DELETE", "/v3/documents/bulk", "application/json", "")
+        .send_bytes("DELETE", "/v3/documents/bulk", "application/json", "")
         .await;
-    faults.note("no body", &none, 400, "ValidationError", "ids");
+    faults.check_error("no body", &none, 400, "ValidationError", "ids");
     faults.assert_none();
-    assert_eq!(left(&client).await, ["one"]);
+    assert_eq!(remaining_custom_ids(&client).await, ["one"]);
 }
 
 #[tokio::test]
 async fn ids_beside_tags_are_looked_for_in_these_alone() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let (a, b) = (
-        add(&client, "a", "note", "/a.md").await,
-        add(&client, "b", "note", "/a.md").await,
+        add_document(&client, "a", "note", "/a.md").await,
+        add_document(&client, "b", "note", "/a.md").await,
     );
     let answer = delete(&client, json!({"ids": ["note"]})).await;
     assert_eq!(
@@ -190,18 +193,18 @@ async fn ids_beside_tags_are_looked_for_in_these_alone() {
         answer["deletedCount"], 0,
         "it lies in another container: {answer}"
     );
-    assert_eq!(left(&client).await.len(), 2);
+    assert_eq!(remaining_custom_ids(&client).await.len(), 2);
     assert_eq!(
         delete(&client, json!({"ids": ["note"], "containerTags": ["a"]})).await["deletedCount"],
         1
     );
-    assert_eq!(client.listed(json!({})).await, [b]);
+    assert_eq!(client.listed_ids(json!({})).await, [b]);
     assert_ne!(client.get(&format!("/v3/documents/{a}")).await.status, 200);
 }
 
 #[tokio::test]
 async fn fifty_documents_go_at_once() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let documents: Vec<String> = (0..50)
         .map(|i| format!("The canary number {i} sings."))
         .collect();
@@ -211,50 +214,50 @@ async fn fifty_documents_go_at_once() {
             json!({"documents": documents, "containerTag": "a"}),
         )
         .await;
-    add(&client, "a", "other", "/a.md").await;
-    let listed = client.listed(json!({"order": "asc"})).await;
+    add_document(&client, "a", "other", "/a.md").await;
+    let listed = client.listed_ids(json!({"order": "asc"})).await;
     let (many, other) = listed.split_at(50);
     assert_eq!(
         delete(&client, json!({"ids": many})).await,
         json!({"success": true, "deletedCount": 50})
     );
     assert_eq!(
-        client.found("canary").await,
+        client.search_texts("canary").await,
         ["The canary other of a sings."]
     );
 
-    client.settle().await;
-    assert_eq!(client.listed(json!({})).await, other);
+    client.run_until_settled().await;
+    assert_eq!(client.listed_ids(json!({})).await, other);
     assert_eq!(
-        client.found("canary").await,
+        client.search_texts("canary").await,
         ["The canary other of a sings."]
     );
 }
 
 #[tokio::test]
 async fn documents_go_in_any_state() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let done = json!({"content": "The canary is done.", "containerTag": "a", "customId": "done"});
-    client.add(done).await;
+    client.add_document(done).await;
     client
         .app
-        .upload(
+        .upload_file(
             &client.key,
             "x.bin",
             &[0, 1, 0, 0, 2],
             &[("containerTag", "a")],
         )
         .await;
-    client.settle().await;
+    client.run_until_settled().await;
     client
-        .send(json!({"content": "The canary is indexing.", "containerTag": "a"}))
+        .send_document(json!({"content": "The canary is indexing.", "containerTag": "a"}))
         .await;
     process_only(&client).await;
     client
-        .send(json!({"content": "The canary is queued.", "containerTag": "a"}))
+        .send_document(json!({"content": "The canary is queued.", "containerTag": "a"}))
         .await;
     client
-        .send(
+        .send_document(
             json!({"content": "The canary is replaced.", "containerTag": "a", "customId": "done"}),
         )
         .await;
@@ -265,28 +268,29 @@ async fn documents_go_in_any_state() {
 
     for _ in 0..2 {
         assert!(
-            client.found("canary").await.is_empty() && client.listed(json!({})).await.is_empty()
+            client.search_texts("canary").await.is_empty()
+                && client.listed_ids(json!({})).await.is_empty()
         );
-        client.settle().await;
+        client.run_until_settled().await;
     }
 }
 
 #[tokio::test]
 async fn a_key_deletes_what_it_reaches_alone() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let (mine, theirs) = (
-        add(&client, "mine", "one", "/a").await,
-        add(&client, "theirs", "two", "/a").await,
+        add_document(&client, "mine", "one", "/a").await,
+        add_document(&client, "theirs", "two", "/a").await,
     );
     let scoped = client
         .app
-        .key_with("acme", Permission::Write, Some(&["mine"]))
+        .create_key_with("acme", Permission::Write, Some(&["mine"]))
         .await;
-    let other = client.app.key("other").await;
+    let other = client.app.create_key("other").await;
     let call = async |key: &str, body: Value| {
         client
             .app
-            .call("DELETE", "/v3/documents/bulk", key, &body)
+            .call_json("DELETE", "/v3/documents/bulk", key, &body)
             .await
     };
 
@@ -300,7 +304,7 @@ async fn a_key_deletes_what_it_reaches_alone() {
         );
     }
 
-    refused(
+    expect_error(
         &call(&scoped, json!({"containerTags": ["mine", "theirs"]})).await,
         403,
         "PermissionError",
@@ -313,17 +317,20 @@ async fn a_key_deletes_what_it_reaches_alone() {
         0
     );
 
-    let reader = client.app.key_with("acme", Permission::Read, None).await;
-    refused(
+    let reader = client
+        .app
+        .create_key_with("acme", Permission::Read, None)
+        .await;
+    expect_error(
         &call(&reader, json!({"ids": [mine]})).await,
         403,
         "PermissionError",
         "read",
     );
-    assert_eq!(left(&client).await, ["one", "two"]);
+    assert_eq!(remaining_custom_ids(&client).await, ["one", "two"]);
     assert_eq!(
         call(&scoped, json!({"ids": [mine]})).await.body["deletedCount"],
         1
     );
-    assert_eq!(left(&client).await, ["two"]);
+    assert_eq!(remaining_custom_ids(&client).await, ["two"]);
 }

@@ -1,18 +1,18 @@
 //! Caps on the container tags and keys of an organization.
 
-use domain::usecase::Caps;
+use domain::usecase::OrganizationCaps;
 use serde_json::{Value, json};
-use testkit::{TestApp, World};
+use testkit::{TestApp, TestEnvironment};
 
-use crate::client::Client;
-use crate::shape::refused;
+use crate::client::OrgClient;
+use crate::shape::expect_error;
 
 /// Returns a client of an organization that may have three tags and three keys. Its own key is one
 /// of them.
-async fn capped() -> Client {
-    let mut world = World::new().expect("a folder");
-    world.caps = Caps { tags: 3, keys: 3 };
-    Client::of(TestApp::start(&world, 0).await.expect("an app"), "acme").await
+async fn client_with_caps() -> OrgClient {
+    let mut world = TestEnvironment::new().expect("a folder");
+    world.caps = OrganizationCaps { tags: 3, keys: 3 };
+    OrgClient::of(TestApp::start(&world, 0).await.expect("an app"), "acme").await
 }
 
 fn note(tag: &str) -> Value {
@@ -21,11 +21,11 @@ fn note(tag: &str) -> Value {
 
 #[tokio::test]
 async fn no_request_makes_more_container_tags_than_an_organization_may_have() {
-    let client = capped().await;
-    client.add(note("a")).await;
-    client.add(note("b")).await;
+    let client = client_with_caps().await;
+    client.add_document(note("a")).await;
+    client.add_document(note("b")).await;
     let described = client
-        .patch("/v3/container-tags/c", json!({"name": "The third"}))
+        .send_patch("/v3/container-tags/c", json!({"name": "The third"}))
         .await;
     assert!(described.status.is_success(), "{}", described.body);
 
@@ -39,7 +39,7 @@ async fn no_request_makes_more_container_tags_than_an_organization_may_have() {
         ),
         ("/v4/conversations", chat),
     ] {
-        refused(
+        expect_error(
             &client.post(path, body).await,
             400,
             "ValidationError",
@@ -58,37 +58,37 @@ async fn no_request_makes_more_container_tags_than_an_organization_may_have() {
     );
 
     let described = client
-        .patch("/v3/container-tags/d", json!({"name": "The fourth"}))
+        .send_patch("/v3/container-tags/d", json!({"name": "The fourth"}))
         .await;
-    refused(&described, 400, "ValidationError", message);
+    expect_error(&described, 400, "ValidationError", message);
 
     let upload = client
         .app
-        .upload(&client.key, "a.txt", b"A file.", &[("containerTag", "d")])
+        .upload_file(&client.key, "a.txt", b"A file.", &[("containerTag", "d")])
         .await;
-    refused(&upload, 400, "ValidationError", message);
+    expect_error(&upload, 400, "ValidationError", message);
 
     // Existing tags accept more documents, and another organization has its own count.
     client
-        .add(json!({"content": "Another note.", "containerTag": "c"}))
+        .add_document(json!({"content": "Another note.", "containerTag": "c"}))
         .await;
     client
         .app
-        .add(&client.app.key("other").await, &note("d"))
+        .add_document(&client.app.create_key("other").await, &note("d"))
         .await;
 }
 
 #[tokio::test]
 async fn a_deleted_or_merged_tag_makes_room_for_another() {
-    let client = capped().await;
+    let client = client_with_caps().await;
     for tag in ["a", "b", "c"] {
-        client.add(note(tag)).await;
+        client.add_document(note(tag)).await;
     }
-    client.settle().await;
+    client.run_until_settled().await;
     let deleted = client.delete("/v3/container-tags/a").await;
     assert!(deleted.status.is_success(), "{}", deleted.body);
-    client.add(note("d")).await;
-    refused(
+    client.add_document(note("d")).await;
+    expect_error(
         &client.post("/v3/documents", note("e")).await,
         400,
         "ValidationError",
@@ -98,9 +98,9 @@ async fn a_deleted_or_merged_tag_makes_room_for_another() {
     let merge = json!({"containerTags": ["b", "c"], "targetContainerTag": "c"});
     let merged = client.post("/v3/container-tags/merge", merge).await;
     assert!(merged.status.is_success(), "{}", merged.body);
-    client.settle().await;
-    client.add(note("e")).await;
-    refused(
+    client.run_until_settled().await;
+    client.add_document(note("e")).await;
+    expect_error(
         &client.post("/v3/documents", note("f")).await,
         400,
         "ValidationError",
@@ -110,7 +110,7 @@ async fn a_deleted_or_merged_tag_makes_room_for_another() {
 
 #[tokio::test]
 async fn no_request_makes_more_keys_than_an_organization_may_have() {
-    let client = capped().await;
+    let client = client_with_caps().await;
     let scoped = client
         .post("/v3/auth/scoped-key", json!({"containerTag": "a"}))
         .await;
@@ -132,7 +132,7 @@ async fn no_request_makes_more_keys_than_an_organization_may_have() {
             json!({"name": "bot", "permission": "read"}),
         ),
     ] {
-        refused(
+        expect_error(
             &client.post(path, body).await,
             400,
             "ValidationError",

@@ -2,28 +2,28 @@
 
 use bytes::Bytes;
 use domain::{BlobRef, DocumentId, Revision, SegmentRef};
-use local::check::{Checked, check};
+use local::check::{CheckReport, check_stored_data};
 use local::transfer::ProgressBar;
 use serde_json::json;
-use testkit::Harm;
+use testkit::DamageKind;
 
-use crate::client::Client;
+use crate::client::OrgClient;
 use crate::containers::{compact, physical_container};
 
-async fn checked(client: &Client, repair: bool) -> Checked {
-    check(&client.app.system.ctx, repair, &ProgressBar::hidden())
+async fn run_check(client: &OrgClient, repair: bool) -> CheckReport {
+    check_stored_data(&client.app.system.ctx, repair, &ProgressBar::hidden())
         .await
         .expect("a check")
 }
 
-async fn furnished() -> (Client, String) {
-    let client = Client::new().await;
+async fn client_with_data() -> (OrgClient, String) {
+    let client = OrgClient::new().await;
     let text = "The canary sings. I prefer tea number 7.";
     let id = client
-        .add(json!({"content": text, "containerTag": "box", "customId": "note"}))
+        .add_document(json!({"content": text, "containerTag": "box", "customId": "note"}))
         .await;
     client
-        .add(json!({"content": "It rains elsewhere.", "containerTag": "other"}))
+        .add_document(json!({"content": "It rains elsewhere.", "containerTag": "other"}))
         .await;
     compact(&client, "box").await;
 
@@ -32,9 +32,9 @@ async fn furnished() -> (Client, String) {
 
 #[tokio::test]
 async fn a_sound_folder_has_no_findings() {
-    let (client, _) = furnished().await;
+    let (client, _) = client_with_data().await;
     for repair in [false, true] {
-        let checked = checked(&client, repair).await;
+        let checked = run_check(&client, repair).await;
         assert_eq!(checked.findings, []);
         assert_eq!(
             (checked.organizations, checked.containers, checked.documents),
@@ -43,7 +43,7 @@ async fn a_sound_folder_has_no_findings() {
         assert!(checked.blobs >= 6);
     }
     assert_eq!(
-        embedded::check_databases(client.app.world.folder()).expect("an answer"),
+        embedded::check_databases(client.app.world.data_folder()).expect("an answer"),
         []
     );
 }
@@ -51,30 +51,30 @@ async fn a_sound_folder_has_no_findings() {
 #[tokio::test]
 async fn every_damaged_blob_is_named_and_what_is_derived_is_made_anew() {
     for part in 0..5 {
-        for harm in Harm::ALL {
-            let (client, id) = furnished().await;
-            let record = client.record(&id).await.expect("a record");
+        for harm in DamageKind::ALL {
+            let (client, id) = client_with_data().await;
+            let record = client.stored_record(&id).await.expect("a record");
             let served = record.indexed.clone().expect("served");
             let head = client
                 .app
                 .system
                 .ctx
                 .index
-                .head(&client.tenant, &record.container)
+                .get_head(&client.tenant, &record.container)
                 .await
                 .expect("a head");
             let segment: SegmentRef = head.segments[0].clone();
             let blobs = [
                 Some(&record.body.blob),
                 Some(&served.pack),
-                served.statements(),
+                served.statements_blob(),
                 Some(&segment.blob),
                 segment.memories.as_ref(),
             ];
             let blob = blobs[part].expect("a blob");
-            client.app.harm(&client.tenant, blob, harm).await;
+            client.app.damage_blob(&client.tenant, blob, harm).await;
 
-            let found = checked(&client, false).await.findings;
+            let found = run_check(&client, false).await.findings;
             assert_eq!(found.len(), 1, "{harm:?} {blob:?}: {found:?}");
             let named = if part < 3 {
                 id.as_str()
@@ -85,27 +85,27 @@ async fn every_damaged_blob_is_named_and_what_is_derived_is_made_anew() {
                 found[0].to_string().contains(named) && found[0].repair.is_none(),
                 "{found:?}"
             );
-            let found = checked(&client, true).await.findings;
+            let found = run_check(&client, true).await.findings;
             assert_eq!(
                 found[0].repair.is_some(),
                 part != 0,
                 "{harm:?} {blob:?}: {found:?}"
             );
-            client.settle().await;
-            let left = checked(&client, false).await.findings;
+            client.run_until_settled().await;
+            let left = run_check(&client, false).await.findings;
             assert_eq!(
                 left.len(),
                 usize::from(part == 0),
                 "{harm:?} {blob:?}: {left:?}"
             );
-            assert!(client.finds("canary").await && client.finds("rains").await);
+            assert!(client.search_finds("canary").await && client.search_finds("rains").await);
         }
     }
 }
 
 #[tokio::test]
 async fn bytes_that_nothing_names_are_found_once_they_are_old_and_deleted() {
-    let (client, _) = furnished().await;
+    let (client, _) = client_with_data().await;
     let (ctx, id) = (
         &client.app.system.ctx,
         physical_container(&client, "box").await,
@@ -134,18 +134,18 @@ async fn bytes_that_nothing_names_are_found_once_they_are_old_and_deleted() {
             .await
             .expect("a blob"),
     );
-    assert_eq!(checked(&client, true).await.findings, []);
+    assert_eq!(run_check(&client, true).await.findings, []);
 
     client.app.world.clock.advance_seconds(25 * 3600);
-    let found = checked(&client, true).await.findings;
+    let found = run_check(&client, true).await.findings;
     assert_eq!(found.len(), orphans.len(), "{found:?}");
 
     let left = ctx
         .blobs
-        .get(&client.tenant, &orphans)
+        .get_intact(&client.tenant, &orphans)
         .await
         .expect("an answer");
     assert!(left.iter().all(Option::is_none));
-    assert_eq!(checked(&client, false).await.findings, []);
-    assert!(client.finds("canary").await && client.finds("rains").await);
+    assert_eq!(run_check(&client, false).await.findings, []);
+    assert!(client.search_finds("canary").await && client.search_finds("rains").await);
 }

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, ids};
-use crate::shape::{chunk_list, ok};
+use crate::client::{OrgClient, collect_field};
+use crate::shape::{chunk_list_shape, expect_ok};
 
 /// Returns paragraphs that are too long for one chunk together.
 pub(crate) fn long_text(paragraphs: usize) -> String {
@@ -21,21 +21,21 @@ pub(crate) fn long_text(paragraphs: usize) -> String {
         .join("\n\n")
 }
 
-async fn chunks(client: &Client, id: &str) -> Value {
-    ok(
+async fn list_chunks(client: &OrgClient, id: &str) -> Value {
+    expect_ok(
         client.get(&format!("/v3/documents/{id}/chunks")).await,
-        &chunk_list(),
+        &chunk_list_shape(),
     )
 }
 
 #[tokio::test]
 async fn chunks_are_numbered_pieces_of_the_text_in_order() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let id = client
-        .add(json!({"content": long_text(12), "customId": "log"}))
+        .add_document(json!({"content": long_text(12), "customId": "log"}))
         .await;
-    let found = chunks(&client, &id).await;
-    let text = client.document(&id).await["content"]
+    let found = list_chunks(&client, &id).await;
+    let text = client.get_document(&id).await["content"]
         .as_str()
         .expect("text")
         .to_owned();
@@ -67,24 +67,24 @@ async fn chunks_are_numbered_pieces_of_the_text_in_order() {
         chars[covered..].iter().all(|c| c.is_whitespace()),
         "text at the end is lost"
     );
-    let names = ids(&found["chunks"], "id");
+    let names = collect_field(&found["chunks"], "id");
     assert_eq!(
         names.iter().collect::<std::collections::HashSet<_>>().len(),
         names.len()
     );
-    let by_custom_id = chunks(&client, "log").await;
+    let by_custom_id = list_chunks(&client, "log").await;
     assert_eq!(by_custom_id, found);
 }
 
 #[tokio::test]
 async fn headings_lead_to_a_chunk() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let text = format!(
         "# Ships\n\n## North\n\n{}\n\n## South\n\nWarm and calm.",
         long_text(6)
     );
-    let id = client.add(json!({"content": text})).await;
-    let found = chunks(&client, &id).await;
+    let id = client.add_document(json!({"content": text})).await;
+    let found = list_chunks(&client, &id).await;
     let last = found["chunks"]
         .as_array()
         .and_then(|chunks| chunks.last())
@@ -101,30 +101,30 @@ async fn headings_lead_to_a_chunk() {
 
 #[tokio::test]
 async fn a_document_without_chunks_yet_has_an_empty_list() {
-    let client = Client::new().await;
-    let id = client.send(json!({"content": "Words."})).await;
-    assert_eq!(chunks(&client, &id).await["total"], 0);
-    client.settle().await;
-    assert_eq!(chunks(&client, &id).await["total"], 1);
+    let client = OrgClient::new().await;
+    let id = client.send_document(json!({"content": "Words."})).await;
+    assert_eq!(list_chunks(&client, &id).await["total"], 0);
+    client.run_until_settled().await;
+    assert_eq!(list_chunks(&client, &id).await["total"], 1);
 }
 
 #[tokio::test]
 async fn chunks_are_what_search_serves_until_new_content_is_ready() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let id = client
-        .add(json!({"content": "The old words.", "customId": "note"}))
+        .add_document(json!({"content": "The old words.", "customId": "note"}))
         .await;
     client
-        .send(json!({"content": "The new words.", "customId": "note"}))
+        .send_document(json!({"content": "The new words.", "customId": "note"}))
         .await;
     assert_eq!(
-        ids(&chunks(&client, &id).await["chunks"], "content"),
+        collect_field(&list_chunks(&client, &id).await["chunks"], "content"),
         ["The old words."]
     );
 
-    client.settle().await;
+    client.run_until_settled().await;
     assert_eq!(
-        ids(&chunks(&client, &id).await["chunks"], "content"),
+        collect_field(&list_chunks(&client, &id).await["chunks"], "content"),
         ["The new words."]
     );
 }

@@ -3,18 +3,18 @@
 use bytes::Bytes;
 use domain::{Document, DocumentId, OrgId, Tenant};
 use serde_json::{Value, json};
-use testkit::{Answer, TestApp};
+use testkit::{TestAnswer, TestApp};
 
-use crate::shape::{accepted, full, ok};
+use crate::shape::{accepted_shape, document_shape, expect_ok};
 
 /// An app, and a key with write access to everything in one organization.
-pub(crate) struct Client {
+pub(crate) struct OrgClient {
     pub(crate) app: TestApp,
     pub(crate) key: String,
     pub(crate) tenant: Tenant,
 }
 
-impl Client {
+impl OrgClient {
     /// Creates a client in a world of its own.
     pub(crate) async fn new() -> Self {
         Self::of(TestApp::new().await, "acme").await
@@ -22,46 +22,46 @@ impl Client {
 
     /// Creates a client of `org` in this app.
     pub(crate) async fn of(app: TestApp, org: &str) -> Self {
-        let key = app.key(org).await;
+        let key = app.create_key(org).await;
         Self {
             app,
             key,
-            tenant: Tenant::of_operator(OrgId::parse(org).expect("an organization id")),
+            tenant: Tenant::for_operator(OrgId::parse(org).expect("an organization id")),
         }
     }
 
-    pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
+    pub(crate) async fn post(&self, path: &str, body: Value) -> TestAnswer {
         self.app.post(path, &self.key, &body).await
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> TestAnswer {
         self.app.get(path, &self.key).await
     }
 
-    pub(crate) async fn patch(&self, path: &str, body: Value) -> Answer {
-        self.app.call("PATCH", path, &self.key, &body).await
+    pub(crate) async fn send_patch(&self, path: &str, body: Value) -> TestAnswer {
+        self.app.call_json("PATCH", path, &self.key, &body).await
     }
 
     /// Changes a document and returns the answer.
-    pub(crate) async fn update(&self, id: &str, body: Value) -> Value {
-        ok(
-            self.patch(&format!("/v3/documents/{id}"), body).await,
-            &accepted(),
+    pub(crate) async fn update_document(&self, id: &str, body: Value) -> Value {
+        expect_ok(
+            self.send_patch(&format!("/v3/documents/{id}"), body).await,
+            &accepted_shape(),
         )
     }
 
-    pub(crate) async fn delete(&self, path: &str) -> Answer {
+    pub(crate) async fn delete(&self, path: &str) -> TestAnswer {
         self.app.delete(path, &self.key).await
     }
 
     /// Sends a request with any method and any bytes.
-    pub(crate) async fn raw(
+    pub(crate) async fn send_bytes(
         &self,
         method: &str,
         path: &str,
         kind: &str,
         body: impl Into<Bytes>,
-    ) -> Answer {
+    ) -> TestAnswer {
         let request = http::Request::builder()
             .method(method)
             .uri(path)
@@ -74,33 +74,36 @@ impl Client {
     }
 
     /// Sends content without processing it, and returns the id.
-    pub(crate) async fn send(&self, body: Value) -> String {
+    pub(crate) async fn send_document(&self, body: Value) -> String {
         let answer = self.post("/v3/documents", body).await;
         assert!(answer.status.is_success(), "{}", answer.body);
         answer.body["id"].as_str().expect("an id").to_owned()
     }
 
     /// Sends content, waits until it is `done`, and returns the id.
-    pub(crate) async fn add(&self, body: Value) -> String {
-        self.app.add(&self.key, &body).await
+    pub(crate) async fn add_document(&self, body: Value) -> String {
+        self.app.add_document(&self.key, &body).await
     }
 
-    pub(crate) async fn settle(&self) {
-        self.app.settle().await.expect("work that ends");
+    pub(crate) async fn run_until_settled(&self) {
+        self.app.run_until_settled().await.expect("work that ends");
     }
 
     /// Returns the document with this id or customId, and checks its full shape.
-    pub(crate) async fn document(&self, id: &str) -> Value {
-        ok(self.get(&format!("/v3/documents/{id}")).await, &full())
+    pub(crate) async fn get_document(&self, id: &str) -> Value {
+        expect_ok(
+            self.get(&format!("/v3/documents/{id}")).await,
+            &document_shape(),
+        )
     }
 
     /// Returns the document without checking its shape.
-    pub(crate) async fn document_or_failure(&self, id: &str) -> Value {
+    pub(crate) async fn get_document_unchecked(&self, id: &str) -> Value {
         self.get(&format!("/v3/documents/{id}")).await.body
     }
 
     /// Returns the stored record.
-    pub(crate) async fn record(&self, id: &str) -> Option<Document> {
+    pub(crate) async fn stored_record(&self, id: &str) -> Option<Document> {
         let id = DocumentId::parse(id).expect("a document id");
         self.app
             .system
@@ -114,12 +117,12 @@ impl Client {
     }
 
     /// Returns the texts of the chunks that a search over everything finds, best first.
-    pub(crate) async fn found(&self, q: &str) -> Vec<String> {
-        self.found_with(json!({"q": q})).await
+    pub(crate) async fn search_texts(&self, q: &str) -> Vec<String> {
+        self.search_texts_with(json!({"q": q})).await
     }
 
     /// Searches like [`Client::found`], with more fields in the request.
-    pub(crate) async fn found_with(&self, mut body: Value) -> Vec<String> {
+    pub(crate) async fn search_texts_with(&self, mut body: Value) -> Vec<String> {
         let defaults = json!({"searchMode": "documents", "threshold": 0, "limit": 100});
         for (name, value) in defaults.as_object().expect("an object") {
             body.as_object_mut()
@@ -139,26 +142,26 @@ impl Client {
     }
 
     /// Checks whether any chunk that a search for `word` finds contains it.
-    pub(crate) async fn finds(&self, word: &str) -> bool {
-        self.found(word)
+    pub(crate) async fn search_finds(&self, word: &str) -> bool {
+        self.search_texts(word)
             .await
             .iter()
             .any(|text| text.contains(word))
     }
 
     /// Returns the ids in a listing of everything, in its order.
-    pub(crate) async fn listed(&self, mut body: Value) -> Vec<String> {
+    pub(crate) async fn listed_ids(&self, mut body: Value) -> Vec<String> {
         if body.get("limit").is_none() {
             body["limit"] = json!(1000);
         }
         let answer = self.post("/v3/documents/list", body).await;
         assert!(answer.status.is_success(), "{}", answer.body);
-        ids(&answer.body["memories"], "id")
+        collect_field(&answer.body["memories"], "id")
     }
 }
 
 /// Returns one field of every item.
-pub(crate) fn ids(items: &Value, field: &str) -> Vec<String> {
+pub(crate) fn collect_field(items: &Value, field: &str) -> Vec<String> {
     let items = items.as_array().expect("an array");
     items
         .iter()
@@ -167,7 +170,7 @@ pub(crate) fn ids(items: &Value, field: &str) -> Vec<String> {
 }
 
 /// Reads a file from the tests of the content crate.
-pub(crate) fn fixture(name: &str) -> Vec<u8> {
+pub(crate) fn read_fixture(name: &str) -> Vec<u8> {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../shared/content/tests/data")
         .join(name);

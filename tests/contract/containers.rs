@@ -4,17 +4,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::key::Permission;
-use domain::{Container, ContainerId, ContainerTag, Envelope, IndexHead, Job};
+use domain::{Container, ContainerId, ContainerTag, IndexHead, Job, JobMessage};
 use serde_json::{Value, json};
 use testkit::TestApp;
 
-use crate::client::{Client, ids};
-use crate::shape::{ok, refused};
+use crate::client::{OrgClient, collect_field};
+use crate::shape::{expect_error, expect_ok};
 
 const LIST: &str = "/v3/container-tags/list";
 
 /// Returns the container behind a tag.
-pub(crate) async fn container(client: &Client, tag: &str) -> Option<Container> {
+pub(crate) async fn find_container(client: &OrgClient, tag: &str) -> Option<Container> {
     let tag = ContainerTag::parse(tag).expect("a tag");
     client
         .app
@@ -27,36 +27,36 @@ pub(crate) async fn container(client: &Client, tag: &str) -> Option<Container> {
 }
 
 /// Returns the first physical container behind a tag.
-pub(crate) async fn physical_container(client: &Client, tag: &str) -> ContainerId {
-    let container = container(client, tag).await.expect("a container");
-    container.primary().clone()
+pub(crate) async fn physical_container(client: &OrgClient, tag: &str) -> ContainerId {
+    let container = find_container(client, tag).await.expect("a container");
+    container.primary_id().clone()
 }
 
 /// Returns the head of the index of a tag's first physical container.
-pub(crate) async fn index_head(client: &Client, tag: &str) -> IndexHead {
+pub(crate) async fn index_head(client: &OrgClient, tag: &str) -> IndexHead {
     let id = physical_container(client, tag).await;
     let index = &client.app.system.ctx.index;
-    index.head(&client.tenant, &id).await.expect("a head")
+    index.get_head(&client.tenant, &id).await.expect("a head")
 }
 
 /// Compacts the index of a tag's first physical container.
-pub(crate) async fn compact(client: &Client, tag: &str) {
+pub(crate) async fn compact(client: &OrgClient, tag: &str) {
     let job = Job::CompactV1 {
         container: physical_container(client, tag).await,
     };
-    let envelope = Envelope {
+    let envelope = JobMessage {
         org: client.tenant.org().clone(),
         job,
     };
 
     let jobs = &client.app.system.ctx.jobs;
     jobs.send(&[envelope]).await.expect("a sent message");
-    client.settle().await;
+    client.run_until_settled().await;
 }
 
 /// The stored data that matches a search: the keys of items and of objects.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Stored {
+pub(crate) struct StoredData {
     /// The items whose key or content contains a needle, as `table pk sk`.
     pub(crate) items: BTreeSet<String>,
     /// The objects, with their sizes.
@@ -64,9 +64,9 @@ pub(crate) struct Stored {
 }
 
 /// Returns everything stored that contains one of the needles.
-pub(crate) async fn stored(app: &TestApp, needles: &[&str]) -> Stored {
+pub(crate) async fn find_stored(app: &TestApp, needles: &[&str]) -> StoredData {
     let (clients, names) = (&app.system.clients, &app.system.names);
-    let mut stored = Stored::default();
+    let mut stored = StoredData::default();
     for table in [&names.records, &names.secrets, &names.activity] {
         let mut from = None;
         loop {
@@ -116,23 +116,23 @@ pub(crate) async fn stored(app: &TestApp, needles: &[&str]) -> Stored {
 }
 
 /// Returns the list of container tags.
-pub(crate) async fn list(client: &Client) -> Vec<Value> {
+pub(crate) async fn list_tags(client: &OrgClient) -> Vec<Value> {
     let shape = json!([{
         "id": "id", "name": "string", "containerTag": "string", "description": "null", "createdAt": "time",
         "updatedAt": "time", "isExperimental": "bool", "visibility": "string", "isNova": "bool",
         "documentCount": "int", "memoryCount": "int", "lastActivityAt": "time|null", "mergeStatus?": "string",
         "mergeId?": "id", "mergeTargetTag?": "string",
     }]);
-    ok(client.get(LIST).await, &shape)
+    expect_ok(client.get(LIST).await, &shape)
         .as_array()
         .expect("an array")
         .clone()
 }
 
 /// Returns one field of every container tag, by tag.
-pub(crate) async fn by_tag(client: &Client, field: &str) -> BTreeMap<String, Value> {
+pub(crate) async fn field_by_tag(client: &OrgClient, field: &str) -> BTreeMap<String, Value> {
     let name = |tag: &Value| tag["containerTag"].as_str().expect("a tag").to_owned();
-    list(client)
+    list_tags(client)
         .await
         .iter()
         .map(|tag| (name(tag), tag[field].clone()))
@@ -141,10 +141,10 @@ pub(crate) async fn by_tag(client: &Client, field: &str) -> BTreeMap<String, Val
 
 #[tokio::test]
 async fn the_list_counts_what_is_in_each_container() {
-    let client = Client::new().await;
-    assert_eq!(list(&client).await, Vec::<Value>::new());
+    let client = OrgClient::new().await;
+    assert_eq!(list_tags(&client).await, Vec::<Value>::new());
     client
-        .patch("/v3/container-tags/empty", json!({"name": "Nothing yet"}))
+        .send_patch("/v3/container-tags/empty", json!({"name": "Nothing yet"}))
         .await;
     for (content, tag) in [
         ("I live in Bonn.", "home"),
@@ -152,20 +152,20 @@ async fn the_list_counts_what_is_in_each_container() {
         ("A heron.", "sm_project_x"),
     ] {
         client
-            .add(json!({"content": content, "containerTag": tag}))
+            .add_document(json!({"content": content, "containerTag": tag}))
             .await;
     }
 
     client
-        .send(json!({"content": "Not processed yet.", "containerTag": "home"}))
+        .send_document(json!({"content": "Not processed yet.", "containerTag": "home"}))
         .await;
-    let all = list(&client).await;
+    let all = list_tags(&client).await;
     assert_eq!(
-        ids(&json!(all), "containerTag"),
+        collect_field(&json!(all), "containerTag"),
         ["empty", "home", "sm_project_x"]
     );
     assert_eq!(
-        ids(&json!(all), "name"),
+        collect_field(&json!(all), "name"),
         ["Nothing yet", "home", "sm_project_x"]
     );
     let counts: Vec<&Value> = all.iter().map(|tag| &tag["documentCount"]).collect();
@@ -183,40 +183,44 @@ async fn the_list_counts_what_is_in_each_container() {
         "{}",
         all[1]
     );
-    client.settle().await;
-    let before = by_tag(&client, "memoryCount").await["home"]
+    client.run_until_settled().await;
+    let before = field_by_tag(&client, "memoryCount").await["home"]
         .as_u64()
         .expect("a count");
     // A forgotten memory reduces the count by one.
     let body = json!({"containerTag": "home", "content": "User lives in Bonn."});
     let forgotten = client
         .app
-        .call("DELETE", "/v4/memories", &client.key, &body)
+        .call_json("DELETE", "/v4/memories", &client.key, &body)
         .await;
     assert_eq!(forgotten.status, 200, "{}", forgotten.body);
-    assert_eq!(by_tag(&client, "memoryCount").await["home"], before - 1);
+    assert_eq!(
+        field_by_tag(&client, "memoryCount").await["home"],
+        before - 1
+    );
 }
 
 #[tokio::test]
 async fn a_key_lists_what_it_reaches() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     for tag in ["mine", "theirs"] {
         client
-            .patch(&format!("/v3/container-tags/{tag}"), json!({}))
+            .send_patch(&format!("/v3/container-tags/{tag}"), json!({}))
             .await;
     }
 
-    let tags = async |key: &str| ids(&client.app.get(LIST, key).await.body, "containerTag");
+    let tags =
+        async |key: &str| collect_field(&client.app.get(LIST, key).await.body, "containerTag");
     let agent = client
         .app
-        .key_with("acme", Permission::Read, Some(&["mine", "nowhere"]))
+        .create_key_with("acme", Permission::Read, Some(&["mine", "nowhere"]))
         .await;
     assert_eq!(tags(&agent).await, ["mine"]);
     assert_eq!(
-        tags(&client.app.key("other").await).await,
+        tags(&client.app.create_key("other").await).await,
         Vec::<String>::new()
     );
-    refused(
+    expect_error(
         &client.app.get(LIST, "").await,
         401,
         "AuthenticationError",

@@ -2,32 +2,34 @@
 
 use serde_json::{Value, json};
 
-use crate::client::Client;
-use crate::shape::{Faults, ok};
+use crate::client::OrgClient;
+use crate::shape::{ErrorMismatches, expect_ok};
 
 fn conversation(messages: Value) -> Value {
     json!({"conversationId": "talk 1/a", "messages": messages, "containerTags": ["chat"]})
 }
 
 /// Sends turns, processes them, and returns the resulting text.
-async fn text(client: &Client, messages: Value) -> String {
+async fn text(client: &OrgClient, messages: Value) -> String {
     let shape = json!({"id": "id", "conversationId": "string", "status": "string"});
-    let answer = ok(
+    let answer = expect_ok(
         client
             .post("/v4/conversations", conversation(messages))
             .await,
         &shape,
     );
     assert_eq!(answer["conversationId"], "talk 1/a");
-    client.settle().await;
-    let document = client.document(answer["id"].as_str().expect("an id")).await;
+    client.run_until_settled().await;
+    let document = client
+        .get_document(answer["id"].as_str().expect("an id"))
+        .await;
     assert_eq!(document["status"], "done", "{document}");
     document["content"].as_str().expect("text").to_owned()
 }
 
 #[tokio::test]
 async fn turns_become_a_searchable_document_under_the_conversations_id() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let turns = json!([
         {"role": "system", "content": "You are a harbour guide."},
         {"role": "user", "name": "Ada", "content": "Where does the ferry QX-771 leave?"},
@@ -43,28 +45,28 @@ async fn turns_become_a_searchable_document_under_the_conversations_id() {
         assert!(text.contains(part), "{part} in {text}");
     }
 
-    assert!(client.finds("QX-771").await);
-    let document = client.document("talk%201%2Fa").await;
+    assert!(client.search_finds("QX-771").await);
+    let document = client.get_document("talk%201%2Fa").await;
     assert_eq!(document["customId"], "talk 1/a");
     assert_eq!(document["containerTags"], json!(["chat"]));
 }
 
 #[tokio::test]
 async fn a_grown_conversation_replaces_the_shorter_one() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let mut turns = vec![json!({"role": "user", "content": "I moved to Lisbon."})];
     text(&client, json!(turns)).await;
     turns.push(json!({"role": "assistant", "content": "How is Alfama?"}));
     let grown = text(&client, json!(turns)).await;
     assert!(grown.contains("Lisbon") && grown.contains("Alfama"));
 
-    let document = client.document("talk%201%2Fa").await;
+    let document = client.get_document("talk%201%2Fa").await;
     assert_eq!(document["latestRevision"], 2);
-    assert_eq!(client.listed(json!({})).await.len(), 1);
+    assert_eq!(client.listed_ids(json!({})).await.len(), 1);
 
     text(&client, json!(turns)).await;
     assert_eq!(
-        client.document("talk%201%2Fa").await["latestRevision"],
+        client.get_document("talk%201%2Fa").await["latestRevision"],
         2,
         "the same turns again change nothing"
     );
@@ -72,7 +74,7 @@ async fn a_grown_conversation_replaces_the_shorter_one() {
 
 #[tokio::test]
 async fn parts_images_and_tool_calls_are_read_in_every_spelling() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let turns = json!([
         {"role": "user", "content": [
             {"type": "text", "text": "What is on these?"},
@@ -105,28 +107,28 @@ async fn parts_images_and_tool_calls_are_read_in_every_spelling() {
 
 #[tokio::test]
 async fn metadata_and_date_belong_to_the_conversation() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let mut body = conversation(json!([{"role": "user", "content": "Hello."}]));
     body["metadata"] = json!({"channel": "web"});
     body["documentDate"] = json!("2025-04-15");
     body["entityContext"] = json!("Guests of the hotel.");
     client.post("/v4/conversations", body).await;
-    client.settle().await;
-    let document = client.document("talk%201%2Fa").await;
+    client.run_until_settled().await;
+    let document = client.get_document("talk%201%2Fa").await;
     assert_eq!(document["metadata"], json!({"channel": "web"}));
-    assert!(client.finds("Hello").await);
+    assert!(client.search_finds("Hello").await);
 }
 
 #[tokio::test]
 async fn a_wrong_conversation_is_refused_and_the_place_named() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let turn = json!({"role": "user", "content": "Hello."});
     let with = |field: &str, value: Value| {
         let mut body = conversation(json!([turn]));
         body[field] = value;
         body
     };
-    let mut faults = Faults::default();
+    let mut faults = ErrorMismatches::default();
 
     for (body, named) in [
         (json!({"messages": [turn]}), "conversationId"),
@@ -167,7 +169,7 @@ async fn a_wrong_conversation_is_refused_and_the_place_named() {
         (with("documentDate", json!("soon")), "documentDate"),
     ] {
         let answer = client.post("/v4/conversations", body.clone()).await;
-        faults.note(&body.to_string(), &answer, 400, "ValidationError", named);
+        faults.check_error(&body.to_string(), &answer, 400, "ValidationError", named);
     }
 
     let long = with(
@@ -175,7 +177,7 @@ async fn a_wrong_conversation_is_refused_and_the_place_named() {
         json!([{"role": "user", "content": "x".repeat(1024 * 1024)}]),
     );
     let answer = client.post("/v4/conversations", long).await;
-    faults.note(
+    faults.check_error(
         "a megabyte of turns",
         &answer,
         413,
@@ -183,5 +185,5 @@ async fn a_wrong_conversation_is_refused_and_the_place_named() {
         "bytes",
     );
     faults.assert_none();
-    assert!(client.listed(json!({})).await.is_empty());
+    assert!(client.listed_ids(json!({})).await.is_empty());
 }

@@ -4,10 +4,10 @@
 use futures::future::join_all;
 use serde_json::{Value, json};
 
-use crate::client::Client;
-use crate::shape::{Faults, refused};
+use crate::client::OrgClient;
+use crate::shape::{ErrorMismatches, expect_error};
 
-fn turn(text: &str) -> Value {
+fn build_turn(text: &str) -> Value {
     let role = if text.starts_with('A') {
         "assistant"
     } else {
@@ -16,21 +16,21 @@ fn turn(text: &str) -> Value {
     json!({"role": role, "content": format!("{text} says something of its own.")})
 }
 
-fn talk(turns: &[&str]) -> Value {
-    let turns: Vec<Value> = turns.iter().map(|text| turn(text)).collect();
+fn build_messages(turns: &[&str]) -> Value {
+    let turns: Vec<Value> = turns.iter().map(|text| build_turn(text)).collect();
     json!({"conversationId": "talk", "messages": turns})
 }
 
 /// Sends turns and processes them.
-async fn say(client: &Client, body: Value) {
+async fn send_conversation(client: &OrgClient, body: Value) {
     let answer = client.post("/v4/conversations", body).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
-    client.settle().await;
+    client.run_until_settled().await;
 }
 
 /// Returns the first words of all turns, and the revision.
-async fn turns(client: &Client) -> (Vec<String>, u64) {
-    let document = client.document("talk").await;
+async fn stored_turns(client: &OrgClient) -> (Vec<String>, u64) {
+    let document = client.get_document("talk").await;
     assert_eq!(document["status"], "done", "{document}");
     let text = document["content"].as_str().expect("text");
     let words = text
@@ -44,7 +44,7 @@ async fn turns(client: &Client) -> (Vec<String>, u64) {
 
 #[tokio::test]
 async fn turns_are_added_however_the_client_sends_them() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     for (sent, wanted, revision) in [
         (vec!["U1", "A1"], vec!["U1", "A1"], 1),
         (
@@ -78,9 +78,9 @@ async fn turns_are_added_however_the_client_sends_them() {
             5,
         ), // a different continuation
     ] {
-        say(&client, talk(&sent)).await;
+        send_conversation(&client, build_messages(&sent)).await;
         assert_eq!(
-            turns(&client).await,
+            stored_turns(&client).await,
             (
                 wanted.iter().map(|text| (*text).to_owned()).collect(),
                 revision
@@ -89,62 +89,62 @@ async fn turns_are_added_however_the_client_sends_them() {
         );
     }
 
-    assert_eq!(client.listed(json!({})).await.len(), 1);
+    assert_eq!(client.listed_ids(json!({})).await.len(), 1);
     for word in ["U1", "A3", "U2b"] {
-        assert!(client.finds(&format!("{word} says")).await, "{word}");
+        assert!(client.search_finds(&format!("{word} says")).await, "{word}");
     }
 }
 
 #[tokio::test]
 async fn the_same_turns_again_change_nothing() {
-    let client = Client::new().await;
-    say(&client, talk(&["U1", "A1"])).await;
-    let before = client.document("talk").await;
+    let client = OrgClient::new().await;
+    send_conversation(&client, build_messages(&["U1", "A1"])).await;
+    let before = client.get_document("talk").await;
     client.app.world.clock.advance_seconds(100_000);
     let answer = client
-        .post("/v4/conversations", talk(&["U1", "A1"]))
+        .post("/v4/conversations", build_messages(&["U1", "A1"]))
         .await
         .body;
     assert_eq!(
         (&answer["status"], &answer["conversationId"]),
         (&json!("done"), &json!("talk"))
     );
-    assert_eq!(client.document("talk").await, before);
+    assert_eq!(client.get_document("talk").await, before);
 }
 
 #[tokio::test]
 async fn concurrent_posts_lose_no_turn() {
-    let client = Client::new().await;
-    say(&client, talk(&["U0"])).await;
+    let client = OrgClient::new().await;
+    send_conversation(&client, build_messages(&["U0"])).await;
     let names: Vec<String> = (1..=6).map(|i| format!("U{i}")).collect();
     let posts = names
         .iter()
-        .map(|name| client.post("/v4/conversations", talk(&[name.as_str()])));
+        .map(|name| client.post("/v4/conversations", build_messages(&[name.as_str()])));
     for answer in join_all(posts).await {
         assert_eq!(answer.status, 200, "{}", answer.body);
     }
 
-    client.settle().await;
-    let (mut found, revision) = turns(&client).await;
+    client.run_until_settled().await;
+    let (mut found, revision) = stored_turns(&client).await;
     assert_eq!((found.remove(0), revision), ("U0".to_owned(), 7));
     found.sort();
     assert_eq!(found, names);
 
     for name in &names {
-        assert!(client.finds(&format!("{name} says")).await, "{name}");
+        assert!(client.search_finds(&format!("{name} says")).await, "{name}");
     }
 }
 
 #[tokio::test]
 async fn every_chunk_has_the_day_of_its_turns() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let long = |word: &str| json!({"role": "user", "content": format!("{word} {}", "goes on about the harbour. ".repeat(40))});
     let mut first = json!({"conversationId": "talk", "messages": [long("U1"), long("U2")]});
     first["documentDate"] = json!("2025-04-15");
-    say(&client, first).await;
+    send_conversation(&client, first).await;
 
     // A turn without a date gets the day of its arrival.
-    say(
+    send_conversation(
         &client,
         json!({"conversationId": "talk", "messages": [long("U3"), long("U4")]}),
     )
@@ -173,7 +173,7 @@ async fn every_chunk_has_the_day_of_its_turns() {
         );
     }
 
-    let found = client.found("what did they say in April").await;
+    let found = client.search_texts("what did they say in April").await;
     assert!(
         found[0].contains("U1 goes")
             || found[0].contains("U2 goes")
@@ -184,7 +184,7 @@ async fn every_chunk_has_the_day_of_its_turns() {
 
 #[tokio::test]
 async fn tool_calls_are_found_by_their_name_and_arguments() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let call = |name: &str, arguments: Value| json!({"id": "1", "type": "function", "function": {"name": name, "arguments": arguments}});
     let messages = json!([
         {"role": "user", "content": "When does the ferry leave?"},
@@ -194,7 +194,7 @@ async fn tool_calls_are_found_by_their_name_and_arguments() {
         {"role": "assistant", "content": "One moment.", "tool_calls": [{"broken": true}, call("no_arguments", Value::Null)]},
         {"role": "tool", "tool_call_id": "1", "content": "At noon."},
     ]);
-    say(
+    send_conversation(
         &client,
         json!({"conversationId": "talk", "messages": messages}),
     )
@@ -208,20 +208,23 @@ async fn tool_calls_are_found_by_their_name_and_arguments() {
         "no_arguments",
         "At noon",
     ] {
-        assert!(client.finds(word).await, "{word}");
+        assert!(client.search_finds(word).await, "{word}");
     }
 
-    let text = client.document("talk").await["content"].to_string();
+    let text = client.get_document("talk").await["content"].to_string();
     let long =
         json!([{"role": "assistant", "tool_calls": [call("write", json!("x".repeat(5000)))]}]);
-    say(&client, json!({"conversationId": "talk", "messages": long})).await;
-    let more = client.document("talk").await["content"].to_string().len() - text.len();
+    send_conversation(&client, json!({"conversationId": "talk", "messages": long})).await;
+    let more = client.get_document("talk").await["content"]
+        .to_string()
+        .len()
+        - text.len();
     assert!((400..800).contains(&more), "long arguments are cut: {more}");
 }
 
 #[tokio::test]
 async fn the_turns_around_a_found_one_come_with_it_when_asked_for() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let filler =
         "The weather at sea is calm and nobody has anything to report from the deck. ".repeat(12);
     let mut messages: Vec<Value> = (0..9)
@@ -229,7 +232,7 @@ async fn the_turns_around_a_found_one_come_with_it_when_asked_for() {
         .collect();
     messages[4] =
         json!({"role": "user", "content": format!("TURN-4 The password is OSPREY-11. {filler}")});
-    say(
+    send_conversation(
         &client,
         json!({"conversationId": "talk", "messages": messages}),
     )
@@ -272,7 +275,7 @@ async fn the_turns_around_a_found_one_come_with_it_when_asked_for() {
 
 #[tokio::test]
 async fn a_conversation_grows_to_eight_megabytes_and_no_further() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let part = |i: usize| json!({"conversationId": "talk", "messages": [{"role": "user", "content": format!("{i}{}", "x".repeat(1_048_000))}]});
     for i in 0..8 {
         let answer = client.post("/v4/conversations", part(i)).await;
@@ -280,13 +283,13 @@ async fn a_conversation_grows_to_eight_megabytes_and_no_further() {
     }
 
     let before = client
-        .record(
+        .stored_record(
             client.post("/v4/conversations", part(7)).await.body["id"]
                 .as_str()
                 .expect("an id"),
         )
         .await;
-    refused(
+    expect_error(
         &client.post("/v4/conversations", part(8)).await,
         413,
         "PayloadTooLargeError",
@@ -294,37 +297,40 @@ async fn a_conversation_grows_to_eight_megabytes_and_no_further() {
     );
 
     let id = before.as_ref().expect("a record").id.to_string();
-    assert_eq!(client.record(&id).await, before, "what it has stays");
+    assert_eq!(client.stored_record(&id).await, before, "what it has stays");
 }
 
 #[tokio::test]
 async fn an_id_of_something_else_becomes_a_conversation_and_back() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let id = client
-        .add(json!({"content": "A text.", "customId": "talk"}))
+        .add_document(json!({"content": "A text.", "customId": "talk"}))
         .await;
-    say(&client, talk(&["U1"])).await;
-    assert_eq!(turns(&client).await.0, ["U1"]);
+    send_conversation(&client, build_messages(&["U1"])).await;
+    assert_eq!(stored_turns(&client).await.0, ["U1"]);
 
     client
-        .update("talk", json!({"content": "A text again."}))
+        .update_document("talk", json!({"content": "A text again."}))
         .await;
-    client.settle().await;
-    say(&client, talk(&["U2"])).await;
+    client.run_until_settled().await;
+    send_conversation(&client, build_messages(&["U2"])).await;
     assert_eq!(
-        (turns(&client).await.0, client.listed(json!({})).await),
+        (
+            stored_turns(&client).await.0,
+            client.listed_ids(json!({})).await
+        ),
         (vec!["U2".to_owned()], vec![id])
     );
 
-    let mut faults = Faults::default();
+    let mut faults = ErrorMismatches::default();
     let reader = client
         .app
-        .key_with("acme", domain::key::Permission::Read, None)
+        .create_key_with("acme", domain::key::Permission::Read, None)
         .await;
     let answer = client
         .app
-        .post("/v4/conversations", &reader, &talk(&["U3"]))
+        .post("/v4/conversations", &reader, &build_messages(&["U3"]))
         .await;
-    faults.note("a reading key", &answer, 403, "PermissionError", "read");
+    faults.check_error("a reading key", &answer, 403, "PermissionError", "read");
     faults.assert_none();
 }

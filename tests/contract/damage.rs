@@ -2,24 +2,28 @@
 
 use domain::{BlobRef, Document};
 use serde_json::{Value, json};
-use testkit::{Harm, TestApp};
+use testkit::{DamageKind, TestApp};
 
-use crate::client::Client;
+use crate::client::OrgClient;
 
 /// The damaged part of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum DamagedPart {
     Body,
     Pack,
     Statements,
 }
 
-const PARTS: [Part; 3] = [Part::Body, Part::Pack, Part::Statements];
+const PARTS: [DamagedPart; 3] = [
+    DamagedPart::Body,
+    DamagedPart::Pack,
+    DamagedPart::Statements,
+];
 const HEALTHY: &str = "The lighthouse of Bergen has a green lamp.";
 
 /// Returns content with a canary word, below or above the size up to which blobs are stored in
 /// DynamoDB.
-fn content(large: bool) -> String {
+fn canary_content(large: bool) -> String {
     let lines = (0..if large { 2500 } else { 1 })
         .map(|i| format!("Line {} of {}.", i * 7919 % 10_007, i * 104_729));
     format!(
@@ -28,51 +32,52 @@ fn content(large: bool) -> String {
     )
 }
 
-fn blob(record: &Document, part: Part) -> BlobRef {
+fn blob_of_part(record: &Document, part: DamagedPart) -> BlobRef {
     let served = record.indexed.as_ref().expect("what is served");
     match part {
-        Part::Body => record.body.blob.clone(),
-        Part::Pack => served.pack.clone(),
-        Part::Statements => served.statements().expect("statements").clone(),
+        DamagedPart::Body => record.body.blob.clone(),
+        DamagedPart::Pack => served.pack.clone(),
+        DamagedPart::Statements => served.statements_blob().expect("statements").clone(),
     }
 }
 
 /// Three documents, one of which yields a memory and is to be damaged.
-struct Scene {
-    client: Client,
+struct DamageScene {
+    client: OrgClient,
     id: String,
     body: Value,
 }
 
-impl Scene {
+impl DamageScene {
     async fn new(large: bool) -> Self {
-        let client = Client::new().await;
+        let client = OrgClient::new().await;
         client
-            .add(json!({"content": HEALTHY, "containerTag": "box", "customId": "healthy"}))
+            .add_document(json!({"content": HEALTHY, "containerTag": "box", "customId": "healthy"}))
             .await;
         client
-            .add(json!({"content": "Elsewhere it rains.", "containerTag": "other"}))
+            .add_document(json!({"content": "Elsewhere it rains.", "containerTag": "other"}))
             .await;
-        let body = json!({"content": content(large), "containerTag": "box", "customId": "broken"});
-        let id = client.add(body.clone()).await;
+        let body =
+            json!({"content": canary_content(large), "containerTag": "box", "customId": "broken"});
+        let id = client.add_document(body.clone()).await;
         Self { client, id, body }
     }
 
-    async fn harm(&self, part: Part, harm: Harm) {
-        let record = self.client.record(&self.id).await.expect("a record");
+    async fn damage_part(&self, part: DamagedPart, harm: DamageKind) {
+        let record = self.client.stored_record(&self.id).await.expect("a record");
         self.client
             .app
-            .harm(&self.client.tenant, &blob(&record, part), harm)
+            .damage_blob(&self.client.tenant, &blob_of_part(&record, part), harm)
             .await;
     }
 
     /// Returns the same scene after a restart, with nothing in memory.
-    async fn restarted(self) -> Self {
+    async fn restart(self) -> Self {
         let app = TestApp::start(&self.client.app.world, 0)
             .await
             .expect("an app");
         Self {
-            client: Client::of(app, "acme").await,
+            client: OrgClient::of(app, "acme").await,
             ..self
         }
     }
@@ -81,7 +86,7 @@ impl Scene {
     async fn check_others(&self, case: &str) {
         let client = &self.client;
         assert!(
-            client.finds("lighthouse").await && client.finds("rains").await,
+            client.search_finds("lighthouse").await && client.search_finds("rains").await,
             "{case}"
         );
         let listing = client
@@ -123,47 +128,47 @@ impl Scene {
     }
 
     async fn is_whole(&self) -> bool {
-        let record = self.client.record(&self.id).await.expect("a record");
+        let record = self.client.stored_record(&self.id).await.expect("a record");
         let ctx = &self.client.app.system.ctx;
-        domain::usecase::inspect(ctx, &self.client.tenant, &record)
+        domain::usecase::inspect_document(ctx, &self.client.tenant, &record)
             .await
             .expect("an answer")
             .is_none()
     }
 
-    async fn status(&self) -> Value {
-        self.client.document_or_failure(&self.id).await["status"].clone()
+    async fn document_status(&self) -> Value {
+        self.client.get_document_unchecked(&self.id).await["status"].clone()
     }
 
     async fn send_again(&self) {
         let answer = self.client.post("/v3/documents", self.body.clone()).await;
         assert!(answer.status.is_success(), "{}", answer.body);
-        self.client.settle().await;
+        self.client.run_until_settled().await;
     }
 }
 
 #[tokio::test]
 async fn one_unreadable_blob_takes_nothing_else_and_what_is_made_of_a_document_is_made_again() {
     for part in PARTS {
-        for harm in Harm::ALL {
+        for harm in DamageKind::ALL {
             for large in [false, true] {
                 let case = format!("{harm:?} {part:?}, large: {large}");
-                let scene = Scene::new(large).await;
-                scene.harm(part, harm).await;
+                let scene = DamageScene::new(large).await;
+                scene.damage_part(part, harm).await;
                 assert!(!scene.is_whole().await, "{case}");
 
-                let scene = scene.restarted().await;
+                let scene = scene.restart().await;
                 scene.check_others(&case).await;
-                scene.client.settle().await;
+                scene.client.run_until_settled().await;
                 scene.check_others(&case).await;
-                assert_eq!(scene.status().await, "done", "{case}");
-                assert!(scene.client.finds("canary").await, "{case}");
+                assert_eq!(scene.document_status().await, "done", "{case}");
+                assert!(scene.client.search_finds("canary").await, "{case}");
 
                 // The body is the client's content, so only the client can restore it.
-                assert_eq!(scene.is_whole().await, part != Part::Body, "{case}");
+                assert_eq!(scene.is_whole().await, part != DamagedPart::Body, "{case}");
                 scene.send_again().await;
                 assert!(scene.is_whole().await, "{case}");
-                assert!(scene.client.finds("canary").await, "{case}");
+                assert!(scene.client.search_finds("canary").await, "{case}");
             }
         }
     }
@@ -171,15 +176,15 @@ async fn one_unreadable_blob_takes_nothing_else_and_what_is_made_of_a_document_i
 
 #[tokio::test]
 async fn a_document_that_cannot_be_made_again_is_failed_until_its_content_is_sent_again() {
-    for harm in Harm::ALL {
-        let scene = Scene::new(true).await;
-        scene.harm(Part::Body, harm).await;
-        scene.harm(Part::Pack, harm).await;
-        let scene = scene.restarted().await;
+    for harm in DamageKind::ALL {
+        let scene = DamageScene::new(true).await;
+        scene.damage_part(DamagedPart::Body, harm).await;
+        scene.damage_part(DamagedPart::Pack, harm).await;
+        let scene = scene.restart().await;
         for _ in 0..2 {
             scene.check_others("body and pack").await;
-            scene.client.settle().await;
-            let document = scene.client.document_or_failure(&scene.id).await;
+            scene.client.run_until_settled().await;
+            let document = scene.client.get_document_unchecked(&scene.id).await;
             assert_eq!(
                 (&document["status"], &document["errorCode"]),
                 (&json!("failed"), &json!("damaged"))
@@ -195,35 +200,35 @@ async fn a_document_that_cannot_be_made_again_is_failed_until_its_content_is_sen
             assert_eq!(scene.client.post(&retry, Value::Null).await.status, 200);
         }
 
-        scene.client.settle().await;
-        assert_eq!(scene.status().await, "failed");
+        scene.client.run_until_settled().await;
+        assert_eq!(scene.document_status().await, "failed");
         scene.send_again().await;
-        assert_eq!(scene.status().await, "done");
-        assert!(scene.is_whole().await && scene.client.finds("canary").await);
+        assert_eq!(scene.document_status().await, "done");
+        assert!(scene.is_whole().await && scene.client.search_finds("canary").await);
     }
 }
 
 #[tokio::test]
 async fn a_retry_heals_a_document_that_is_done_and_damaged() {
-    for part in [Part::Pack, Part::Statements] {
-        let scene = Scene::new(false).await;
-        scene.harm(part, Harm::Flipped).await;
+    for part in [DamagedPart::Pack, DamagedPart::Statements] {
+        let scene = DamageScene::new(false).await;
+        scene.damage_part(part, DamageKind::Flipped).await;
         let answer = scene
             .client
             .post(&format!("/v3/documents/{}/retry", scene.id), Value::Null)
             .await;
         assert_eq!(answer.status, 200, "{}", answer.body);
-        scene.client.settle().await;
-        assert_eq!(scene.status().await, "done");
-        assert!(scene.is_whole().await && scene.client.finds("canary").await);
+        scene.client.run_until_settled().await;
+        assert_eq!(scene.document_status().await, "done");
+        assert!(scene.is_whole().await && scene.client.search_finds("canary").await);
     }
 }
 
 #[tokio::test]
 async fn a_damaged_container_can_be_deleted_to_the_last_byte() {
     for part in PARTS {
-        let scene = Scene::new(false).await;
-        scene.harm(part, Harm::Flipped).await;
+        let scene = DamageScene::new(false).await;
+        scene.damage_part(part, DamageKind::Flipped).await;
         assert!(
             scene
                 .client
@@ -233,17 +238,19 @@ async fn a_damaged_container_can_be_deleted_to_the_last_byte() {
                 .is_success()
         );
 
-        scene.client.settle().await;
-        assert!(scene.client.record(&scene.id).await.is_none());
-        assert!(scene.client.finds("rains").await && !scene.client.finds("canary").await);
+        scene.client.run_until_settled().await;
+        assert!(scene.client.stored_record(&scene.id).await.is_none());
+        assert!(
+            scene.client.search_finds("rains").await && !scene.client.search_finds("canary").await
+        );
     }
 }
 
 #[tokio::test]
 async fn an_export_leaves_damaged_documents_out_and_names_them() {
     for part in PARTS {
-        let scene = Scene::new(true).await;
-        scene.harm(part, Harm::Truncated).await;
+        let scene = DamageScene::new(true).await;
+        scene.damage_part(part, DamageKind::Truncated).await;
         let (mut out, tag) = (
             Vec::new(),
             domain::ContainerTag::parse("box").expect("a tag"),
@@ -251,7 +258,8 @@ async fn an_export_leaves_damaged_documents_out_and_names_them() {
         let ctx = &scene.client.app.system.ctx;
         let bar = local::transfer::ProgressBar::hidden();
         let exported =
-            local::transfer::export(ctx, &scene.client.tenant, &tag, &mut out, &bar).await;
+            local::transfer::export_container(ctx, &scene.client.tenant, &tag, &mut out, &bar)
+                .await;
         let exported = exported.expect("an export of the rest");
         let damaged: Vec<&str> = exported.damaged.iter().map(|id| id.as_str()).collect();
         assert_eq!((exported.documents, damaged), (1, vec![scene.id.as_str()]));
@@ -265,29 +273,29 @@ async fn an_export_leaves_damaged_documents_out_and_names_them() {
 
 #[tokio::test]
 async fn a_conversation_whose_turns_cannot_be_read_heals_by_what_is_sent() {
-    for harm in Harm::ALL {
-        let client = Client::new().await;
+    for harm in DamageKind::ALL {
+        let client = OrgClient::new().await;
         let messages = json!([{"role": "user", "content": "The canary sings in the mill."}]);
         let body =
             json!({"conversationId": "talk", "messages": messages, "containerTags": ["box"]});
         let answer = client.post("/v4/conversations", body.clone()).await;
         let id = answer.body["id"].as_str().expect("an id").to_owned();
-        client.settle().await;
-        let record = client.record(&id).await.expect("a record");
+        client.run_until_settled().await;
+        let record = client.stored_record(&id).await.expect("a record");
         client
             .app
-            .harm(&client.tenant, &record.body.blob, harm)
+            .damage_blob(&client.tenant, &record.body.blob, harm)
             .await;
         let answer = client.post("/v4/conversations", body).await;
         assert!(answer.status.is_success(), "{harm:?}: {}", answer.body);
 
-        client.settle().await;
-        let record = client.record(&id).await.expect("a record");
+        client.run_until_settled().await;
+        let record = client.stored_record(&id).await.expect("a record");
         let ctx = &client.app.system.ctx;
-        let damage = domain::usecase::inspect(ctx, &client.tenant, &record)
+        let damage = domain::usecase::inspect_document(ctx, &client.tenant, &record)
             .await
             .expect("an answer");
         assert_eq!(damage, None, "{harm:?}");
-        assert!(client.finds("canary").await, "{harm:?}");
+        assert!(client.search_finds("canary").await, "{harm:?}");
     }
 }

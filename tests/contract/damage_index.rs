@@ -2,17 +2,17 @@
 
 use domain::{BlobRef, SegmentRef};
 use serde_json::json;
-use testkit::{Harm, TestApp};
+use testkit::{DamageKind, TestApp};
 
-use crate::client::Client;
+use crate::client::OrgClient;
 use crate::containers::{compact, index_head};
-use crate::memories_forget::forget;
+use crate::memories_forget::forget_memory;
 
 /// The number of documents that make a segment too large to be stored in DynamoDB.
 const MANY: usize = 40;
 
 /// Compacts the index of `box`.
-async fn compact_box(client: &Client) {
+async fn compact_box(client: &OrgClient) {
     let before = index_head(client, "box").await.generation;
     compact(client, "box").await;
     assert_eq!(
@@ -24,40 +24,44 @@ async fn compact_box(client: &Client) {
 
 /// Fills a segment with documents, one of which is removed and one described again, and with a
 /// forgotten memory. Adds two documents after it.
-async fn furnish(client: &Client, documents: usize) {
+async fn fill_segment(client: &OrgClient, documents: usize) {
     for i in 0..documents {
         let text = format!("Number{i}x stands in the log. I prefer tea number {i}.");
         client
-            .add(json!({"content": text, "containerTag": "box", "customId": format!("d{i}")}))
+            .add_document(
+                json!({"content": text, "containerTag": "box", "customId": format!("d{i}")}),
+            )
             .await;
     }
 
     let memories = json!({"containerTag": "box", "memories": [{"content": "The mill was sold."}]});
     let answer = client.post("/v4/memories", memories).await;
     assert_eq!(answer.status, 201, "{}", answer.body);
-    forget(client, json!({"content": "The mill was sold."})).await;
+    forget_memory(client, json!({"content": "The mill was sold."})).await;
     client
-        .patch("/v3/documents/d1", json!({"metadata": {"shelf": "top"}}))
+        .send_patch("/v3/documents/d1", json!({"metadata": {"shelf": "top"}}))
         .await;
     assert_eq!(client.delete("/v3/documents/d0").await.status, 204);
-    client.settle().await;
+    client.run_until_settled().await;
     compact_box(client).await;
     // The next compaction trims the log of everything that this one has covered, so only the
     // segments hold it.
     for i in documents..documents + 2 {
         let text = format!("Number{i}x stands in the log.");
         client
-            .add(json!({"content": text, "containerTag": "box", "customId": format!("d{i}")}))
+            .add_document(
+                json!({"content": text, "containerTag": "box", "customId": format!("d{i}")}),
+            )
             .await;
     }
 
     compact_box(client).await;
 }
 
-async fn check(client: &Client, documents: usize, case: &str) {
+async fn check_contents(client: &OrgClient, documents: usize, case: &str) {
     for i in 0..documents + 2 {
         assert_eq!(
-            client.finds(&format!("Number{i}x")).await,
+            client.search_finds(&format!("Number{i}x")).await,
             i != 0,
             "{case}: {i}"
         );
@@ -65,7 +69,7 @@ async fn check(client: &Client, documents: usize, case: &str) {
 
     let filters = json!({"AND": [{"key": "shelf", "value": "top"}]});
     let found = client
-        .found_with(json!({"q": "log", "containerTag": "box", "filters": filters}))
+        .search_texts_with(json!({"q": "log", "containerTag": "box", "filters": filters}))
         .await;
     assert_eq!(found.len(), 1, "{case}: {found:?}");
     let body = json!({"q": "Who sold the mill?", "containerTag": "box", "searchMode": "memories", "threshold": 0});
@@ -85,9 +89,9 @@ async fn check(client: &Client, documents: usize, case: &str) {
 }
 
 async fn check_damage(which: fn(SegmentRef) -> Option<BlobRef>, documents: usize) {
-    for harm in Harm::ALL {
-        let client = Client::new().await;
-        furnish(&client, documents).await;
+    for harm in DamageKind::ALL {
+        let client = OrgClient::new().await;
+        fill_segment(&client, documents).await;
         let damaged = index_head(&client, "box").await;
         let blob = damaged
             .segments
@@ -96,15 +100,15 @@ async fn check_damage(which: fn(SegmentRef) -> Option<BlobRef>, documents: usize
             .find_map(which)
             .expect("a blob of a segment");
         let case = format!("{harm:?} {blob:?}");
-        client.app.harm(&client.tenant, &blob, harm).await;
-        let cold = Client::of(
+        client.app.damage_blob(&client.tenant, &blob, harm).await;
+        let cold = OrgClient::of(
             TestApp::start(&client.app.world, 0).await.expect("an app"),
             "acme",
         )
         .await;
-        check(&cold, documents, &case).await;
+        check_contents(&cold, documents, &case).await;
 
-        cold.settle().await;
+        cold.run_until_settled().await;
         let healed = index_head(&cold, "box").await;
         assert!(healed.generation > damaged.generation, "{case}");
 
@@ -118,17 +122,17 @@ async fn check_damage(which: fn(SegmentRef) -> Option<BlobRef>, documents: usize
             .system
             .ctx
             .blobs
-            .get(&cold.tenant, &blobs)
+            .get_intact(&cold.tenant, &blobs)
             .await
             .expect("intact blobs");
         assert!(read.iter().all(Option::is_some), "{case}");
 
-        let cold = Client::of(
+        let cold = OrgClient::of(
             TestApp::start(&client.app.world, 0).await.expect("an app"),
             "acme",
         )
         .await;
-        check(&cold, documents, &case).await;
+        check_contents(&cold, documents, &case).await;
     }
 }
 

@@ -7,23 +7,25 @@ use local::transfer::ImportOptions;
 use serde_json::{Value, json};
 use testkit::TestApp;
 
-use crate::client::Client;
-use crate::containers::{Stored, by_tag, compact, container, physical_container, stored};
-use crate::shape::{ok, refused};
-use crate::transfer::{exported, imported, text};
+use crate::client::OrgClient;
+use crate::containers::{
+    StoredData, compact, field_by_tag, find_container, find_stored, physical_container,
+};
+use crate::shape::{expect_error, expect_ok};
+use crate::transfer::{export_lines, import_text, text};
 
-pub(crate) fn path(tag: &str) -> String {
+pub(crate) fn tag_path(tag: &str) -> String {
     format!("/v3/container-tags/{tag}")
 }
 
-fn deleted() -> Value {
+fn deletion_shape() -> Value {
     json!({
         "success": "bool", "containerTag": "string", "deletedDocumentsCount": "int", "deletedMemoriesCount": "int",
         "deletionId": "id|null", "dryRun": "bool",
     })
 }
 
-pub(crate) async fn deletion(client: &Client, id: &Value) -> Value {
+pub(crate) async fn deletion_status(client: &OrgClient, id: &Value) -> Value {
     let report = json!({
         "documents": "int", "chunks": "int", "statements": "int", "inlineBlobs": "int", "objects": "int",
         "objectBytes": "int", "indexRecords": "int", "segments": "int", "logContents": "int",
@@ -34,7 +36,7 @@ pub(crate) async fn deletion(client: &Client, id: &Value) -> Value {
     });
     let id = id.as_str().expect("the id of a deletion");
 
-    ok(
+    expect_ok(
         client
             .get(&format!("/v3/container-tags/deletions/{id}"))
             .await,
@@ -43,19 +45,19 @@ pub(crate) async fn deletion(client: &Client, id: &Value) -> Value {
 }
 
 /// Fills a container with every kind of data and returns the ids of its documents.
-async fn furnish(client: &Client, tag: &str) -> Vec<String> {
+async fn fill_container(client: &OrgClient, tag: &str) -> Vec<String> {
     let mut ids = Vec::new();
     for (custom_id, content) in [
         ("plain", "The heron HRN-1 waits."),
         ("said", "I live in Bonn."),
     ] {
         let body = json!({"content": content, "containerTag": tag, "customId": custom_id, "metadata": {"n": 1}});
-        ids.push(client.add(body).await);
+        ids.push(client.add_document(body).await);
     }
 
     let file = client
         .app
-        .upload(
+        .upload_file(
             &client.key,
             "mill.txt",
             b"The mill MLL-2 stands.",
@@ -66,16 +68,21 @@ async fn furnish(client: &Client, tag: &str) -> Vec<String> {
     let large = "The weaver WVR-3 sings of the loom. ".repeat(12_000);
     ids.push(
         client
-            .add(json!({"content": large, "containerTag": tag}))
+            .add_document(json!({"content": large, "containerTag": tag}))
             .await,
     );
-    client.settle().await;
+    client.run_until_settled().await;
 
     ids
 }
 
 /// Returns every request that still shows the documents. The container `other` is left out.
-async fn seen(client: &Client, app: &TestApp, tag: &str, ids: &[String]) -> Vec<String> {
+async fn requests_that_show(
+    client: &OrgClient,
+    app: &TestApp,
+    tag: &str,
+    ids: &[String],
+) -> Vec<String> {
     let key = &client.key;
     let mut seen = Vec::new();
     for id in ids.iter().map(String::as_str).chain(["plain", "said"]) {
@@ -154,7 +161,7 @@ async fn seen(client: &Client, app: &TestApp, tag: &str, ids: &[String]) -> Vec<
     }
 
     for rest in ["", "/profile", "/inferred"] {
-        let answer = app.get(&format!("{}{rest}", path(tag)), key).await;
+        let answer = app.get(&format!("{}{rest}", tag_path(tag)), key).await;
         seen.extend(answer.status.is_success().then(|| format!("tag{rest}")));
     }
 
@@ -166,25 +173,25 @@ async fn seen(client: &Client, app: &TestApp, tag: &str, ids: &[String]) -> Vec<
 
 #[tokio::test]
 async fn nothing_of_it_is_seen_from_the_answer_on_and_nothing_is_left_in_the_end() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     assert_eq!(
         client
-            .patch("/v3/settings", json!({"logContent": "full"}))
+            .send_patch("/v3/settings", json!({"logContent": "full"}))
             .await
             .status,
         200
     );
-    let ids = furnish(&client, "box").await;
+    let ids = fill_container(&client, "box").await;
     client
-        .add(json!({"content": "A crane CRN-9 stays.", "containerTag": "other"}))
+        .add_document(json!({"content": "A crane CRN-9 stays.", "containerTag": "other"}))
         .await;
     let physical = physical_container(&client, "box").await.to_string();
     compact(&client, "box").await;
     let waiting = client
-        .send(json!({"content": "Still queued.", "containerTag": "box"}))
+        .send_document(json!({"content": "Still queued.", "containerTag": "box"}))
         .await;
     let needles = [physical.as_str()];
-    let before = stored(&client.app, &needles).await;
+    let before = find_stored(&client.app, &needles).await;
 
     let known = client
         .post("/v4/memories/list", json!({"containerTags": ["box"]}))
@@ -192,25 +199,27 @@ async fn nothing_of_it_is_seen_from_the_answer_on_and_nothing_is_left_in_the_end
         .body;
     let known = known["pagination"]["totalItems"].clone();
     assert!(known.as_u64() > Some(0), "{known}");
-    let preview = client.delete(&format!("{}?dryRun=true", path("box"))).await;
-    let preview = ok(preview, &deleted());
+    let preview = client
+        .delete(&format!("{}?dryRun=true", tag_path("box")))
+        .await;
+    let preview = expect_ok(preview, &deletion_shape());
     assert_eq!(
         (&preview["deletionId"], &preview["dryRun"]),
         (&Value::Null, &json!(true))
     );
     let body = client
         .app
-        .call(
+        .call_json(
             "DELETE",
-            &path("box"),
+            &tag_path("box"),
             &client.key,
             &json!({"dryRun": true}),
         )
         .await;
-    assert_eq!(ok(body, &deleted()), preview);
-    assert!(container(&client, "box").await.is_some());
+    assert_eq!(expect_ok(body, &deletion_shape()), preview);
+    assert!(find_container(&client, "box").await.is_some());
 
-    let answer = ok(client.delete(&path("box")).await, &deleted());
+    let answer = expect_ok(client.delete(&tag_path("box")).await, &deletion_shape());
     assert_eq!(
         (
             &answer["deletedDocumentsCount"],
@@ -223,33 +232,35 @@ async fn nothing_of_it_is_seen_from_the_answer_on_and_nothing_is_left_in_the_end
     }
     let all: Vec<String> = ids.iter().cloned().chain([waiting]).collect();
     assert_eq!(seen_elsewhere(&client, &all).await, Vec::<String>::new());
-    refused(
-        &client.delete(&path("box")).await,
+    expect_error(
+        &client.delete(&tag_path("box")).await,
         404,
         "NotFoundError",
         "Container tag",
     );
     assert_eq!(
-        deletion(&client, &answer["deletionId"]).await["status"],
+        deletion_status(&client, &answer["deletionId"]).await["status"],
         "running"
     );
 
     // The same tag and customId can be used again at once.
     let fresh = client
-        .add(json!({"content": "A new heron HRN-7.", "containerTag": "box", "customId": "plain"}))
+        .add_document(
+            json!({"content": "A new heron HRN-7.", "containerTag": "box", "customId": "plain"}),
+        )
         .await;
     assert!(!all.contains(&fresh));
-    client.settle().await;
-    let report = deletion(&client, &answer["deletionId"]).await;
+    client.run_until_settled().await;
+    let report = deletion_status(&client, &answer["deletionId"]).await;
     assert_eq!(report["status"], "completed", "{report}");
-    let after = stored(&client.app, &needles).await;
+    let after = find_stored(&client.app, &needles).await;
     // The task names the containers that it deleted, and the request log those of each request.
     let told = |item: &&String| !item.starts_with("records J#") && !item.starts_with("activity");
     let left: Vec<&String> = after.items.iter().filter(told).collect();
     assert_eq!((left, after.objects.len()), (Vec::new(), 0), "{report}");
     assert_eq!(
-        stored(&client.app, &["HRN-1", "MLL-2", "in Bonn"]).await,
-        Stored::default()
+        find_stored(&client.app, &["HRN-1", "MLL-2", "in Bonn"]).await,
+        StoredData::default()
     );
     let report = &report["report"];
     let kind = |prefix: &str| {
@@ -271,8 +282,8 @@ async fn nothing_of_it_is_seen_from_the_answer_on_and_nothing_is_left_in_the_end
         "{report}"
     );
     assert!(report["logContents"].as_u64() > Some(0), "{report}");
-    assert_eq!(client.document("plain").await["id"], json!(fresh));
-    assert!(client.finds("CRN-9").await && client.finds("HRN-7").await);
+    assert_eq!(client.get_document("plain").await["id"], json!(fresh));
+    assert!(client.search_finds("CRN-9").await && client.search_finds("HRN-7").await);
     let cold = TestApp::start(&client.app.world, 1).await.expect("an app");
     for needle in ["HRN-1", "MLL-2", "WVR-3"] {
         let body = json!({"q": needle, "searchMode": "documents", "threshold": 0});
@@ -288,17 +299,17 @@ async fn nothing_of_it_is_seen_from_the_answer_on_and_nothing_is_left_in_the_end
 }
 
 /// Returns [`seen`] of a process that has read the documents before and of one that has not.
-async fn seen_elsewhere(client: &Client, ids: &[String]) -> Vec<String> {
+async fn seen_elsewhere(client: &OrgClient, ids: &[String]) -> Vec<String> {
     let cold = TestApp::start(&client.app.world, 7).await.expect("an app");
-    let mut all = seen(client, &client.app, "box", ids).await;
-    all.extend(seen(client, &cold, "box", ids).await);
+    let mut all = requests_that_show(client, &client.app, "box", ids).await;
+    all.extend(requests_that_show(client, &cold, "box", ids).await);
     all
 }
 
 #[tokio::test]
 async fn another_organizations_container_of_the_same_name_stays() {
-    let client = Client::new().await;
-    let other = Client::of(
+    let client = OrgClient::new().await;
+    let other = OrgClient::of(
         TestApp::start(&client.app.world, 1).await.expect("an app"),
         "other",
     )
@@ -306,38 +317,38 @@ async fn another_organizations_container_of_the_same_name_stays() {
 
     for client in [&client, &other] {
         client
-            .add(json!({"content": "The heron HRN-1 waits.", "containerTag": "box", "customId": "a"}))
+            .add_document(json!({"content": "The heron HRN-1 waits.", "containerTag": "box", "customId": "a"}))
             .await;
     }
 
-    let before = exported(&other, "box").await;
-    let answer = ok(client.delete(&path("box")).await, &deleted());
+    let before = export_lines(&other, "box").await;
+    let answer = expect_ok(client.delete(&tag_path("box")).await, &deletion_shape());
     let id = answer["deletionId"].as_str().expect("an id");
     let foreign = other
         .get(&format!("/v3/container-tags/deletions/{id}"))
         .await;
-    refused(&foreign, 404, "NotFoundError", "Deletion");
+    expect_error(&foreign, 404, "NotFoundError", "Deletion");
 
-    client.settle().await;
-    assert_eq!(exported(&other, "box").await.len(), before.len());
-    assert!(other.finds("HRN-1").await);
-    assert_eq!(by_tag(&other, "documentCount").await["box"], 1);
+    client.run_until_settled().await;
+    assert_eq!(export_lines(&other, "box").await.len(), before.len());
+    assert!(other.search_finds("HRN-1").await);
+    assert_eq!(field_by_tag(&other, "documentCount").await["box"], 1);
 }
 
 #[tokio::test]
 async fn only_an_administrator_deletes_and_only_what_is_there() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     client
-        .add(json!({"content": "A heron.", "containerTag": "box"}))
+        .add_document(json!({"content": "A heron.", "containerTag": "box"}))
         .await;
-    refused(
-        &client.delete(&path("nowhere")).await,
+    expect_error(
+        &client.delete(&tag_path("nowhere")).await,
         404,
         "NotFoundError",
         "Container tag",
     );
-    refused(
-        &client.delete(&path("a%20b")).await,
+    expect_error(
+        &client.delete(&tag_path("a%20b")).await,
         400,
         "ValidationError",
         "containerTag",
@@ -345,12 +356,15 @@ async fn only_an_administrator_deletes_and_only_what_is_there() {
 
     let agent = client
         .app
-        .key_with("acme", Permission::Write, Some(&["box"]))
+        .create_key_with("acme", Permission::Write, Some(&["box"]))
         .await;
-    let reader = client.app.key_with("acme", Permission::Read, None).await;
+    let reader = client
+        .app
+        .create_key_with("acme", Permission::Read, None)
+        .await;
     for key in [&agent, &reader] {
-        refused(
-            &client.app.delete(&path("box"), key).await,
+        expect_error(
+            &client.app.delete(&tag_path("box"), key).await,
             403,
             "PermissionError",
             "administrator",
@@ -361,56 +375,56 @@ async fn only_an_administrator_deletes_and_only_what_is_there() {
         let answer = client
             .get(&format!("/v3/container-tags/deletions/{id}"))
             .await;
-        refused(&answer, 404, "NotFoundError", "Deletion");
+        expect_error(&answer, 404, "NotFoundError", "Deletion");
     }
 
-    assert!(client.finds("heron").await);
+    assert!(client.search_finds("heron").await);
 }
 
 #[tokio::test]
 async fn a_worker_that_is_late_brings_nothing_back() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let id = client
-        .send(json!({"content": "The heron HRN-1 waits.", "containerTag": "box"}))
+        .send_document(json!({"content": "The heron HRN-1 waits.", "containerTag": "box"}))
         .await;
-    let old = client.record(&id).await.expect("a record");
+    let old = client.stored_record(&id).await.expect("a record");
     let physical = old.container.to_string();
 
     // The document is processed but not committed.
     assert_eq!(crate::steps::process_only(&client).await, 1);
-    ok(client.delete(&path("box")).await, &deleted());
+    expect_ok(client.delete(&tag_path("box")).await, &deletion_shape());
     crate::steps::send_late_messages(&client, &old).await;
-    client.settle().await;
+    client.run_until_settled().await;
     crate::steps::send_late_messages(&client, &old).await;
-    client.settle().await;
-    let left = stored(&client.app, &[physical.as_str(), "HRN-1"]).await;
+    client.run_until_settled().await;
+    let left = find_stored(&client.app, &[physical.as_str(), "HRN-1"]).await;
     let left = left
         .items
         .iter()
         .filter(|item| item.starts_with("records") && !item.starts_with("records J#"));
     assert_eq!(left.collect::<Vec<_>>(), Vec::<&String>::new());
-    assert!(!client.finds("HRN-1").await);
+    assert!(!client.search_finds("HRN-1").await);
 }
 
 #[tokio::test]
 async fn two_deletions_at_once_are_one() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     client
-        .add(json!({"content": "A heron.", "containerTag": "box"}))
+        .add_document(json!({"content": "A heron.", "containerTag": "box"}))
         .await;
-    let box_path = path("box");
+    let box_path = tag_path("box");
     let answers = futures::join!(client.delete(&box_path), client.delete(&box_path));
     let mut statuses = [answers.0.status.as_u16(), answers.1.status.as_u16()];
     statuses.sort_unstable();
     assert_eq!(statuses, [200, 404]);
-    client.settle().await;
-    assert!(container(&client, "box").await.is_none());
+    client.run_until_settled().await;
+    assert!(find_container(&client, "box").await.is_none());
 }
 
 #[tokio::test]
 async fn many_documents_take_few_calls_each() {
     const DOCUMENTS: usize = 250;
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let documents: Vec<Value> = (0..DOCUMENTS)
         .map(|i| json!({"content": format!("Heron {i}.")}))
         .collect();
@@ -422,11 +436,11 @@ async fn many_documents_take_few_calls_each() {
         .await;
     assert_eq!(batch.body["success"], DOCUMENTS, "{}", batch.body);
 
-    client.settle().await;
-    let answer = ok(client.delete(&path("box")).await, &deleted());
+    client.run_until_settled().await;
+    let answer = expect_ok(client.delete(&tag_path("box")).await, &deletion_shape());
     let id = TaskId::parse(answer["deletionId"].as_str().expect("an id")).expect("a task id");
     let worker = TestApp::start(&client.app.world, 3).await.expect("an app");
-    let begun = worker.faults.calls();
+    let begun = worker.faults.call_count();
     let ctx = &client.app.system.ctx;
 
     loop {
@@ -445,9 +459,9 @@ async fn many_documents_take_few_calls_each() {
             .expect("a step");
     }
 
-    let calls = worker.faults.calls() - begun;
+    let calls = worker.faults.call_count() - begun;
     assert_eq!(
-        deletion(&client, &answer["deletionId"]).await["report"]["documents"],
+        deletion_status(&client, &answer["deletionId"]).await["report"]["documents"],
         DOCUMENTS
     );
     assert!(
@@ -458,15 +472,15 @@ async fn many_documents_take_few_calls_each() {
 
 #[tokio::test]
 async fn a_copy_is_not_imported_into_what_is_being_removed() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     client
-        .add(json!({"content": "The heron HRN-1 waits.", "containerTag": "box"}))
+        .add_document(json!({"content": "The heron HRN-1 waits.", "containerTag": "box"}))
         .await;
-    let copy = text(&exported(&client, "box").await);
-    let answer = ok(client.delete(&path("box")).await, &deleted());
+    let copy = text(&export_lines(&client, "box").await);
+    let answer = expect_ok(client.delete(&tag_path("box")).await, &deletion_shape());
 
     for tag in ["box", "other"] {
-        let error = imported(&client, &copy, &crate::transfer::under(tag))
+        let error = import_text(&client, &copy, &crate::transfer::under(tag))
             .await
             .expect_err("a refusal");
         let conflict = error.downcast_ref::<domain::Error>();
@@ -476,23 +490,23 @@ async fn a_copy_is_not_imported_into_what_is_being_removed() {
         );
         assert!(
             format!("{error:#}").contains("is being removed")
-                && container(&client, tag).await.is_none()
+                && find_container(&client, tag).await.is_none()
         );
     }
 
-    client.settle().await;
+    client.run_until_settled().await;
     assert_eq!(
-        deletion(&client, &answer["deletionId"]).await["status"],
+        deletion_status(&client, &answer["deletionId"]).await["status"],
         "completed"
     );
 
-    let report = imported(&client, &copy, &ImportOptions::default())
+    let report = import_text(&client, &copy, &ImportOptions::default())
         .await
         .expect("an import");
     assert_eq!(report.documents.written, 1);
 
     client.app.world.clock.advance_seconds(10_000);
-    client.settle().await;
-    assert!(client.finds("HRN-1").await);
-    assert_eq!(by_tag(&client, "documentCount").await["box"], 1);
+    client.run_until_settled().await;
+    assert!(client.search_finds("HRN-1").await);
+    assert_eq!(field_by_tag(&client, "documentCount").await["box"], 1);
 }

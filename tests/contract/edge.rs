@@ -4,47 +4,47 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use local::{Serving, listen, service};
+use local::{ServingOptions, build_service, serve_until};
 use serde_json::{Value, json};
-use server::Limits;
+use server::ServerLimits;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::client::Client;
-use crate::uploads::begin;
+use crate::client::OrgClient;
+use crate::uploads::begin_upload;
 
 /// The time after which a test gives up.
 const NEVER: Duration = Duration::from_secs(20);
 const MEGABYTE: usize = 1024 * 1024;
 
 /// A client whose app listens on loopback, with room for two megabytes of request bodies.
-struct Edge {
-    client: Client,
+struct LoopbackServer {
+    client: OrgClient,
     address: SocketAddr,
     /// The server, which ends when this value is dropped.
     _serving: JoinSet<()>,
 }
 
-impl Edge {
+impl LoopbackServer {
     async fn new(local_key: bool) -> Self {
-        let client = Client::new().await;
-        let outside = client.app.world.outside().expect("a world");
-        let serving = Serving {
+        let client = OrgClient::new().await;
+        let outside = client.app.world.external_systems().expect("a world");
+        let serving = ServingOptions {
             cache_bytes: 8 * MEGABYTE,
             body_bytes: 2 * MEGABYTE,
             local_key,
         };
 
-        let routes = service(&client.app.system, &outside, serving).expect("routes");
+        let routes = build_service(&client.app.system, &outside, serving).expect("routes");
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let mut serving = JoinSet::new();
-        serving.spawn(listen(
+        serving.spawn(serve_until(
             listener,
             routes,
-            Limits::default(),
+            ServerLimits::default(),
             std::future::pending(),
         ));
 
@@ -55,7 +55,7 @@ impl Edge {
         }
     }
 
-    async fn open(&self, text: &str) -> TcpStream {
+    async fn open_connection(&self, text: &str) -> TcpStream {
         let mut stream = TcpStream::connect(self.address)
             .await
             .expect("a connection");
@@ -67,12 +67,12 @@ impl Edge {
     }
 
     /// Sends a request as it is and returns the answer.
-    async fn send(&self, text: &str) -> Reply {
-        Reply::read(&mut self.open(text).await).await
+    async fn send(&self, text: &str) -> RawReply {
+        RawReply::read_reply(&mut self.open_connection(text).await).await
     }
 
     /// Sends a listing request with a key and additional header lines, and returns the answer.
-    async fn list(&self, key: &str, lines: &str) -> Reply {
+    async fn send_listing(&self, key: &str, lines: &str) -> RawReply {
         let host = self.address;
         self.send(&post(
             "/v3/documents/list",
@@ -85,14 +85,14 @@ impl Edge {
 
 /// The head of an answer in lower case, and its body.
 #[derive(Debug)]
-struct Reply {
+struct RawReply {
     status: u16,
     head: String,
     body: Value,
 }
 
-impl Reply {
-    async fn read(stream: &mut TcpStream) -> Self {
+impl RawReply {
+    async fn read_reply(stream: &mut TcpStream) -> Self {
         let read = async {
             let mut head = Vec::new();
             while !head.ends_with(b"\r\n\r\n") {
@@ -116,24 +116,24 @@ impl Reply {
         timeout(NEVER, read).await.expect("an answer")
     }
 
-    fn error(&self) -> &str {
+    fn error_message(&self) -> &str {
         self.body["error"].as_str().unwrap_or_default()
     }
 }
 
 fn post(path: &str, lines: &str, body: &str) -> String {
-    announced(path, lines, body.len()) + body
+    request_head(path, lines, body.len()) + body
 }
 
 /// Returns the head of a request with a body of `length` bytes.
-fn announced(path: &str, lines: &str, length: usize) -> String {
+fn request_head(path: &str, lines: &str, length: usize) -> String {
     format!("POST {path} HTTP/1.1\r\n{lines}content-length: {length}\r\n\r\n")
 }
 
 #[tokio::test]
 async fn the_key_local_answers_requests_of_this_machine_that_no_proxy_has_sent() {
-    let edge = Edge::new(true).await;
-    assert_eq!(edge.list("local", "").await.status, 200);
+    let edge = LoopbackServer::new(true).await;
+    assert_eq!(edge.send_listing("local", "").await.status, 200);
     let forwarding = [
         "Forwarded: for=203.0.113.7",
         "X-Forwarded-For: 203.0.113.7",
@@ -167,10 +167,12 @@ async fn the_key_local_answers_requests_of_this_machine_that_no_proxy_has_sent()
             name.to_uppercase(),
             name.replace('-', "_"),
         ] {
-            let reply = edge.list("local", &format!("{name}:{value}\r\n")).await;
+            let reply = edge
+                .send_listing("local", &format!("{name}:{value}\r\n"))
+                .await;
             assert_eq!(reply.status, 401, "{name}: {}", reply.body);
             assert!(
-                reply.error().contains("recollect keys create"),
+                reply.error_message().contains("recollect keys create"),
                 "{}",
                 reply.body
             );
@@ -182,7 +184,7 @@ async fn the_key_local_answers_requests_of_this_machine_that_no_proxy_has_sent()
 
 #[tokio::test]
 async fn the_key_local_answers_no_other_host_and_no_older_http() {
-    let edge = Edge::new(true).await;
+    let edge = LoopbackServer::new(true).await;
     let key = "authorization: Bearer local\r\n";
     let own = format!("host: {}\r\n", edge.address);
     let requests = [
@@ -234,16 +236,16 @@ async fn the_key_local_answers_no_other_host_and_no_older_http() {
         );
     }
 
-    assert_eq!(edge.list("local", "").await.status, 200);
+    assert_eq!(edge.send_listing("local", "").await.status, 200);
 }
 
 #[tokio::test]
 async fn the_key_local_can_be_off_and_others_work_through_a_proxy() {
-    let edge = Edge::new(false).await;
-    assert_eq!(edge.list("local", "").await.status, 401);
+    let edge = LoopbackServer::new(false).await;
+    assert_eq!(edge.send_listing("local", "").await.status, 401);
     let key = edge.client.key.clone();
     assert_eq!(
-        edge.list(&key, "x-forwarded-for: 203.0.113.7\r\nvia: 1.1 proxy\r\n")
+        edge.send_listing(&key, "x-forwarded-for: 203.0.113.7\r\nvia: 1.1 proxy\r\n")
             .await
             .status,
         200
@@ -252,34 +254,34 @@ async fn the_key_local_can_be_off_and_others_work_through_a_proxy() {
 
 #[tokio::test]
 async fn many_wrong_keys_of_a_client_have_to_wait_and_good_ones_never() {
-    let edge = Edge::new(true).await;
+    let edge = LoopbackServer::new(true).await;
     let stranger = "x-forwarded-for: 203.0.113.7\r\n";
     for attempt in 0..20 {
         assert_eq!(
-            edge.list("wrong", stranger).await.status,
+            edge.send_listing("wrong", stranger).await.status,
             401,
             "attempt {attempt}"
         );
     }
 
-    let reply = edge.list("wrong", stranger).await;
+    let reply = edge.send_listing("wrong", stranger).await;
     assert_eq!(
         (reply.status, &reply.body["type"]),
         (429, &json!("RateLimitError"))
     );
     assert!(
-        reply.head.contains("retry-after: ") && reply.error().contains("wrong keys"),
+        reply.head.contains("retry-after: ") && reply.error_message().contains("wrong keys"),
         "{reply:?}"
     );
 
     let key = edge.client.key.clone();
     assert_eq!(
-        edge.list(&key, stranger).await.status,
+        edge.send_listing(&key, stranger).await.status,
         200,
         "a good key of the same address"
     );
     assert_eq!(
-        edge.list("wrong", "x-forwarded-for: 203.0.113.8\r\n")
+        edge.send_listing("wrong", "x-forwarded-for: 203.0.113.8\r\n")
             .await
             .status,
         401,
@@ -288,7 +290,7 @@ async fn many_wrong_keys_of_a_client_have_to_wait_and_good_ones_never() {
 
     edge.client.app.world.clock.advance_seconds(61);
     assert_eq!(
-        edge.list("wrong", stranger).await.status,
+        edge.send_listing("wrong", stranger).await.status,
         401,
         "a minute later"
     );
@@ -296,7 +298,7 @@ async fn many_wrong_keys_of_a_client_have_to_wait_and_good_ones_never() {
 
 #[tokio::test]
 async fn a_wrong_key_is_refused_before_a_byte_of_the_body() {
-    let edge = Edge::new(true).await;
+    let edge = LoopbackServer::new(true).await;
     let form = "content-type: multipart/form-data; boundary=b\r\n";
 
     for (path, kind) in [
@@ -311,7 +313,7 @@ async fn a_wrong_key_is_refused_before_a_byte_of_the_body() {
         ("/v3/connections/cloud-drive", ""),
     ] {
         let lines = format!("host: a\r\nauthorization: Bearer wrong\r\n{kind}");
-        let reply = edge.send(&announced(path, &lines, 50 * MEGABYTE)).await;
+        let reply = edge.send(&request_head(path, &lines, 50 * MEGABYTE)).await;
         assert_eq!(reply.status, 401, "{path}");
         assert!(
             reply.head.contains("connection: close"),
@@ -323,28 +325,28 @@ async fn a_wrong_key_is_refused_before_a_byte_of_the_body() {
 
 #[tokio::test]
 async fn a_form_of_the_bucket_is_refused_before_a_byte_of_its_file() {
-    let edge = Edge::new(true).await;
+    let edge = LoopbackServer::new(true).await;
     let kind = "host: a\r\ncontent-type: multipart/form-data; boundary=b\r\n";
     let begun = "--b\r\ncontent-disposition: form-data; name=\"key\"\r\n\r\nk\r\n\
                  --b\r\ncontent-disposition: form-data; name=\"file\"\r\n\r\n";
     let reply = edge
-        .send(&(announced("/content", kind, 50 * MEGABYTE) + begun))
+        .send(&(request_head("/content", kind, 50 * MEGABYTE) + begun))
         .await;
     assert_eq!(reply.status, 403);
-    let get = announced("/content/key", "host: a\r\n", 50 * MEGABYTE).replacen("POST", "GET", 1);
+    let get = request_head("/content/key", "host: a\r\n", 50 * MEGABYTE).replacen("POST", "GET", 1);
     assert_eq!(edge.send(&get).await.status, 403);
 }
 
 #[tokio::test]
 async fn bodies_beyond_the_room_for_them_are_answered_with_when_to_come_back() {
-    let edge = Edge::new(true).await;
+    let edge = LoopbackServer::new(true).await;
     let lines = format!("host: a\r\nauthorization: Bearer {}\r\n", edge.client.key);
     let text = format!("{{\"content\": \"{}", "x".repeat(MEGABYTE - 200));
     // Two clients each stop in the middle of a megabyte.
     let mut slow = Vec::new();
     for _ in 0..2 {
         let mut stream = edge
-            .open(&announced("/v3/documents", &lines, MEGABYTE))
+            .open_connection(&request_head("/v3/documents", &lines, MEGABYTE))
             .await;
         stream
             .write_all(text.as_bytes())
@@ -375,7 +377,7 @@ async fn bodies_beyond_the_room_for_them_are_answered_with_when_to_come_back() {
         reply.body
     );
     assert_eq!(
-        edge.list(&edge.client.key, "").await.status,
+        edge.send_listing(&edge.client.key, "").await.status,
         200,
         "a small body finds room"
     );
@@ -396,8 +398,8 @@ async fn bodies_beyond_the_room_for_them_are_answered_with_when_to_come_back() {
 
 #[tokio::test]
 async fn a_file_larger_than_the_room_is_refused_and_stores_nothing() {
-    let edge = Edge::new(true).await;
-    let form = begin(&edge.client, json!({"fileName": "a.txt"})).await;
+    let edge = LoopbackServer::new(true).await;
+    let form = begin_upload(&edge.client, json!({"fileName": "a.txt"})).await;
     let fields = form["upload"]["fields"].as_object().expect("fields");
     let part = |name: &str, value: &str| {
         format!("--b\r\ncontent-disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
@@ -415,7 +417,7 @@ async fn a_file_larger_than_the_room_is_refused_and_stores_nothing() {
     assert!(reply.head.contains("retry-after: "), "{}", reply.head);
     let document = edge
         .client
-        .document(form["id"].as_str().expect("an id"))
+        .get_document(form["id"].as_str().expect("an id"))
         .await;
     assert_eq!(document["status"], "queued");
 }

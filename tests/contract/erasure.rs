@@ -5,9 +5,9 @@ use std::io::Read;
 
 use domain::{BlobRef, DocumentId, Revision};
 use serde_json::json;
-use testkit::files;
+use testkit::list_files;
 
-use crate::client::Client;
+use crate::client::OrgClient;
 use crate::containers::{compact, physical_container};
 
 /// The number of minutes after which deleted content is gone, as promised in docs/security.md.
@@ -24,7 +24,7 @@ fn contains(bytes: &[u8], needle: &str) -> bool {
 }
 
 /// Decompresses the data at every position of a file where a compressed frame begins.
-fn unpacked(bytes: &[u8]) -> Vec<u8> {
+fn decompress_all_frames(bytes: &[u8]) -> Vec<u8> {
     let mut all = Vec::new();
     for (at, window) in bytes.windows(MAGIC.len()).enumerate() {
         if window == MAGIC
@@ -38,17 +38,19 @@ fn unpacked(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Returns the files that contain the words, plain or compressed.
-fn traces(client: &Client, needle: &str) -> Vec<String> {
+fn files_containing(client: &OrgClient, needle: &str) -> Vec<String> {
     let has = |path: &std::path::PathBuf| {
         let bytes = std::fs::read(path).unwrap_or_default();
-        contains(&bytes, needle) || contains(&unpacked(&bytes), needle)
+        contains(&bytes, needle) || contains(&decompress_all_frames(&bytes), needle)
     };
-    let found = files(client.app.world.folder()).into_iter().filter(has);
+    let found = list_files(client.app.world.data_folder())
+        .into_iter()
+        .filter(has);
     found.map(|path| path.display().to_string()).collect()
 }
 
 /// Returns a part of a small blob in its stored form.
-async fn stored_text(client: &Client, blob: &BlobRef) -> String {
+async fn stored_text(client: &OrgClient, blob: &BlobRef) -> String {
     let BlobRef::Inline(path) = blob else {
         panic!("{blob:?} is not small")
     };
@@ -57,7 +59,7 @@ async fn stored_text(client: &Client, blob: &BlobRef) -> String {
     let table = &client.app.system.names.records;
     let item = client
         .app
-        .dynamodb("GetItem", &json!({"TableName": table, "Key": key}))
+        .call_dynamodb("GetItem", &json!({"TableName": table, "Key": key}))
         .await;
     let name = if item["Item"]["z"].is_object() {
         "z"
@@ -70,14 +72,14 @@ async fn stored_text(client: &Client, blob: &BlobRef) -> String {
 }
 
 /// Simulates `minutes` minutes on a machine that receives no requests.
-async fn pass(client: &Client, minutes: u32) {
+async fn let_minutes_pass(client: &OrgClient, minutes: u32) {
     let app = &client.app;
     for minute in 1..=minutes {
         app.world.clock.advance_seconds(60);
-        keeper::sweep(&app.system.ctx, app.system.ctx.clock.now())
+        keeper::sweep_overdue_work(&app.system.ctx, app.system.ctx.clock.now())
             .await
             .expect("a sweep");
-        while app.turn().await > 0 {}
+        while app.run_workers_once().await > 0 {}
         if minute % ERASE_EVERY == 0 {
             assert!(
                 app.world.services.erase_deleted().expect("a clean-up"),
@@ -88,7 +90,7 @@ async fn pass(client: &Client, minutes: u32) {
 }
 
 /// Returns content that is large or small, with words that nothing else contains.
-fn content(canary: &str, large: bool) -> String {
+fn canary_content(canary: &str, large: bool) -> String {
     let lines = (0..if large { 2500 } else { 1 })
         .map(|i| format!("Line {} of {}.", i * 7919 % 10_007, i * 104_729));
     format!(
@@ -98,31 +100,36 @@ fn content(canary: &str, large: bool) -> String {
 }
 
 fn document(name: &str, canary: &str, large: bool) -> serde_json::Value {
-    json!({"content": content(canary, large), "customId": name, "containerTag": "box",
+    json!({"content": canary_content(canary, large), "customId": name, "containerTag": "box",
         "metadata": {"note": format!("{canary}-note")}})
 }
 
 #[tokio::test]
 async fn nothing_of_what_was_deleted_or_replaced_is_left_in_any_file() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let names =
         ["smallgone", "largegone", "smallold", "largeold"].map(|name| format!("{name}quux"));
     let mut small = Vec::new();
     for (i, canary) in names.iter().enumerate() {
         let id = client
-            .add(document(&format!("d{i}"), canary, i % 2 == 1))
+            .add_document(document(&format!("d{i}"), canary, i % 2 == 1))
             .await;
         if i % 2 == 0 {
-            let record = client.record(&id).await.expect("a record");
+            let record = client.stored_record(&id).await.expect("a record");
             small.push(stored_text(&client, &record.body.blob).await);
             small.push(stored_text(&client, &record.indexed.expect("served").pack).await);
         }
     }
 
-    client.add(document("kept", "keptquux", true)).await;
+    client
+        .add_document(document("kept", "keptquux", true))
+        .await;
     compact(&client, "box").await;
     for needle in names.iter().chain(&small) {
-        assert!(!traces(&client, needle).is_empty(), "{needle} is stored");
+        assert!(
+            !files_containing(&client, needle).is_empty(),
+            "{needle} is stored"
+        );
     }
 
     for name in ["d0", "d1"] {
@@ -134,23 +141,33 @@ async fn nothing_of_what_was_deleted_or_replaced_is_left_in_any_file() {
 
     for name in ["d2", "d3"] {
         let body = json!({"content": "Something else.", "metadata": {"note": "new"}});
-        client.update(name, body).await;
+        client.update_document(name, body).await;
     }
 
-    pass(&client, WITHIN_MINUTES).await;
+    let_minutes_pass(&client, WITHIN_MINUTES).await;
     for needle in names.iter().chain(&small) {
-        assert_eq!(traces(&client, needle), [""; 0], "{needle} is left");
+        assert_eq!(
+            files_containing(&client, needle),
+            [""; 0],
+            "{needle} is left"
+        );
     }
 
-    assert!(!traces(&client, "keptquux").is_empty() && client.finds("keptquux").await);
-    assert!(client.finds("else").await);
+    assert!(
+        !files_containing(&client, "keptquux").is_empty() && client.search_finds("keptquux").await
+    );
+    assert!(client.search_finds("else").await);
 }
 
 #[tokio::test]
 async fn nothing_of_a_deleted_container_is_left_in_any_file() {
-    let client = Client::new().await;
-    client.add(document("small", "smallquux", false)).await;
-    client.add(document("large", "largequux", true)).await;
+    let client = OrgClient::new().await;
+    client
+        .add_document(document("small", "smallquux", false))
+        .await;
+    client
+        .add_document(document("large", "largequux", true))
+        .await;
     compact(&client, "box").await;
     assert!(
         client
@@ -159,35 +176,48 @@ async fn nothing_of_a_deleted_container_is_left_in_any_file() {
             .status
             .is_success()
     );
-    pass(&client, WITHIN_MINUTES).await;
+    let_minutes_pass(&client, WITHIN_MINUTES).await;
 
     for needle in ["smallquux", "largequux"] {
-        assert_eq!(traces(&client, needle), [""; 0], "{needle} is left");
+        assert_eq!(
+            files_containing(&client, needle),
+            [""; 0],
+            "{needle} is left"
+        );
     }
 }
 
 #[tokio::test]
 async fn an_index_is_not_written_anew_again_once_it_holds_nothing_deleted() {
-    let client = Client::new().await;
-    client.add(document("a", "firstquux", false)).await;
-    client.add(document("b", "secondquux", false)).await;
+    let client = OrgClient::new().await;
+    client.add_document(document("a", "firstquux", false)).await;
+    client
+        .add_document(document("b", "secondquux", false))
+        .await;
     assert_eq!(client.delete("/v3/documents/a").await.status, 204);
     let ctx = &client.app.system.ctx;
     let id = physical_container(&client, "box").await;
-    let head = async || ctx.index.head(&client.tenant, &id).await.expect("a head");
-    assert!(head().await.removed.is_some());
-    pass(&client, 15).await;
+    let head = async || {
+        ctx.index
+            .get_head(&client.tenant, &id)
+            .await
+            .expect("a head")
+    };
+    assert!(head().await.last_removal.is_some());
+    let_minutes_pass(&client, 15).await;
     let written = head().await;
-    assert_eq!((written.removed, written.generation), (None, 1));
-    pass(&client, 60).await;
+    assert_eq!((written.last_removal, written.generation), (None, 1));
+    let_minutes_pass(&client, 60).await;
     assert_eq!(head().await, written);
-    assert!(client.finds("secondquux").await && !client.finds("firstquux").await);
+    assert!(client.search_finds("secondquux").await && !client.search_finds("firstquux").await);
 }
 
 #[tokio::test]
 async fn objects_that_nothing_names_go_when_they_are_a_day_old() {
-    let client = Client::new().await;
-    client.add(document("kept", "keptquux", true)).await;
+    let client = OrgClient::new().await;
+    client
+        .add_document(document("kept", "keptquux", true))
+        .await;
     let ctx = &client.app.system.ctx;
     let path = format!(
         "{}/{}/{}/body",
@@ -201,17 +231,22 @@ async fn objects_that_nothing_names_go_when_they_are_a_day_old() {
         .await
         .expect("a blob");
     let walk = keeper::OrphanWalk::default();
-    assert_eq!(walk.step(ctx).await.expect("a step"), 0);
+    assert_eq!(walk.examine_next_page(ctx).await.expect("a step"), 0);
 
     client.app.world.clock.advance_seconds(25 * 3600);
-    assert_eq!(walk.step(ctx).await.expect("a step"), 1);
-    assert_eq!(walk.step(ctx).await.expect("the walk is over for today"), 0);
+    assert_eq!(walk.examine_next_page(ctx).await.expect("a step"), 1);
+    assert_eq!(
+        walk.examine_next_page(ctx)
+            .await
+            .expect("the walk is over for today"),
+        0
+    );
 
     let left = ctx
         .blobs
-        .get(&client.tenant, &[orphan])
+        .get_intact(&client.tenant, &[orphan])
         .await
         .expect("an answer");
     assert_eq!(left, [None]);
-    assert!(client.finds("keptquux").await);
+    assert!(client.search_finds("keptquux").await);
 }

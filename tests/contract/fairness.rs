@@ -33,14 +33,14 @@ async fn send(app: &TestApp, key: &str, content: &str) -> String {
     answer.body["id"].as_str().expect("an id").to_owned()
 }
 
-async fn status(app: &TestApp, key: &str, id: &str) -> String {
+async fn document_status(app: &TestApp, key: &str, id: &str) -> String {
     let document = app.get(&format!("/v3/documents/{id}"), key).await.body;
     document["status"].as_str().expect("a status").to_owned()
 }
 
 async fn wait_for(app: &TestApp, key: &str, id: &str, wanted: &str) {
     let begun = Instant::now();
-    while status(app, key, id).await != wanted {
+    while document_status(app, key, id).await != wanted {
         assert!(begun.elapsed() < NEVER, "{id} is never {wanted}");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
@@ -50,12 +50,12 @@ async fn wait_for(app: &TestApp, key: &str, id: &str, wanted: &str) {
 async fn a_document_is_done_while_other_organizations_flood_with_slow_ones() {
     let app = TestApp::new().await;
     let (program, _folder) = endless_parser();
-    let mut outside = app.world.outside().expect("an outside");
-    outside.readers.sandbox = Sandbox::child(program);
+    let mut outside = app.world.external_systems().expect("an outside");
+    outside.readers.sandbox = Sandbox::in_child(program);
     let (first, second, quiet) = (
-        app.key("first").await,
-        app.key("second").await,
-        app.key("quiet").await,
+        app.create_key("first").await,
+        app.create_key("second").await,
+        app.create_key("quiet").await,
     );
 
     // The queue is full of slow documents of two organizations before any worker starts.
@@ -84,7 +84,7 @@ async fn a_document_is_done_while_other_organizations_flood_with_slow_ones() {
     }
 
     for (key, id) in &flood {
-        let status = status(&app, key, id).await;
+        let status = document_status(&app, key, id).await;
         assert!(
             ["queued", "extracting"].contains(&status.as_str()),
             "no parser answers, yet {id} is {status}"

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, ids};
-use crate::shape::Faults;
+use crate::client::{OrgClient, collect_field};
+use crate::shape::ErrorMismatches;
 
-async fn library() -> Client {
-    let client = Client::new().await;
+async fn fill_library() -> OrgClient {
+    let client = OrgClient::new().await;
     for (id, metadata) in [
         (
             "heron",
@@ -23,14 +23,14 @@ async fn library() -> Client {
         ("stone", json!({})),
     ] {
         let body = json!({"content": format!("About the {id} at the river."), "customId": id, "metadata": metadata});
-        client.add(body).await;
+        client.add_document(body).await;
     }
 
     client
 }
 
 /// Returns filters with the documents that they match.
-fn cases() -> Vec<(Value, &'static [&'static str])> {
+fn filter_cases() -> Vec<(Value, &'static [&'static str])> {
     let one = |condition: Value| json!({"AND": [condition]});
     let numeric = |operator: &str, value: &str| {
         one(
@@ -91,19 +91,19 @@ fn cases() -> Vec<(Value, &'static [&'static str])> {
     ]
 }
 
-fn sorted(mut names: Vec<String>) -> Vec<String> {
+fn sorted_ids(mut names: Vec<String>) -> Vec<String> {
     names.sort();
     names
 }
 
 #[tokio::test]
 async fn a_filter_admits_the_same_documents_everywhere_as_object_and_as_string() {
-    let client = library().await;
+    let client = fill_library().await;
     let names: Vec<(String, String)> = {
         let list = client.post("/v3/documents/list", json!({})).await.body;
-        ids(&list["memories"], "id")
+        collect_field(&list["memories"], "id")
             .into_iter()
-            .zip(ids(&list["memories"], "customId"))
+            .zip(collect_field(&list["memories"], "customId"))
             .collect()
     };
     let name = |id: &String| {
@@ -115,24 +115,27 @@ async fn a_filter_admits_the_same_documents_everywhere_as_object_and_as_string()
             .clone()
     };
 
-    for (filter, wanted) in cases() {
+    for (filter, wanted) in filter_cases() {
         for filters in [filter.clone(), Value::String(filter.to_string())] {
             let list = client
                 .post("/v3/documents/list", json!({"filters": filters}))
                 .await
                 .body;
             assert_eq!(
-                sorted(ids(&list["memories"], "customId")),
+                sorted_ids(collect_field(&list["memories"], "customId")),
                 wanted,
                 "listing with {filter}"
             );
 
             let body = json!({"q": "river", "filters": filters, "limit": 100});
             let v3 = client.post("/v3/search", body.clone()).await.body;
-            let found = ids(&v3["results"], "documentId").iter().map(name).collect();
-            assert_eq!(sorted(found), wanted, "v3 search with {filter}");
+            let found = collect_field(&v3["results"], "documentId")
+                .iter()
+                .map(name)
+                .collect();
+            assert_eq!(sorted_ids(found), wanted, "v3 search with {filter}");
 
-            let mut texts = client.found_with(body).await;
+            let mut texts = client.search_texts_with(body).await;
             texts.sort();
             let wanted: Vec<String> = wanted
                 .iter()
@@ -143,7 +146,7 @@ async fn a_filter_admits_the_same_documents_everywhere_as_object_and_as_string()
     }
 }
 
-fn nested(levels: usize) -> Value {
+fn nested_filter(levels: usize) -> Value {
     (0..levels).fold(
         json!({"key": "k", "value": "v"}),
         |inner, _| json!({"AND": [inner]}),
@@ -152,7 +155,7 @@ fn nested(levels: usize) -> Value {
 
 #[tokio::test]
 async fn a_wrong_filter_is_refused_everywhere() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let condition = json!({"key": "k", "value": "v"});
     let with = |field: &str, value: Value| {
         let mut condition = condition.clone();
@@ -177,17 +180,17 @@ async fn a_wrong_filter_is_refused_everywhere() {
         with("negate", json!("maybe")),
         with("value", json!({"a": 1})),
         with("surprise", json!(1)),
-        nested(9),
+        nested_filter(9),
         json!({"AND": vec![condition.clone(); 201]}),
     ];
-    let mut faults = Faults::default();
+    let mut faults = ErrorMismatches::default();
 
     for filters in wrong {
         for path in ["/v3/documents/list", "/v3/search", "/v4/search"] {
             let answer = client
                 .post(path, json!({"q": "x", "filters": filters}))
                 .await;
-            faults.note(
+            faults.check_error(
                 &format!("{path} {filters}"),
                 &answer,
                 400,
@@ -198,7 +201,11 @@ async fn a_wrong_filter_is_refused_everywhere() {
     }
     faults.assert_none();
 
-    for filters in [nested(8), json!({"AND": vec![condition; 200]}), Value::Null] {
+    for filters in [
+        nested_filter(8),
+        json!({"AND": vec![condition; 200]}),
+        Value::Null,
+    ] {
         for path in ["/v3/documents/list", "/v3/search", "/v4/search"] {
             assert!(
                 client

@@ -6,78 +6,83 @@ use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use http::Request;
 use serde_json::{Value, json};
-use testkit::Answer;
+use testkit::TestAnswer;
 
-use crate::client::Client;
-use crate::merge::{add, begin, listed};
-use crate::pauses::{meanwhile, two};
+use crate::client::OrgClient;
+use crate::merge::{add_document, begin_merge, listed_ids};
+use crate::pauses::{pause_and_run, two_processes};
 
 /// A request about the document with a customId behind the tag `to`.
-type Act = for<'a> fn(&'a Client, &'a str) -> LocalBoxFuture<'a, Answer>;
+type DocumentRequest = for<'a> fn(&'a OrgClient, &'a str) -> LocalBoxFuture<'a, TestAnswer>;
 
-fn send<'a>(client: &'a Client, name: &'a str, words: &str) -> LocalBoxFuture<'a, Answer> {
+fn send<'a>(client: &'a OrgClient, name: &'a str, words: &str) -> LocalBoxFuture<'a, TestAnswer> {
     let body = json!({"content": words, "containerTag": "to", "customId": name});
     client.post("/v3/documents", body).boxed_local()
 }
 
-fn upsert_one<'a>(client: &'a Client, name: &'a str) -> LocalBoxFuture<'a, Answer> {
+fn upsert_one<'a>(client: &'a OrgClient, name: &'a str) -> LocalBoxFuture<'a, TestAnswer> {
     send(client, name, "The first heron.")
 }
 
-fn upsert_two<'a>(client: &'a Client, name: &'a str) -> LocalBoxFuture<'a, Answer> {
+fn upsert_two<'a>(client: &'a OrgClient, name: &'a str) -> LocalBoxFuture<'a, TestAnswer> {
     send(client, name, "The second heron.")
 }
 
-fn upload<'a>(client: &'a Client, name: &'a str) -> LocalBoxFuture<'a, Answer> {
+fn upload<'a>(client: &'a OrgClient, name: &'a str) -> LocalBoxFuture<'a, TestAnswer> {
     let body = json!({"fileName": "a.txt", "containerTag": "to", "customId": name});
     client
         .post("/v3/documents/file/uploads", body)
         .boxed_local()
 }
 
-fn converse<'a>(client: &'a Client, name: &'a str) -> LocalBoxFuture<'a, Answer> {
+fn send_conversation<'a>(client: &'a OrgClient, name: &'a str) -> LocalBoxFuture<'a, TestAnswer> {
     let messages = json!([{"role": "user", "content": "I saw a heron."}]);
     let body = json!({"conversationId": name, "messages": messages, "containerTag": "to"});
     client.post("/v4/conversations", body).boxed_local()
 }
 
-fn rewrite<'a>(client: &'a Client, name: &'a str) -> LocalBoxFuture<'a, Answer> {
+fn replace_content<'a>(client: &'a OrgClient, name: &'a str) -> LocalBoxFuture<'a, TestAnswer> {
     async move {
         client
-            .patch(&at(name), json!({"content": "The third heron."}))
+            .send_patch(&document_path(name), json!({"content": "The third heron."}))
             .await
     }
     .boxed_local()
 }
 
-fn move_away<'a>(client: &'a Client, name: &'a str) -> LocalBoxFuture<'a, Answer> {
+fn move_away<'a>(client: &'a OrgClient, name: &'a str) -> LocalBoxFuture<'a, TestAnswer> {
     async move {
         client
-            .patch(&at(name), json!({"customId": format!("{name}-away")}))
+            .send_patch(
+                &document_path(name),
+                json!({"customId": format!("{name}-away")}),
+            )
             .await
     }
     .boxed_local()
 }
 
 /// Gives the customId to another document.
-fn move_here<'a>(client: &'a Client, name: &'a str) -> LocalBoxFuture<'a, Answer> {
+fn move_here<'a>(client: &'a OrgClient, name: &'a str) -> LocalBoxFuture<'a, TestAnswer> {
     async move {
         let other = format!("{name}-other");
-        client.patch(&at(&other), json!({"customId": name})).await
+        client
+            .send_patch(&document_path(&other), json!({"customId": name}))
+            .await
     }
     .boxed_local()
 }
 
-fn delete<'a>(client: &'a Client, name: &'a str) -> LocalBoxFuture<'a, Answer> {
-    async move { client.delete(&at(name)).await }.boxed_local()
+fn delete<'a>(client: &'a OrgClient, name: &'a str) -> LocalBoxFuture<'a, TestAnswer> {
+    async move { client.delete(&document_path(name)).await }.boxed_local()
 }
 
-fn at(name: &str) -> String {
+fn document_path(name: &str) -> String {
     format!("/v3/documents/{name}?containerTag=to")
 }
 
 /// Returns the existing documents with this customId.
-async fn living(client: &Client, name: &str) -> Vec<Value> {
+async fn existing_documents(client: &OrgClient, name: &str) -> Vec<Value> {
     let answer = client
         .post(
             "/v3/documents/list",
@@ -100,8 +105,8 @@ const DOCUMENTS: usize = 250;
 
 #[tokio::test]
 async fn a_custom_id_behind_a_merged_tag_is_one_document_whatever_happens_between_any_two_calls() {
-    let (slow, quick) = two().await;
-    add(&quick, "to", "first", "A crane.").await;
+    let (slow, quick) = two_processes().await;
+    add_document(&quick, "to", "first", "A crane.").await;
     let documents: Vec<Value> = (0..DOCUMENTS)
         .map(|n| json!({"content": "Old.", "customId": format!("d{n}")}))
         .collect();
@@ -110,11 +115,16 @@ async fn a_custom_id_behind_a_merged_tag_is_one_document_whatever_happens_betwee
         quick.post("/v3/documents/batch", batch).await.body["success"],
         DOCUMENTS
     );
-    quick.settle().await;
-    begin(&quick, &["from"], "to").await;
-    quick.settle().await;
+    quick.run_until_settled().await;
+    begin_merge(&quick, &["from"], "to").await;
+    quick.run_until_settled().await;
 
-    let cases: [(&str, &[Act], Act, &[Act]); 9] = [
+    let cases: [(
+        &str,
+        &[DocumentRequest],
+        DocumentRequest,
+        &[DocumentRequest],
+    ); 9] = [
         (
             "two upserts and a deletion",
             &[],
@@ -154,7 +164,7 @@ async fn a_custom_id_behind_a_merged_tag_is_one_document_whatever_happens_betwee
         (
             "a change of what is made anew",
             &[],
-            rewrite,
+            replace_content,
             &[delete, upsert_two],
         ),
         (
@@ -166,7 +176,7 @@ async fn a_custom_id_behind_a_merged_tag_is_one_document_whatever_happens_betwee
         (
             "a conversation and an upsert",
             &[],
-            converse,
+            send_conversation,
             &[delete, upsert_two],
         ),
     ];
@@ -188,13 +198,14 @@ async fn a_custom_id_behind_a_merged_tag_is_one_document_whatever_happens_betwee
                     );
                 }
             };
-            let (answer, stood_still) = meanwhile(&slow, call, first(&slow, name), second).await;
+            let (answer, stood_still) =
+                pause_and_run(&slow, call, first(&slow, name), second).await;
             assert!(
                 !answer.status.is_server_error(),
                 "{what}, call {call}: {}",
                 answer.body
             );
-            let found = living(&quick, name).await;
+            let found = existing_documents(&quick, name).await;
             assert_eq!(found.len(), 1, "{what}, call {call}: {found:?}");
             if !stood_still {
                 assert!(call > 2, "{what}: {call} calls");
@@ -206,22 +217,23 @@ async fn a_custom_id_behind_a_merged_tag_is_one_document_whatever_happens_betwee
 
 #[tokio::test]
 async fn an_upsert_during_a_merge_is_one_document_or_refused() {
-    let (slow, quick) = two().await;
-    add(&quick, "to", "first", "A crane.").await;
+    let (slow, quick) = two_processes().await;
+    add_document(&quick, "to", "first", "A crane.").await;
 
     for call in 0.. {
         let (name, from) = (&format!("d{call}"), &format!("from{call}"));
-        add(&quick, from, name, "The old heron.").await;
+        add_document(&quick, from, name, "The old heron.").await;
         let second = async {
-            begin(&quick, &[from], "to").await;
+            begin_merge(&quick, &[from], "to").await;
             let refused = upsert_two(&quick, name).await;
             assert_eq!(refused.status, 409, "{}", refused.body);
         };
-        let (answer, stood_still) = meanwhile(&slow, call, upsert_one(&slow, name), second).await;
-        quick.settle().await;
-        let found = living(&quick, name).await;
+        let (answer, stood_still) =
+            pause_and_run(&slow, call, upsert_one(&slow, name), second).await;
+        quick.run_until_settled().await;
+        let found = existing_documents(&quick, name).await;
         assert_eq!(found.len(), 1, "call {call}: {found:?}");
-        let now = quick.document(&format!("{name}?containerTag=to")).await;
+        let now = quick.get_document(&format!("{name}?containerTag=to")).await;
         let expected = if answer.status.is_success() {
             "The first heron."
         } else {
@@ -235,7 +247,7 @@ async fn an_upsert_during_a_merge_is_one_document_or_refused() {
 }
 
 /// Sends content under an `Idempotency-Key`.
-async fn send_as(client: &Client, key: &str, body: &Value) -> Answer {
+async fn send_as(client: &OrgClient, key: &str, body: &Value) -> TestAnswer {
     let request = Request::builder().method("POST").uri("/v3/documents");
     let request = request.header("authorization", format!("Bearer {}", client.key));
     let request = request.header("idempotency-key", key);
@@ -247,7 +259,7 @@ async fn send_as(client: &Client, key: &str, body: &Value) -> Answer {
 
 #[tokio::test]
 async fn a_repeat_that_stands_still_anywhere_does_not_bring_a_deleted_document_back() {
-    let (mut slow, quick) = two().await;
+    let (mut slow, quick) = two_processes().await;
     // The key must be the same: with another key it would be another client's request.
     slow.key.clone_from(&quick.key);
     let mut refused = 0;
@@ -265,8 +277,8 @@ async fn a_repeat_that_stands_still_anywhere_does_not_bring_a_deleted_document_b
             );
         };
         let (answer, stood_still) =
-            meanwhile(&slow, call, send_as(&slow, &key, &body), second).await;
-        let left = listed(&quick, &["box"]).await;
+            pause_and_run(&slow, call, send_as(&slow, &key, &body), second).await;
+        let left = listed_ids(&quick, &["box"]).await;
         assert!(
             left.is_empty(),
             "call {call}: {} {}",
@@ -290,18 +302,20 @@ async fn a_repeat_that_stands_still_anywhere_does_not_bring_a_deleted_document_b
 
 #[tokio::test]
 async fn a_change_and_the_same_content_again_are_two_documents_at_any_call() {
-    let (mut slow, quick) = two().await;
+    let (mut slow, quick) = two_processes().await;
     slow.key.clone_from(&quick.key);
 
     for call in 0.. {
         let tag = format!("t{call}");
         let body = json!({"content": "The heron X.", "containerTag": tag});
-        let id = quick.send(body.clone()).await;
+        let id = quick.send_document(body.clone()).await;
         let second = async {
-            quick.update(&id, json!({"content": "The heron Y."})).await;
+            quick
+                .update_document(&id, json!({"content": "The heron Y."}))
+                .await;
         };
         let (answer, stood_still) =
-            meanwhile(&slow, call, slow.post("/v3/documents", body), second).await;
+            pause_and_run(&slow, call, slow.post("/v3/documents", body), second).await;
         assert_eq!(answer.status, 200, "{}", answer.body);
         let again = answer.body["id"].as_str().expect("an id");
         if !stood_still {
@@ -310,13 +324,13 @@ async fn a_change_and_the_same_content_again_are_two_documents_at_any_call() {
         // The repeated request was answered before the change, or its content is a document of its
         // own.
         assert_eq!(
-            quick.document_or_failure(&id).await["content"],
+            quick.get_document_unchecked(&id).await["content"],
             "The heron Y.",
             "call {call}"
         );
         if again != id {
             assert_eq!(
-                quick.document_or_failure(again).await["content"],
+                quick.get_document_unchecked(again).await["content"],
                 "The heron X.",
                 "call {call}"
             );

@@ -1,34 +1,34 @@
 //! `/v3/container-tags/{tag}/inferred`, and the review of inferences.
 
 use serde_json::{Value, json};
-use testkit::Answer;
+use testkit::TestAnswer;
 
-use crate::client::Client;
-use crate::memories::{client, entry, live, talk};
-use crate::memories_forget::forget;
-use crate::memories_update::correct;
-use crate::shape::{Faults, ok, refused};
+use crate::client::OrgClient;
+use crate::memories::{client_with_box, latest_memory, live_sentences, send_conversation};
+use crate::memories_forget::forget_memory;
+use crate::memories_update::correct_memory;
+use crate::shape::{ErrorMismatches, expect_error, expect_ok};
 
 const CONCLUSION: &str = "User's sister lives in Bonn.";
 
 /// Returns the inferences that are not reviewed.
-async fn inferred(client: &Client) -> Vec<Value> {
+async fn list_inferences(client: &OrgClient) -> Vec<Value> {
     let memory = json!({
         "id": "id", "memory": "string", "parentCount": "int", "createdAt": "time", "updatedAt": "time",
         "metadata": "object|null",
     });
     let shape = json!({"memories": [memory], "total": "int"});
-    let body = ok(client.get("/v3/container-tags/box/inferred").await, &shape);
+    let body = expect_ok(client.get("/v3/container-tags/box/inferred").await, &shape);
     let memories = body["memories"].as_array().expect("an array").clone();
     assert_eq!(body["total"], memories.len());
     memories
 }
 
 /// Returns a client, and the id of the only inference from its conversation.
-async fn concluded() -> (Client, String) {
-    let client = client().await;
-    talk(&client, &["My sister is Anna.", "Anna lives in Bonn."]).await;
-    let found = inferred(&client).await;
+async fn client_with_inference() -> (OrgClient, String) {
+    let client = client_with_box().await;
+    send_conversation(&client, &["My sister is Anna.", "Anna lives in Bonn."]).await;
+    let found = list_inferences(&client).await;
     assert_eq!(
         (found.len(), &found[0]["memory"], &found[0]["parentCount"]),
         (1, &json!(CONCLUSION), &json!(2))
@@ -37,7 +37,7 @@ async fn concluded() -> (Client, String) {
     (client, id)
 }
 
-async fn ask(client: &Client, id: &str, body: Value) -> Answer {
+async fn send_review(client: &OrgClient, id: &str, body: Value) -> TestAnswer {
     client
         .post(
             &format!("/v3/container-tags/box/inferred/{id}/review"),
@@ -48,9 +48,12 @@ async fn ask(client: &Client, id: &str, body: Value) -> Answer {
 
 /// Reviews an inference. Returns whether it is still an inference, whether it is forgotten, and its
 /// status.
-async fn review(client: &Client, id: &str, action: &str) -> (bool, bool, Value) {
+async fn review_inference(client: &OrgClient, id: &str, action: &str) -> (bool, bool, Value) {
     let shape = json!({"id": "id", "isInference": "bool", "isForgotten": "bool", "reviewStatus": "string|null"});
-    let body = ok(ask(client, id, json!({"action": action})).await, &shape);
+    let body = expect_ok(
+        send_review(client, id, json!({"action": action})).await,
+        &shape,
+    );
     assert_eq!(body["id"], id);
     (
         body["isInference"] == true,
@@ -61,8 +64,8 @@ async fn review(client: &Client, id: &str, action: &str) -> (bool, bool, Value) 
 
 #[tokio::test]
 async fn a_conclusion_is_reviewed_and_the_decision_taken_back() {
-    let (client, id) = concluded().await;
-    let shown = entry(&client, &id).await;
+    let (client, id) = client_with_inference().await;
+    let shown = latest_memory(&client, &id).await;
     assert_eq!(
         (
             &shown["isInference"],
@@ -72,30 +75,36 @@ async fn a_conclusion_is_reviewed_and_the_decision_taken_back() {
     );
     for _ in 0..2 {
         assert_eq!(
-            review(&client, &id, "approve").await,
+            review_inference(&client, &id, "approve").await,
             (false, false, json!("approved"))
         );
     }
 
-    assert_eq!(entry(&client, &id).await["reviewStatus"], "approved");
+    assert_eq!(
+        latest_memory(&client, &id).await["reviewStatus"],
+        "approved"
+    );
     assert!(
-        inferred(&client).await.is_empty(),
+        list_inferences(&client).await.is_empty(),
         "nothing is left to review"
     );
     assert_eq!(
-        review(&client, &id, "decline").await,
+        review_inference(&client, &id, "decline").await,
         (true, true, json!("declined"))
     );
     assert!(
-        inferred(&client).await.is_empty() && !live(&client).await.contains(&CONCLUSION.to_owned())
+        list_inferences(&client).await.is_empty()
+            && !live_sentences(&client)
+                .await
+                .contains(&CONCLUSION.to_owned())
     );
     assert_eq!(
-        review(&client, &id, "undo").await,
+        review_inference(&client, &id, "undo").await,
         (true, false, Value::Null)
     );
-    assert_eq!(inferred(&client).await.len(), 1);
-    review(&client, &id, "decline").await;
-    talk(
+    assert_eq!(list_inferences(&client).await.len(), 1);
+    review_inference(&client, &id, "decline").await;
+    send_conversation(
         &client,
         &[
             "My sister is Anna.",
@@ -105,18 +114,18 @@ async fn a_conclusion_is_reviewed_and_the_decision_taken_back() {
     )
     .await;
     assert!(
-        inferred(&client).await.is_empty(),
+        list_inferences(&client).await.is_empty(),
         "it is not concluded again"
     );
 }
 
 #[tokio::test]
 async fn a_conclusion_goes_with_what_it_follows_from() {
-    let (client, id) = concluded().await;
-    forget(&client, json!({"content": "Anna lives in Bonn."})).await;
-    assert!(inferred(&client).await.is_empty());
-    refused(
-        &ask(&client, &id, json!({"action": "approve"})).await,
+    let (client, id) = client_with_inference().await;
+    forget_memory(&client, json!({"content": "Anna lives in Bonn."})).await;
+    assert!(list_inferences(&client).await.is_empty());
+    expect_error(
+        &send_review(&client, &id, json!({"action": "approve"})).await,
         404,
         "NotFoundError",
         "Memory",
@@ -125,8 +134,8 @@ async fn a_conclusion_goes_with_what_it_follows_from() {
 
 #[tokio::test]
 async fn a_conclusion_can_be_corrected_and_forgotten() {
-    let (client, id) = concluded().await;
-    let version = correct(
+    let (client, id) = client_with_inference().await;
+    let version = correct_memory(
         &client,
         json!({"id": id, "newContent": "User's sister lives near Bonn."}),
     )
@@ -135,24 +144,24 @@ async fn a_conclusion_can_be_corrected_and_forgotten() {
         (&version["version"], &version["parentMemoryId"]),
         (&json!(1), &Value::Null)
     );
-    let live = live(&client).await;
+    let live = live_sentences(&client).await;
     assert!(
         live.contains(&"User's sister lives near Bonn.".to_owned()),
         "{live:?}"
     );
     assert!(!live.contains(&CONCLUSION.to_owned()), "{live:?}");
-    refused(
-        &ask(&client, &id, json!({"action": "approve"})).await,
+    expect_error(
+        &send_review(&client, &id, json!({"action": "approve"})).await,
         409,
         "ConflictError",
         "forgotten",
     );
 
-    let (client, id) = concluded().await;
-    forget(&client, json!({"id": id})).await;
-    assert!(inferred(&client).await.is_empty());
-    refused(
-        &ask(&client, &id, json!({"action": "undo"})).await,
+    let (client, id) = client_with_inference().await;
+    forget_memory(&client, json!({"id": id})).await;
+    assert!(list_inferences(&client).await.is_empty());
+    expect_error(
+        &send_review(&client, &id, json!({"action": "undo"})).await,
         409,
         "ConflictError",
         "forgotten",
@@ -161,40 +170,41 @@ async fn a_conclusion_can_be_corrected_and_forgotten() {
 
 #[tokio::test]
 async fn wrong_requests_are_refused() {
-    let (client, id) = concluded().await;
-    let mut faults = Faults::default();
+    let (client, id) = client_with_inference().await;
+    let mut faults = ErrorMismatches::default();
     for body in [
         json!({}),
         json!({"action": "maybe"}),
         json!({"action": null}),
         json!({"action": ["approve"]}),
     ] {
-        let answer = ask(&client, &id, body.clone()).await;
-        faults.note(&body.to_string(), &answer, 400, "ValidationError", "action");
+        let answer = send_review(&client, &id, body.clone()).await;
+        faults.check_error(&body.to_string(), &answer, 400, "ValidationError", "action");
     }
 
-    let stated = forget(&client, json!({"content": "User's sister is Anna."})).await["id"].clone();
+    let stated =
+        forget_memory(&client, json!({"content": "User's sister is Anna."})).await["id"].clone();
     for unknown in ["x", "1111111111111111111111"] {
-        faults.note(
+        faults.check_error(
             unknown,
-            &ask(&client, unknown, json!({"action": "undo"})).await,
+            &send_review(&client, unknown, json!({"action": "undo"})).await,
             404,
             "NotFoundError",
             "Memory",
         );
     }
 
-    let answer = ask(
+    let answer = send_review(
         &client,
         stated.as_str().unwrap(),
         json!({"action": "approve"}),
     )
     .await;
-    faults.note("stated", &answer, 409, "ConflictError", "concluded");
+    faults.check_error("stated", &answer, 409, "ConflictError", "concluded");
 
     let answer = client.get("/v3/container-tags/nowhere/inferred").await;
-    faults.note("nowhere", &answer, 404, "NotFoundError", "Container tag");
+    faults.check_error("nowhere", &answer, 404, "NotFoundError", "Container tag");
     let answer = client.get("/v3/container-tags/a%20b/inferred").await;
-    faults.note("a b", &answer, 400, "ValidationError", "containerTag");
+    faults.check_error("a b", &answer, 400, "ValidationError", "containerTag");
     faults.assert_none();
 }

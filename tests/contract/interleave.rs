@@ -5,7 +5,7 @@ use futures::stream::{self, StreamExt};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
-use testkit::{Log, TestApp, World};
+use testkit::{LogCapture, TestApp, TestEnvironment};
 use tracing::Level;
 
 const ORGANIZATIONS: usize = 64;
@@ -16,16 +16,16 @@ const PARALLEL: usize = 16;
 /// The beginning of every canary.
 const CANARY: &str = "zanzibarcanary";
 
-fn canary(organization: usize) -> String {
+fn canary_of(organization: usize) -> String {
     format!("{CANARY}{organization:02}x")
 }
 
 /// Returns a random request with the canary in every place that allows it.
-fn request(random: &mut StdRng, organization: usize) -> (&'static str, String, Value) {
-    let canary = canary(organization);
+fn random_request(random: &mut StdRng, organization: usize) -> (&'static str, String, Value) {
+    let canary = canary_of(organization);
     let number = random.random_range(0..4);
     // The tag and the customIds are the same for all organizations.
-    let own = |body: Value| crate::shape::with(body, &json!({"containerTag": "box"}));
+    let own = |body: Value| crate::shape::merge_shapes(body, &json!({"containerTag": "box"}));
     match random.random_range(0..14) {
         0 | 1 => {
             let content = format!("I prefer {canary} number {number}.");
@@ -85,23 +85,23 @@ fn request(random: &mut StdRng, organization: usize) -> (&'static str, String, V
 
 #[tokio::test]
 async fn answers_and_logs_of_many_organizations_never_mix() {
-    let log = Log::capture(Level::DEBUG);
-    let world = World::new().expect("a folder");
+    let log = LogCapture::start(Level::DEBUG);
+    let world = TestEnvironment::new().expect("a folder");
     let app = TestApp::start(&world, 0).await.expect("an app");
     let mut keys = Vec::new();
     for organization in 0..ORGANIZATIONS {
-        keys.push(app.key(&format!("org-{organization}")).await);
+        keys.push(app.create_key(&format!("org-{organization}")).await);
     }
     let mut random = StdRng::seed_from_u64(7);
     let (mut own, mut refused) = (0, 0);
 
     for _ in 0..REQUESTS {
         let round: Vec<_> = (0..ORGANIZATIONS)
-            .map(|who| (who, request(&mut random, who)))
+            .map(|who| (who, random_request(&mut random, who)))
             .collect();
         let asked = round.iter().map(|(who, (method, path, body))| {
             let (app, key) = (&app, &keys[*who]);
-            async move { (*who, path, app.call(method, path, key, body).await) }
+            async move { (*who, path, app.call_json(method, path, key, body).await) }
         });
         let answers: Vec<_> = stream::iter(asked)
             .buffer_unordered(PARALLEL)
@@ -112,7 +112,7 @@ async fn answers_and_logs_of_many_organizations_never_mix() {
             assert!(!answer.status.is_server_error(), "{path}: {}", answer.body);
             refused += usize::from(answer.status.is_client_error());
             let text = answer.body.to_string().to_lowercase();
-            let mine = text.matches(&canary(who)).count();
+            let mine = text.matches(&canary_of(who)).count();
             assert_eq!(
                 text.matches(CANARY).count(),
                 mine,
@@ -121,12 +121,12 @@ async fn answers_and_logs_of_many_organizations_never_mix() {
             own += mine;
         }
 
-        while app.turn().await > 0 {}
+        while app.run_workers_once().await > 0 {}
     }
 
     assert!(own > 500, "answers show the organization its own: {own}");
     assert!(refused > 10, "some are refused: {refused}");
-    let lines = log.end().to_lowercase();
+    let lines = log.finish().to_lowercase();
     assert!(lines.len() > 10_000, "something is logged");
 
     let line = lines.lines().find(|line| line.contains(CANARY));

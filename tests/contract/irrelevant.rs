@@ -8,7 +8,7 @@
 
 use serde_json::{Value, json};
 
-use crate::client::Client;
+use crate::client::OrgClient;
 
 const HELD: &str = include_str!("irrelevant/held.jsonl");
 const UNRELATED: &str = include_str!("irrelevant/unrelated.txt");
@@ -17,28 +17,30 @@ const RELATED: &str = include_str!("irrelevant/related.jsonl");
 
 /// The smallest percentage of unrelated questions that find nothing in each mode. The next constant
 /// is the percentage of near questions.
-const QUIET: usize = 95;
-const QUIET_NEAR: usize = 88;
-const LISTS: [(&str, &str, usize); 2] =
-    [("unrelated", UNRELATED, QUIET), ("near", NEAR, QUIET_NEAR)];
+const MIN_UNRELATED_EMPTY_PERCENT: usize = 95;
+const MIN_NEAR_EMPTY_PERCENT: usize = 88;
+const LISTS: [(&str, &str, usize); 2] = [
+    ("unrelated", UNRELATED, MIN_UNRELATED_EMPTY_PERCENT),
+    ("near", NEAR, MIN_NEAR_EMPTY_PERCENT),
+];
 const MODES: [&str; 3] = ["memories", "hybrid", "documents"];
 /// The smallest number of related questions that find their answer in hybrid mode. The next
 /// constant is the number of those that memories answer.
-const HYBRID: usize = 46;
-const MEMORIES: usize = 31;
+const MIN_HYBRID_ANSWERS: usize = 46;
+const MIN_MEMORY_ANSWERS: usize = 31;
 
-fn lines(text: &str) -> Vec<Value> {
+fn parse_lines(text: &str) -> Vec<Value> {
     text.lines()
         .map(|line| serde_json::from_str(line).expect("an object"))
         .collect()
 }
 
 /// Returns a client whose container `life` holds all contents.
-async fn filled() -> Client {
-    let client = Client::new().await;
-    for (i, line) in lines(HELD).into_iter().enumerate() {
+async fn client_with_contents() -> OrgClient {
+    let client = OrgClient::new().await;
+    for (i, line) in parse_lines(HELD).into_iter().enumerate() {
         let (path, body) = if let Some(turns) = line["say"].as_array() {
-            let messages: Vec<Value> = turns.iter().map(message).collect();
+            let messages: Vec<Value> = turns.iter().map(parse_turn).collect();
             let id = format!("talk-{i}");
             (
                 "/v4/conversations",
@@ -59,11 +61,11 @@ async fn filled() -> Client {
         assert!(answer.status.is_success(), "{}", answer.body);
     }
 
-    client.settle().await;
+    client.run_until_settled().await;
     client
 }
 
-fn message(turn: &Value) -> Value {
+fn parse_turn(turn: &Value) -> Value {
     let turn = turn.as_str().expect("a turn");
     match turn.split_once("assistant: ") {
         Some((_, text)) => json!({"role": "assistant", "content": text}),
@@ -72,7 +74,7 @@ fn message(turn: &Value) -> Value {
 }
 
 /// Returns the texts found at the default threshold, with their similarities.
-async fn found(client: &Client, q: &str, mode: &str) -> Vec<(String, f64)> {
+async fn search_texts(client: &OrgClient, q: &str, mode: &str) -> Vec<(String, f64)> {
     let answer = client
         .post(
             "/v4/search",
@@ -96,7 +98,7 @@ async fn found(client: &Client, q: &str, mode: &str) -> Vec<(String, f64)> {
 
 #[tokio::test]
 async fn a_question_about_anything_else_finds_nothing() {
-    let client = filled().await;
+    let client = client_with_contents().await;
     let mut loud = Vec::new();
     for (mode, (name, questions, share)) in MODES
         .into_iter()
@@ -104,7 +106,7 @@ async fn a_question_about_anything_else_finds_nothing() {
     {
         let (mut quiet, mut all) = (0, 0);
         for q in questions.lines() {
-            let rows = found(&client, q, mode).await;
+            let rows = search_texts(&client, q, mode).await;
             all += 1;
             quiet += usize::from(rows.is_empty());
             if let Some((text, similarity)) = rows.first() {
@@ -125,22 +127,25 @@ async fn a_question_about_anything_else_finds_nothing() {
 
 #[tokio::test]
 async fn a_question_about_what_is_held_finds_it() {
-    let client = filled().await;
-    let all = lines(RELATED);
+    let client = client_with_contents().await;
+    let all = parse_lines(RELATED);
     let spoken: Vec<Value> = all
         .iter()
         .filter(|line| line["chunk"] != true)
         .cloned()
         .collect();
 
-    for (mode, questions, floor) in [("hybrid", all, HYBRID), ("memories", spoken, MEMORIES)] {
+    for (mode, questions, floor) in [
+        ("hybrid", all, MIN_HYBRID_ANSWERS),
+        ("memories", spoken, MIN_MEMORY_ANSWERS),
+    ] {
         let mut held = 0;
         for line in &questions {
             let (q, has) = (
                 line["q"].as_str().expect("a question"),
                 line["has"].as_str().expect("words"),
             );
-            let rows = found(&client, q, mode).await;
+            let rows = search_texts(&client, q, mode).await;
             let answers = rows.iter().any(|(text, _)| text.contains(has));
             held += usize::from(answers);
             if !answers {

@@ -3,34 +3,37 @@
 
 use domain::key::Permission;
 use serde_json::{Value, json};
-use testkit::{Answer, TestApp, World};
+use testkit::{TestAnswer, TestApp, TestEnvironment};
 
-use crate::client::Client;
+use crate::client::OrgClient;
 use crate::read::UNKNOWN;
 
 /// Creates two organizations in one world. Returns the ids of A's documents: one done, one with a
 /// customId, one failed, one queued.
-async fn two() -> (Client, Client, Vec<String>) {
-    let world = World::new().expect("a folder");
+async fn two_organizations() -> (OrgClient, OrgClient, Vec<String>) {
+    let world = TestEnvironment::new().expect("a folder");
     let mut clients = Vec::new();
     let mut ids = Vec::new();
     for org in ["alpha", "beta"] {
-        let client = Client::of(TestApp::start(&world, 0).await.expect("an app"), org).await;
+        let client = OrgClient::of(TestApp::start(&world, 0).await.expect("an app"), org).await;
         let canary = format!("CANARY-{org}");
         let shared = json!({"content": "The same text for everybody.", "customId": "note", "containerTag": "box"});
         let own = json!({
             "content": format!("{canary} sings in the box."), "containerTag": "box", "filepath": "/box/a.md",
             "metadata": {"kind": "bird", "owner": canary}, "customId": format!("only-{org}"),
         });
-        let mine = vec![client.add(shared).await, client.add(own).await];
+        let mine = vec![
+            client.add_document(shared).await,
+            client.add_document(own).await,
+        ];
         let fields = [("containerTag", "box"), ("customId", canary.as_str())];
         let failed = client
             .app
-            .upload(&client.key, &canary, &[0, 1, 0, 0, 2], &fields)
+            .upload_file(&client.key, &canary, &[0, 1, 0, 0, 2], &fields)
             .await;
-        client.settle().await;
+        client.run_until_settled().await;
         let queued = client
-            .send(json!({"content": format!("{canary} waits."), "containerTag": "box"}))
+            .send_document(json!({"content": format!("{canary} waits."), "containerTag": "box"}))
             .await;
         let failed = failed.body["id"].as_str().expect("an id").to_owned();
         ids.push([mine, vec![failed, queued]].concat());
@@ -43,7 +46,7 @@ async fn two() -> (Client, Client, Vec<String>) {
 }
 
 /// Returns every route with a parameter that names a document.
-fn naming(id: &str) -> Vec<(&'static str, String, Value)> {
+fn requests_for_document(id: &str) -> Vec<(&'static str, String, Value)> {
     let mut requests = Vec::new();
     for query in ["", "?containerTag=box"] {
         requests.push(("GET", format!("/v3/documents/{id}{query}"), Value::Null));
@@ -86,7 +89,7 @@ fn naming(id: &str) -> Vec<(&'static str, String, Value)> {
 
 /// Returns the status and the body of an answer, without the fields that differ between any two
 /// answers.
-fn told(answer: &Answer) -> (u16, Value) {
+fn comparable_answer(answer: &TestAnswer) -> (u16, Value) {
     let mut body = answer.body.clone();
     if let Some(body) = body.as_object_mut() {
         body.remove("requestId");
@@ -95,10 +98,13 @@ fn told(answer: &Answer) -> (u16, Value) {
     (answer.status.as_u16(), body)
 }
 
-async fn assert_as_if_never_existed(client: &Client, key: &str, id: &str) {
-    for (request, wanted) in naming(id).into_iter().zip(naming("2222222222222222222222")) {
+async fn assert_as_if_never_existed(client: &OrgClient, key: &str, id: &str) {
+    for (request, wanted) in requests_for_document(id)
+        .into_iter()
+        .zip(requests_for_document("2222222222222222222222"))
+    {
         let ask = async |(method, path, body): &(&str, String, Value)| {
-            told(&client.app.call(method, path, key, body).await)
+            comparable_answer(&client.app.call_json(method, path, key, body).await)
         };
         let (found, never) = (ask(&request).await, ask(&wanted).await);
         assert_eq!(never.0, 404, "{}", never.1);
@@ -108,9 +114,11 @@ async fn assert_as_if_never_existed(client: &Client, key: &str, id: &str) {
 
 #[tokio::test]
 async fn ids_of_another_organization_deleted_ids_and_nonsense_are_all_unknown() {
-    let (alpha, beta, theirs) = two().await;
+    let (alpha, beta, theirs) = two_organizations().await;
     let deleted = beta
-        .add(json!({"content": "To be deleted.", "containerTag": "box", "customId": "gone"}))
+        .add_document(
+            json!({"content": "To be deleted.", "containerTag": "box", "customId": "gone"}),
+        )
         .await;
     assert_eq!(
         beta.delete(&format!("/v3/documents/{deleted}"))
@@ -128,7 +136,7 @@ async fn ids_of_another_organization_deleted_ids_and_nonsense_are_all_unknown() 
         assert_as_if_never_existed(&beta, &beta.key, name).await;
     }
 
-    alpha.settle().await;
+    alpha.run_until_settled().await;
     for id in &theirs {
         assert_eq!(
             alpha.get(&format!("/v3/documents/{id}")).await.status,
@@ -137,32 +145,34 @@ async fn ids_of_another_organization_deleted_ids_and_nonsense_are_all_unknown() 
         );
     }
 
-    assert!(alpha.finds("CANARY-alpha").await);
+    assert!(alpha.search_finds("CANARY-alpha").await);
 }
 
 #[tokio::test]
 async fn documents_outside_a_scoped_keys_tags_are_unknown_to_it() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let id = client
-        .add(json!({"content": "Not for you.", "containerTag": "other", "customId": "note"}))
+        .add_document(
+            json!({"content": "Not for you.", "containerTag": "other", "customId": "note"}),
+        )
         .await;
     client
-        .send(json!({"content": "For you.", "containerTag": "box"}))
+        .send_document(json!({"content": "For you.", "containerTag": "box"}))
         .await;
     let scoped = client
         .app
-        .key_with("acme", Permission::Write, Some(&["box"]))
+        .create_key_with("acme", Permission::Write, Some(&["box"]))
         .await;
     for name in [id.as_str(), "note"] {
         assert_as_if_never_existed(&client, &scoped, name).await;
     }
 
-    assert_eq!(client.document("note").await["id"], id.as_str());
+    assert_eq!(client.get_document("note").await["id"], id.as_str());
 }
 
 #[tokio::test]
 async fn no_answer_to_one_organization_has_a_word_of_the_other() {
-    let (alpha, beta, _) = two().await;
+    let (alpha, beta, _) = two_organizations().await;
     let filter = json!({"OR": [{"key": "kind", "value": "bird"}, {"key": "owner", "value": "CANARY-alpha"}]});
     for (client, own, other) in [
         (&beta, "CANARY-beta", "CANARY-alpha"),
@@ -187,7 +197,7 @@ async fn no_answer_to_one_organization_has_a_word_of_the_other() {
                     "onlyMatchingChunks": false, "include": {"documents": true}, "explain": true,
                     "searchMode": "hybrid",
                 });
-                let body = crate::shape::with(body, &scope);
+                let body = crate::shape::merge_shapes(body, &scope);
                 for path in ["/v4/search", "/v3/search", "/v3/documents/list"] {
                     // An answer never contains the question.
                     all += &client.post(path, body.clone()).await.body.to_string();
@@ -221,15 +231,18 @@ async fn no_answer_to_one_organization_has_a_word_of_the_other() {
 
 #[tokio::test]
 async fn equal_names_are_separate_things() {
-    let (alpha, beta, _) = two().await;
+    let (alpha, beta, _) = two_organizations().await;
     assert_ne!(
-        alpha.document("note").await["id"],
-        beta.document("note").await["id"]
+        alpha.get_document("note").await["id"],
+        beta.get_document("note").await["id"]
     );
     assert_eq!(alpha.delete("/v3/documents/note").await.status, 204);
-    assert_eq!(beta.document("note").await["status"], "done");
-    assert!(!alpha.finds("same text for everybody").await);
-    assert!(beta.finds("same text for everybody").await);
+    assert_eq!(beta.get_document("note").await["status"], "done");
+    assert!(!alpha.search_finds("same text for everybody").await);
+    assert!(beta.search_finds("same text for everybody").await);
     let body = json!({"content": "Within two minutes.", "containerTag": "box"});
-    assert_ne!(alpha.send(body.clone()).await, beta.send(body).await);
+    assert_ne!(
+        alpha.send_document(body.clone()).await,
+        beta.send_document(body).await
+    );
 }

@@ -1,36 +1,36 @@
 //! Documents that connections create from items: their owners, the fields that they show, and the
 //! fields that stay under the client's control.
 
-use domain::connection::{Claim, ConnectionStatus, Origin, Provider};
+use domain::connection::{ConnectionStatus, DocumentClaim, DocumentOrigin, Provider};
 use domain::usecase::{
-    ItemDocument, custom_id_of, file_item, item_document, refile_item, release_item,
+    ItemDocument, file_item, item_custom_id, item_document_id, refile_item, release_item,
 };
 use domain::{
     BodyForm, Connection, ConnectionId, ContainerTag, Ctx, DocumentId, DocumentType, Error,
 };
 use serde_json::{Value, json};
 
-use crate::client::Client;
-use crate::merge::begin;
-use crate::shape::{full, ok};
+use crate::client::OrgClient;
+use crate::merge::begin_merge;
+use crate::shape::{document_shape, expect_ok};
 
 pub(crate) const CONTENT: &str = "The lighthouse at Skagen was painted white in spring.";
 
 /// An item of a drive as one connection sees it.
 #[derive(Clone)]
-pub(crate) struct Seen {
+pub(crate) struct ConnectedItem {
     pub(crate) item: ItemDocument,
     pub(crate) content: &'static str,
 }
 
-impl Seen {
+impl ConnectedItem {
     /// Returns an item seen by a new connection.
-    pub(crate) async fn by(client: &Client) -> Self {
+    pub(crate) async fn new_item(client: &OrgClient) -> Self {
         Self::by_one_into(client, "drive").await
     }
 
     /// Returns an item seen by a new connection to this container.
-    async fn by_one_into(client: &Client, tag: &str) -> Self {
+    async fn by_one_into(client: &OrgClient, tag: &str) -> Self {
         let tag = ContainerTag::parse(tag).expect("a tag");
         let ctx = ctx(client);
         let mut connection = Connection::new(Provider::CloudDrive, tag.clone(), ctx.clock.now());
@@ -46,7 +46,7 @@ impl Seen {
 
     fn of(connection: &ConnectionId, tag: ContainerTag) -> Self {
         let item = "1fA_lighthouse-9";
-        let origin = Origin {
+        let origin = DocumentOrigin {
             provider: Provider::CloudDrive,
             connection: connection.clone(),
             title: "Lighthouse".into(),
@@ -56,11 +56,11 @@ impl Seen {
 
         let item = ItemDocument {
             tag,
-            custom_id: custom_id_of(Provider::CloudDrive, item),
+            custom_id: item_custom_id(Provider::CloudDrive, item),
             origin,
             url: Some("https://drive.example/open?id=1fA".into()),
             filepath: "/My Drive/Lighthouse".into(),
-            claim: Claim {
+            claim: DocumentClaim {
                 connection: connection.clone(),
                 item: item.into(),
             },
@@ -72,14 +72,14 @@ impl Seen {
         }
     }
 
-    pub(crate) fn renamed(&self, name: &str) -> Self {
+    pub(crate) fn with_title(&self, name: &str) -> Self {
         let mut seen = self.clone();
         seen.item.origin.title = name.into();
         seen.item.filepath = format!("/My Drive/{name}");
         seen
     }
 
-    pub(crate) fn edited(&self, mark: &str, content: &'static str) -> Self {
+    pub(crate) fn with_content(&self, mark: &str, content: &'static str) -> Self {
         let mut seen = Self {
             content,
             ..self.clone()
@@ -88,7 +88,7 @@ impl Seen {
         seen
     }
 
-    pub(crate) async fn file(&self, client: &Client) -> DocumentId {
+    pub(crate) async fn file_item(&self, client: &OrgClient) -> DocumentId {
         let form = BodyForm::File {
             name: Some("file.md".into()),
             declared: Some("text/markdown".into()),
@@ -100,43 +100,43 @@ impl Seen {
             .id
     }
 
-    pub(crate) async fn refile(&self, client: &Client) -> Option<DocumentId> {
+    pub(crate) async fn refile_item(&self, client: &OrgClient) -> Option<DocumentId> {
         refile_item(ctx(client), &client.tenant, &self.item)
             .await
             .expect("an answer")
     }
 
     /// Synchronizes as the engine does: without the content if possible.
-    pub(crate) async fn sync(&self, client: &Client) -> DocumentId {
-        match self.refile(client).await {
+    pub(crate) async fn sync_item(&self, client: &OrgClient) -> DocumentId {
+        match self.refile_item(client).await {
             Some(id) => id,
-            None => self.file(client).await,
+            None => self.file_item(client).await,
         }
     }
 
-    pub(crate) async fn release(&self, client: &Client) -> bool {
+    pub(crate) async fn release_claim(&self, client: &OrgClient) -> bool {
         let (ctx, tag, custom_id) = (ctx(client), &self.item.tag, &self.item.custom_id);
-        let id = item_document(ctx, &client.tenant, tag, custom_id)
+        let id = item_document_id(ctx, &client.tenant, tag, custom_id)
             .await
             .expect("an answer")
             .expect("an id");
         self.release_from(client, &id).await
     }
 
-    async fn release_from(&self, client: &Client, document: &DocumentId) -> bool {
+    async fn release_from(&self, client: &OrgClient, document: &DocumentId) -> bool {
         release_item(ctx(client), &client.tenant, document, &self.item.claim)
             .await
             .expect("an answer")
     }
 }
 
-fn ctx(client: &Client) -> &Ctx {
+fn ctx(client: &OrgClient) -> &Ctx {
     &client.app.system.ctx
 }
 
 /// Returns the document of an item, and checks its full shape.
-pub(crate) async fn read(client: &Client, id: &str) -> Value {
-    let mut shape = full();
+pub(crate) async fn get_item_document(client: &OrgClient, id: &str) -> Value {
+    let mut shape = document_shape();
     for (field, kind) in [
         ("connectionId", "id"),
         ("source", "string"),
@@ -144,11 +144,11 @@ pub(crate) async fn read(client: &Client, id: &str) -> Value {
     ] {
         shape[field] = json!(kind);
     }
-    ok(client.get(&format!("/v3/documents/{id}")).await, &shape)
+    expect_ok(client.get(&format!("/v3/documents/{id}")).await, &shape)
 }
 
 /// Returns the fields of a document that the item determines.
-fn shown(document: &Value) -> Value {
+fn item_fields(document: &Value) -> Value {
     let fields = [
         "title",
         "type",
@@ -169,18 +169,22 @@ fn shown(document: &Value) -> Value {
 
 #[tokio::test]
 async fn a_filed_item_shows_where_it_is_from_and_a_rename_changes_that_alone() {
-    let client = Client::new().await;
-    let seen = Seen::by(&client).await;
-    assert_eq!(seen.refile(&client).await, None, "there is nothing yet");
-    let id = seen.file(&client).await;
-    client.settle().await;
+    let client = OrgClient::new().await;
+    let seen = ConnectedItem::new_item(&client).await;
+    assert_eq!(
+        seen.refile_item(&client).await,
+        None,
+        "there is nothing yet"
+    );
+    let id = seen.file_item(&client).await;
+    client.run_until_settled().await;
     let mut wanted = json!({
         "title": "Lighthouse", "type": "cloud_doc", "source": "cloud-drive", "filepath": "/My Drive/Lighthouse",
         "url": "https://drive.example/open?id=1fA", "latestRevision": 1, "status": "done",
     });
 
-    let document = read(&client, id.as_str()).await;
-    assert_eq!(shown(&document), wanted);
+    let document = get_item_document(&client, id.as_str()).await;
+    assert_eq!(item_fields(&document), wanted);
     assert_eq!(
         document["connectionId"],
         seen.item.claim.connection.as_str()
@@ -188,11 +192,11 @@ async fn a_filed_item_shows_where_it_is_from_and_a_rename_changes_that_alone() {
     assert_eq!(document["customId"], "cloud-drive:1fA_lighthouse-9");
     assert_eq!(document["content"], CONTENT);
 
-    let renamed = seen.renamed("Beacon");
-    assert_eq!(renamed.refile(&client).await, Some(id.clone()));
+    let renamed = seen.with_title("Beacon");
+    assert_eq!(renamed.refile_item(&client).await, Some(id.clone()));
     (wanted["title"], wanted["filepath"]) = (json!("Beacon"), json!("/My Drive/Beacon"));
     assert_eq!(
-        shown(&read(&client, id.as_str()).await),
+        item_fields(&get_item_document(&client, id.as_str()).await),
         wanted,
         "at once, and not a new revision"
     );
@@ -214,7 +218,7 @@ async fn a_filed_item_shows_where_it_is_from_and_a_rename_changes_that_alone() {
         (&json!("Beacon"), &json!("cloud_doc"))
     );
     assert_eq!(
-        client.found("beacon").await,
+        client.search_texts("beacon").await,
         [CONTENT],
         "its new name is a way to find it"
     );
@@ -223,26 +227,30 @@ async fn a_filed_item_shows_where_it_is_from_and_a_rename_changes_that_alone() {
 #[tokio::test]
 async fn a_name_that_changes_while_the_content_is_read_is_not_lost() {
     for call in 0.. {
-        let client = Client::new().await;
-        let seen = Seen::by(&client).await;
-        let id = seen.file(&client).await;
+        let client = OrgClient::new().await;
+        let seen = ConnectedItem::new_item(&client).await;
+        let id = seen.file_item(&client).await;
         for _ in 0..call {
-            if client.app.turn().await == 0 {
+            if client.app.run_workers_once().await == 0 {
                 break;
             }
         }
 
-        let ended = read(&client, id.as_str()).await["status"] == "done";
+        let ended = get_item_document(&client, id.as_str()).await["status"] == "done";
         assert_eq!(
-            seen.renamed("Beacon").refile(&client).await,
+            seen.with_title("Beacon").refile_item(&client).await,
             Some(id.clone())
         );
 
-        client.settle().await;
-        let document = read(&client, id.as_str()).await;
-        assert_eq!(shown(&document)["title"], "Beacon", "after {call} turns");
+        client.run_until_settled().await;
+        let document = get_item_document(&client, id.as_str()).await;
         assert_eq!(
-            client.found("beacon").await,
+            item_fields(&document)["title"],
+            "Beacon",
+            "after {call} turns"
+        );
+        assert_eq!(
+            client.search_texts("beacon").await,
             [CONTENT],
             "after {call} turns"
         );
@@ -255,40 +263,48 @@ async fn a_name_that_changes_while_the_content_is_read_is_not_lost() {
 
 #[tokio::test]
 async fn only_another_content_is_processed_again() {
-    let client = Client::new().await;
-    let seen = Seen::by(&client).await;
-    let id = seen.file(&client).await;
-    client.settle().await;
-    let revision = async || read(&client, id.as_str()).await["latestRevision"].clone();
-    let edited = client.record(id.as_str()).await.expect("a record").edits;
-    assert_eq!(seen.refile(&client).await, Some(id.clone()));
-    assert_eq!(seen.file(&client).await, id);
+    let client = OrgClient::new().await;
+    let seen = ConnectedItem::new_item(&client).await;
+    let id = seen.file_item(&client).await;
+    client.run_until_settled().await;
+    let revision = async || get_item_document(&client, id.as_str()).await["latestRevision"].clone();
+    let edited = client
+        .stored_record(id.as_str())
+        .await
+        .expect("a record")
+        .edit_count;
+    assert_eq!(seen.refile_item(&client).await, Some(id.clone()));
+    assert_eq!(seen.file_item(&client).await, id);
     assert_eq!(
-        client.record(id.as_str()).await.expect("a record").edits,
+        client
+            .stored_record(id.as_str())
+            .await
+            .expect("a record")
+            .edit_count,
         edited,
         "nothing was written"
     );
 
-    let touched = seen.edited("two", CONTENT);
+    let touched = seen.with_content("two", CONTENT);
     assert_eq!(
-        touched.refile(&client).await,
+        touched.refile_item(&client).await,
         None,
         "another mark may be another content"
     );
-    assert_eq!(touched.file(&client).await, id);
+    assert_eq!(touched.file_item(&client).await, id);
     assert_eq!(revision().await, 1, "but it was not");
-    assert_eq!(touched.refile(&client).await, Some(id.clone()));
+    assert_eq!(touched.refile_item(&client).await, Some(id.clone()));
 
-    let edited = seen.edited(
+    let edited = seen.with_content(
         "three",
         "The lighthouse at Skagen was painted red in autumn.",
     );
-    assert_eq!(edited.file(&client).await, id);
-    client.settle().await;
+    assert_eq!(edited.file_item(&client).await, id);
+    client.run_until_settled().await;
     assert_eq!(revision().await, 2);
-    assert_eq!(client.found("lighthouse").await, [edited.content]);
+    assert_eq!(client.search_texts("lighthouse").await, [edited.content]);
     assert_eq!(
-        seen.edited("", CONTENT).refile(&client).await,
+        seen.with_content("", CONTENT).refile_item(&client).await,
         None,
         "no mark equals none"
     );
@@ -296,39 +312,39 @@ async fn only_another_content_is_processed_again() {
 
 #[tokio::test]
 async fn what_a_caller_says_about_a_document_stays() {
-    let client = Client::new().await;
-    let seen = Seen::by(&client).await;
-    let id = seen.file(&client).await;
-    client.settle().await;
+    let client = OrgClient::new().await;
+    let seen = ConnectedItem::new_item(&client).await;
+    let id = seen.file_item(&client).await;
+    client.run_until_settled().await;
     client
-        .update(
+        .update_document(
             id.as_str(),
             json!({"metadata": {"team": "coast"}, "taskType": "superrag"}),
         )
         .await;
-    seen.renamed("Beacon").sync(&client).await;
-    seen.edited("two", "The lighthouse was sold.")
-        .sync(&client)
+    seen.with_title("Beacon").sync_item(&client).await;
+    seen.with_content("two", "The lighthouse was sold.")
+        .sync_item(&client)
         .await;
-    client.settle().await;
-    let document = read(&client, id.as_str()).await;
+    client.run_until_settled().await;
+    let document = get_item_document(&client, id.as_str()).await;
     assert_eq!(
         (&document["metadata"], &document["taskType"]),
         (&json!({"team": "coast"}), &json!("superrag"))
     );
 
     client
-        .update(id.as_str(), json!({"content": "The caller's own words."}))
+        .update_document(id.as_str(), json!({"content": "The caller's own words."}))
         .await;
-    client.settle().await;
-    let document = read(&client, id.as_str()).await;
+    client.run_until_settled().await;
+    let document = get_item_document(&client, id.as_str()).await;
     assert_eq!(
         (&document["title"], &document["source"]),
         (&json!("Lighthouse"), &json!("cloud-drive"))
     );
-    let now = seen.edited("two", "The lighthouse was sold.");
+    let now = seen.with_content("two", "The lighthouse was sold.");
     assert_eq!(
-        now.refile(&client).await,
+        now.refile_item(&client).await,
         None,
         "it is no longer what the item is"
     );
@@ -337,59 +353,63 @@ async fn what_a_caller_says_about_a_document_stays() {
         client.delete(&format!("/v3/documents/{id}")).await.status,
         204
     );
-    assert_eq!(now.refile(&client).await, None);
-    assert_eq!(now.file(&client).await, id, "under the same id");
-    client.settle().await;
-    assert_eq!(read(&client, id.as_str()).await["metadata"], Value::Null);
+    assert_eq!(now.refile_item(&client).await, None);
+    assert_eq!(now.file_item(&client).await, id, "under the same id");
+    client.run_until_settled().await;
+    assert_eq!(
+        get_item_document(&client, id.as_str()).await["metadata"],
+        Value::Null
+    );
 }
 
 #[tokio::test]
 async fn a_document_goes_with_its_last_claim() {
-    let client = Client::new().await;
-    let one = Seen::by(&client).await;
-    let two = Seen::by(&client).await;
+    let client = OrgClient::new().await;
+    let one = ConnectedItem::new_item(&client).await;
+    let two = ConnectedItem::new_item(&client).await;
     let mut shortcut = one.clone();
     shortcut.item.claim.item = "another".into();
-    let id = one.sync(&client).await;
+    let id = one.sync_item(&client).await;
     for seen in [&two, &shortcut] {
-        assert_eq!(seen.sync(&client).await, id);
+        assert_eq!(seen.sync_item(&client).await, id);
     }
-    client.settle().await;
+    client.run_until_settled().await;
 
     assert!(
-        !one.release(&client).await && !one.release(&client).await,
+        !one.release_claim(&client).await && !one.release_claim(&client).await,
         "two others need it"
     );
-    assert!(!two.release(&client).await);
-    assert_eq!(client.listed(json!({})).await, [id.as_str()]);
-    assert!(shortcut.release(&client).await);
+    assert!(!two.release_claim(&client).await);
+    assert_eq!(client.listed_ids(json!({})).await, [id.as_str()]);
+    assert!(shortcut.release_claim(&client).await);
     assert!(
-        client.listed(json!({})).await.is_empty() && client.found("lighthouse").await.is_empty()
+        client.listed_ids(json!({})).await.is_empty()
+            && client.search_texts("lighthouse").await.is_empty()
     );
-    assert!(!shortcut.release(&client).await, "it is gone");
+    assert!(!shortcut.release_claim(&client).await, "it is gone");
 }
 
 #[tokio::test]
 async fn a_document_that_superseded_another_goes_with_the_last_claim_on_both() {
     for synced_again in [false, true] {
-        let client = Client::new().await;
+        let client = OrgClient::new().await;
         let (mut loser, winner) = (
-            Seen::by_one_into(&client, "drive").await,
-            Seen::by_one_into(&client, "shore").await,
+            ConnectedItem::by_one_into(&client, "drive").await,
+            ConnectedItem::by_one_into(&client, "shore").await,
         );
-        let lost = loser.sync(&client).await;
-        client.settle().await;
+        let lost = loser.sync_item(&client).await;
+        client.run_until_settled().await;
         client.app.world.clock.advance_seconds(5);
-        let won = winner.sync(&client).await;
-        client.settle().await;
-        begin(&client, &["drive"], "shore").await;
-        client.settle().await;
-        assert_eq!(client.listed(json!({})).await, [won.as_str()]);
+        let won = winner.sync_item(&client).await;
+        client.run_until_settled().await;
+        begin_merge(&client, &["drive"], "shore").await;
+        client.run_until_settled().await;
+        assert_eq!(client.listed_ids(json!({})).await, [won.as_str()]);
 
         if synced_again {
             // The engine synchronizes into the other document and then gives up the first one.
             loser.item.tag = winner.item.tag.clone();
-            assert_eq!(loser.sync(&client).await, won);
+            assert_eq!(loser.sync_item(&client).await, won);
             assert!(!loser.release_from(&client, &lost).await);
         }
 
@@ -397,20 +417,20 @@ async fn a_document_that_superseded_another_goes_with_the_last_claim_on_both() {
             !winner.release_from(&client, &won).await,
             "the other one needs it: {synced_again}"
         );
-        assert_eq!(client.listed(json!({})).await, [won.as_str()]);
+        assert_eq!(client.listed_ids(json!({})).await, [won.as_str()]);
 
         let has = if synced_again { &won } else { &lost };
         assert!(loser.release_from(&client, has).await, "{synced_again}");
-        assert!(client.listed(json!({})).await.is_empty());
+        assert!(client.listed_ids(json!({})).await.is_empty());
     }
 }
 
 #[tokio::test]
 async fn nothing_is_filed_into_a_later_container_of_the_tag() {
-    let client = Client::new().await;
-    let seen = Seen::by(&client).await;
-    seen.file(&client).await;
-    client.settle().await;
+    let client = OrgClient::new().await;
+    let seen = ConnectedItem::new_item(&client).await;
+    seen.file_item(&client).await;
+    client.run_until_settled().await;
     assert!(
         client
             .delete("/v3/container-tags/drive")
@@ -425,7 +445,7 @@ async fn nothing_is_filed_into_a_later_container_of_the_tag() {
     ] {
         let mut listed = Vec::new();
         if let Some(own) = own {
-            listed.push(client.add(own).await);
+            listed.push(client.add_document(own).await);
         }
         let form = BodyForm::File {
             name: None,
@@ -438,28 +458,31 @@ async fn nothing_is_filed_into_a_later_container_of_the_tag() {
             refile_item(ctx, &client.tenant, &seen.item).await,
             Err(Error::Conflict(_))
         ));
-        assert_eq!(client.listed(json!({})).await, listed);
+        assert_eq!(client.listed_ids(json!({})).await, listed);
     }
 }
 
 #[tokio::test]
 async fn a_document_of_a_caller_with_the_custom_id_of_an_item_is_filed_over_and_never_removed_before()
  {
-    let client = Client::new().await;
-    let seen = Seen::by(&client).await;
+    let client = OrgClient::new().await;
+    let seen = ConnectedItem::new_item(&client).await;
     let own = json!({"content": "Mine.", "customId": "cloud-drive:1fA_lighthouse-9", "containerTag": "drive"});
-    let id = client.add(own).await;
-    assert!(!seen.release(&client).await, "it is no item's document");
-    assert_eq!(seen.sync(&client).await.as_str(), id);
-    client.settle().await;
-    assert_eq!(read(&client, &id).await["content"], CONTENT);
-    assert!(seen.release(&client).await);
+    let id = client.add_document(own).await;
+    assert!(
+        !seen.release_claim(&client).await,
+        "it is no item's document"
+    );
+    assert_eq!(seen.sync_item(&client).await.as_str(), id);
+    client.run_until_settled().await;
+    assert_eq!(get_item_document(&client, &id).await["content"], CONTENT);
+    assert!(seen.release_claim(&client).await);
 }
 
 #[tokio::test]
 async fn nothing_is_filed_of_an_empty_item() {
-    let client = Client::new().await;
-    let item = Seen::by(&client).await.item;
+    let client = OrgClient::new().await;
+    let item = ConnectedItem::new_item(&client).await.item;
     let (ctx, form) = (
         ctx(&client),
         BodyForm::File {
@@ -473,12 +496,16 @@ async fn nothing_is_filed_of_an_empty_item() {
 
 #[tokio::test]
 async fn listings_tell_documents_apart_by_where_they_came_from() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let own = client
-        .add(json!({"content": "Mine.", "containerTag": "drive"}))
+        .add_document(json!({"content": "Mine.", "containerTag": "drive"}))
         .await;
-    let filed = Seen::by(&client).await.sync(&client).await.to_string();
-    client.settle().await;
+    let filed = ConnectedItem::new_item(&client)
+        .await
+        .sync_item(&client)
+        .await
+        .to_string();
+    client.run_until_settled().await;
     let both = [filed.clone(), own];
     let filed = std::slice::from_ref(&filed);
 

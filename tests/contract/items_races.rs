@@ -5,56 +5,56 @@ use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use serde_json::json;
 
-use crate::client::Client;
-use crate::items::{CONTENT, Seen, read};
-use crate::pauses::{meanwhile, two};
+use crate::client::OrgClient;
+use crate::items::{CONTENT, ConnectedItem, get_item_document};
+use crate::pauses::{pause_and_run, two_processes};
 
 /// An action of a connection.
-type Act = for<'a> fn(&'a Seen, &'a Client) -> LocalBoxFuture<'a, ()>;
+type ConnectionAction = for<'a> fn(&'a ConnectedItem, &'a OrgClient) -> LocalBoxFuture<'a, ()>;
 
-fn release<'a>(seen: &'a Seen, client: &'a Client) -> LocalBoxFuture<'a, ()> {
-    seen.release(client).map(|_| ()).boxed_local()
+fn release<'a>(seen: &'a ConnectedItem, client: &'a OrgClient) -> LocalBoxFuture<'a, ()> {
+    seen.release_claim(client).map(|_| ()).boxed_local()
 }
 
-fn sync<'a>(seen: &'a Seen, client: &'a Client) -> LocalBoxFuture<'a, ()> {
-    seen.sync(client).map(|_| ()).boxed_local()
+fn sync<'a>(seen: &'a ConnectedItem, client: &'a OrgClient) -> LocalBoxFuture<'a, ()> {
+    seen.sync_item(client).map(|_| ()).boxed_local()
 }
 
-fn file<'a>(seen: &'a Seen, client: &'a Client) -> LocalBoxFuture<'a, ()> {
-    seen.file(client).map(|_| ()).boxed_local()
+fn file<'a>(seen: &'a ConnectedItem, client: &'a OrgClient) -> LocalBoxFuture<'a, ()> {
+    seen.file_item(client).map(|_| ()).boxed_local()
 }
 
-fn edit<'a>(seen: &'a Seen, client: &'a Client) -> LocalBoxFuture<'a, ()> {
+fn edit<'a>(seen: &'a ConnectedItem, client: &'a OrgClient) -> LocalBoxFuture<'a, ()> {
     async {
         drop(
-            seen.edited("two", "The lighthouse was sold.")
-                .file(client)
+            seen.with_content("two", "The lighthouse was sold.")
+                .file_item(client)
                 .await,
         )
     }
     .boxed_local()
 }
 
-fn rename<'a>(seen: &'a Seen, client: &'a Client) -> LocalBoxFuture<'a, ()> {
-    async { drop(seen.renamed("Beacon").sync(client).await) }.boxed_local()
+fn rename<'a>(seen: &'a ConnectedItem, client: &'a OrgClient) -> LocalBoxFuture<'a, ()> {
+    async { drop(seen.with_title("Beacon").sync_item(client).await) }.boxed_local()
 }
 
-fn patch<'a>(_: &'a Seen, client: &'a Client) -> LocalBoxFuture<'a, ()> {
+fn patch<'a>(_: &'a ConnectedItem, client: &'a OrgClient) -> LocalBoxFuture<'a, ()> {
     async {
-        let id = client.listed(json!({})).await.remove(0);
+        let id = client.listed_ids(json!({})).await.remove(0);
         client
-            .update(&id, json!({"metadata": {"team": "coast"}}))
+            .update_document(&id, json!({"metadata": {"team": "coast"}}))
             .await;
     }
     .boxed_local()
 }
 
 /// Returns the connections that claim a document.
-async fn claims(client: &Client, id: &DocumentId) -> Vec<ConnectionId> {
+async fn claiming_connections(client: &OrgClient, id: &DocumentId) -> Vec<ConnectionId> {
     let ctx = &client.app.system.ctx;
     let claims = ctx
         .connections
-        .claims(&client.tenant, id)
+        .list_claims(&client.tenant, id)
         .await
         .expect("claims");
     claims.into_iter().map(|claim| claim.connection).collect()
@@ -62,7 +62,7 @@ async fn claims(client: &Client, id: &DocumentId) -> Vec<ConnectionId> {
 
 #[tokio::test]
 async fn a_document_that_one_connection_gives_up_while_another_needs_it_stays() {
-    let by: [Act; 3] = [sync, file, edit];
+    let by: [ConnectionAction; 3] = [sync, file, edit];
     for (what, needs) in by.into_iter().enumerate() {
         for (settled, release_first) in [(true, false), (true, true), (false, false), (false, true)]
         {
@@ -72,18 +72,21 @@ async fn a_document_that_one_connection_gives_up_while_another_needs_it_stays() 
             }
 
             for call in 0.. {
-                let (slow, quick) = two().await;
-                let (old, new) = (Seen::by(&quick).await, Seen::by(&quick).await);
-                let id = old.sync(&quick).await;
+                let (slow, quick) = two_processes().await;
+                let (old, new) = (
+                    ConnectedItem::new_item(&quick).await,
+                    ConnectedItem::new_item(&quick).await,
+                );
+                let id = old.sync_item(&quick).await;
                 if settled {
-                    quick.settle().await;
+                    quick.run_until_settled().await;
                 }
                 let stood_still = if release_first {
-                    meanwhile(&slow, call, release(&old, &slow), needs(&new, &quick))
+                    pause_and_run(&slow, call, release(&old, &slow), needs(&new, &quick))
                         .await
                         .1
                 } else {
-                    meanwhile(&slow, call, needs(&new, &slow), release(&old, &quick))
+                    pause_and_run(&slow, call, needs(&new, &slow), release(&old, &quick))
                         .await
                         .1
                 };
@@ -91,18 +94,18 @@ async fn a_document_that_one_connection_gives_up_while_another_needs_it_stays() 
                     "{what}, settled {settled}, released first {release_first}, call {call}"
                 );
                 assert!(
-                    quick.record(id.as_str()).await.is_some(),
+                    quick.stored_record(id.as_str()).await.is_some(),
                     "the document is gone: {case}"
                 );
                 assert_eq!(
-                    claims(&quick, &id).await,
+                    claiming_connections(&quick, &id).await,
                     std::slice::from_ref(&new.item.claim.connection),
                     "{case}"
                 );
 
-                quick.settle().await;
-                assert_eq!(quick.found("lighthouse").await.len(), 1, "{case}");
-                assert!(new.release(&quick).await, "{case}");
+                quick.run_until_settled().await;
+                assert_eq!(quick.search_texts("lighthouse").await.len(), 1, "{case}");
+                assert!(new.release_claim(&quick).await, "{case}");
 
                 if !stood_still {
                     break;
@@ -115,16 +118,25 @@ async fn a_document_that_one_connection_gives_up_while_another_needs_it_stays() 
 #[tokio::test]
 async fn a_document_that_both_give_up_goes() {
     for call in 0.. {
-        let (slow, quick) = two().await;
-        let (one, two) = (Seen::by(&quick).await, Seen::by(&quick).await);
-        let id = one.sync(&quick).await;
-        two.sync(&quick).await;
-        quick.settle().await;
-        let stood_still = meanwhile(&slow, call, release(&one, &slow), release(&two, &quick))
+        let (slow, quick) = two_processes().await;
+        let (one, two) = (
+            ConnectedItem::new_item(&quick).await,
+            ConnectedItem::new_item(&quick).await,
+        );
+        let id = one.sync_item(&quick).await;
+        two.sync_item(&quick).await;
+        quick.run_until_settled().await;
+        let stood_still = pause_and_run(&slow, call, release(&one, &slow), release(&two, &quick))
             .await
             .1;
-        assert!(quick.record(id.as_str()).await.is_none(), "call {call}");
-        assert!(quick.found("lighthouse").await.is_empty(), "call {call}");
+        assert!(
+            quick.stored_record(id.as_str()).await.is_none(),
+            "call {call}"
+        );
+        assert!(
+            quick.search_texts("lighthouse").await.is_empty(),
+            "call {call}"
+        );
 
         if !stood_still {
             break;
@@ -134,26 +146,26 @@ async fn a_document_that_both_give_up_goes() {
 
 #[tokio::test]
 async fn what_a_caller_and_a_connection_change_at_the_same_time_is_all_there() {
-    let by: [Act; 2] = [rename, edit];
+    let by: [ConnectionAction; 2] = [rename, edit];
     for (what, changes) in by.into_iter().enumerate() {
         for patch_first in [false, true] {
             for call in 0.. {
-                let (slow, quick) = two().await;
-                let seen = Seen::by(&quick).await;
-                let id = seen.sync(&quick).await;
-                quick.settle().await;
+                let (slow, quick) = two_processes().await;
+                let seen = ConnectedItem::new_item(&quick).await;
+                let id = seen.sync_item(&quick).await;
+                quick.run_until_settled().await;
                 let stood_still = if patch_first {
-                    meanwhile(&slow, call, patch(&seen, &slow), changes(&seen, &quick))
+                    pause_and_run(&slow, call, patch(&seen, &slow), changes(&seen, &quick))
                         .await
                         .1
                 } else {
-                    meanwhile(&slow, call, changes(&seen, &slow), patch(&seen, &quick))
+                    pause_and_run(&slow, call, changes(&seen, &slow), patch(&seen, &quick))
                         .await
                         .1
                 };
-                quick.settle().await;
+                quick.run_until_settled().await;
                 let (document, case) = (
-                    read(&quick, id.as_str()).await,
+                    get_item_document(&quick, id.as_str()).await,
                     format!("{what} {patch_first} {call}"),
                 );
                 assert_eq!(document["metadata"], json!({"team": "coast"}), "{case}");

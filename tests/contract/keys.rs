@@ -1,10 +1,10 @@
 //! `/v3/auth`: keys are created, shown once, listed, disabled and deleted, and expire.
 
-use domain::key::{KeyKind, KeyPlan, Permission};
+use domain::key::{KeyKind, KeySpec, Permission};
 use serde_json::{Value, json};
 
-use crate::client::{Client, ids};
-use crate::shape::{Faults, ok, refused};
+use crate::client::{OrgClient, collect_field};
+use crate::shape::{ErrorMismatches, expect_error, expect_ok};
 
 const KEYS: &str = "/v3/auth/keys";
 const SCOPED: &str = "/v3/auth/scoped-key";
@@ -29,20 +29,20 @@ fn text(value: &Value) -> &str {
     value.as_str().expect("a text")
 }
 
-async fn scoped(client: &Client, body: Value) -> Value {
-    ok(client.post(SCOPED, body).await, &scoped_shape())
+async fn create_scoped_key(client: &OrgClient, body: Value) -> Value {
+    expect_ok(client.post(SCOPED, body).await, &scoped_shape())
 }
 
-async fn agent(client: &Client, body: Value) -> Value {
+async fn create_agent_key(client: &OrgClient, body: Value) -> Value {
     let tags = if body["containerTags"].is_array() {
         json!(["string"])
     } else {
         json!("null")
     };
-    ok(client.post(AGENT, body).await, &agent_shape(tags))
+    expect_ok(client.post(AGENT, body).await, &agent_shape(tags))
 }
 
-async fn listed(client: &Client) -> Vec<Value> {
+async fn list_keys(client: &OrgClient) -> Vec<Value> {
     client.get(KEYS).await.body["keys"]
         .as_array()
         .expect("keys")
@@ -50,7 +50,7 @@ async fn listed(client: &Client) -> Vec<Value> {
 }
 
 /// Checks whether the key is still accepted.
-async fn works(client: &Client, key: &Value) -> bool {
+async fn key_works(client: &OrgClient, key: &Value) -> bool {
     client
         .app
         .get("/v3/session", text(key))
@@ -61,8 +61,8 @@ async fn works(client: &Client, key: &Value) -> bool {
 
 #[tokio::test]
 async fn a_scoped_key_is_for_the_content_of_its_container() {
-    let client = Client::new().await;
-    let key = scoped(&client, json!({"containerTag": "box"})).await;
+    let client = OrgClient::new().await;
+    let key = create_scoped_key(&client, json!({"containerTag": "box"})).await;
     assert_eq!(
         (&key["name"], &key["containerTag"], &key["expiresAt"]),
         (&json!("scoped_box"), &json!("box"), &Value::Null)
@@ -80,15 +80,15 @@ async fn a_scoped_key_is_for_the_content_of_its_container() {
 
     let id = client
         .app
-        .add(text(&key["key"]), &json!({"content": "A heron."}))
+        .add_document(text(&key["key"]), &json!({"content": "A heron."}))
         .await;
     assert_eq!(
-        client.document(&id).await["containerTags"],
+        client.get_document(&id).await["containerTags"],
         json!(["box"]),
         "it goes where the key reaches"
     );
 
-    let mut faults = Faults::default();
+    let mut faults = ErrorMismatches::default();
     for (method, path, body) in [
         (
             "POST",
@@ -108,9 +108,9 @@ async fn a_scoped_key_is_for_the_content_of_its_container() {
     ] {
         let answer = client
             .app
-            .call(method, path, text(&key["key"]), &body)
+            .call_json(method, path, text(&key["key"]), &body)
             .await;
-        faults.note(
+        faults.check_error(
             &format!("{method} {path}"),
             &answer,
             403,
@@ -120,28 +120,29 @@ async fn a_scoped_key_is_for_the_content_of_its_container() {
     }
     faults.assert_none();
 
-    let long = scoped(
+    let long = create_scoped_key(
         &client,
         json!({"containerTag": "x".repeat(100), "name": "Ada's phone ü"}),
     )
     .await;
     assert_eq!(long["name"], "Ada's phone ü");
     assert_eq!(
-        text(&scoped(&client, json!({"containerTag": "x".repeat(100)})).await["name"]).len(),
+        text(&create_scoped_key(&client, json!({"containerTag": "x".repeat(100)})).await["name"])
+            .len(),
         100
     );
     assert_eq!(
-        scoped(&client, json!({"containerTags": ["old"]})).await["containerTag"],
+        create_scoped_key(&client, json!({"containerTags": ["old"]})).await["containerTag"],
         "old"
     );
 }
 
 #[tokio::test]
 async fn an_agents_key_reaches_what_it_was_made_for_and_administers_nothing() {
-    let client = Client::new().await;
-    let all = agent(&client, json!({"name": "all", "permission": "write"})).await;
+    let client = OrgClient::new().await;
+    let all = create_agent_key(&client, json!({"name": "all", "permission": "write"})).await;
     let some = json!({"name": "some", "permission": "read", "containerTags": ["a", "b", "a"], "expiresInDays": 1});
-    let some = agent(&client, some).await;
+    let some = create_agent_key(&client, some).await;
     assert_eq!(
         (&all["containerTags"], &all["permission"]),
         (&Value::Null, &json!("write"))
@@ -153,12 +154,12 @@ async fn an_agents_key_reaches_what_it_was_made_for_and_administers_nothing() {
 
     client
         .app
-        .add(
+        .add_document(
             text(&all["key"]),
             &json!({"content": "A heron.", "containerTag": "c"}),
         )
         .await;
-    let mut faults = Faults::default();
+    let mut faults = ErrorMismatches::default();
 
     for key in [&all, &some] {
         for (method, path) in [
@@ -174,9 +175,9 @@ async fn an_agents_key_reaches_what_it_was_made_for_and_administers_nothing() {
             };
             let answer = client
                 .app
-                .call(method, path, text(&key["key"]), &body)
+                .call_json(method, path, text(&key["key"]), &body)
                 .await;
-            faults.note(
+            faults.check_error(
                 &format!("{method} {path}"),
                 &answer,
                 403,
@@ -199,7 +200,7 @@ async fn an_agents_key_reaches_what_it_was_made_for_and_administers_nothing() {
         ),
     ] {
         let answer = client.app.post(path, text(&some["key"]), &body).await;
-        faults.note(
+        faults.check_error(
             &format!("{path} {body}"),
             &answer,
             403,
@@ -213,8 +214,8 @@ async fn an_agents_key_reaches_what_it_was_made_for_and_administers_nothing() {
 
 #[tokio::test]
 async fn a_wrong_plan_is_named_and_makes_no_key() {
-    let client = Client::new().await;
-    let mut faults = Faults::default();
+    let client = OrgClient::new().await;
+    let mut faults = ErrorMismatches::default();
     let with = |base: Value, name: &str, value: &Value| {
         let mut body = base;
         body[name] = value.clone();
@@ -244,7 +245,7 @@ async fn a_wrong_plan_is_named_and_makes_no_key() {
     ] {
         for value in bad {
             let answer = client.post(SCOPED, with(of_scoped(), name, &value)).await;
-            faults.note(
+            faults.check_error(
                 &format!("scoped {name} {value}"),
                 &answer,
                 400,
@@ -275,7 +276,7 @@ async fn a_wrong_plan_is_named_and_makes_no_key() {
             } else {
                 name
             };
-            faults.note(
+            faults.check_error(
                 &format!("agent {name} {value}"),
                 &answer,
                 400,
@@ -285,7 +286,7 @@ async fn a_wrong_plan_is_named_and_makes_no_key() {
         }
     }
 
-    faults.note(
+    faults.check_error(
         "empty",
         &client.post(AGENT, json!({})).await,
         400,
@@ -293,19 +294,19 @@ async fn a_wrong_plan_is_named_and_makes_no_key() {
         "name",
     );
     faults.assert_none();
-    assert_eq!(listed(&client).await.len(), 1, "the key of this test");
+    assert_eq!(list_keys(&client).await.len(), 1, "the key of this test");
 
     let most = json!({
         "containerTag": "box", "name": "x".repeat(100), "expiresInDays": 365, "rateLimitMax": 10_000,
         "rateLimitTimeWindow": 3_600_000,
     });
-    scoped(&client, most).await;
-    scoped(
+    create_scoped_key(&client, most).await;
+    create_scoped_key(
         &client,
         json!({"containerTag": "box", "expiresInDays": 1, "rateLimitMax": 1, "rateLimitTimeWindow": 1}),
     )
     .await;
-    agent(
+    create_agent_key(
         &client,
         json!({"name": "x", "permission": "read", "containerTags": many[..100]}),
     )
@@ -314,15 +315,15 @@ async fn a_wrong_plan_is_named_and_makes_no_key() {
 
 #[tokio::test]
 async fn keys_are_listed_without_their_secrets() {
-    let client = Client::new().await;
-    client.app.key("other").await;
-    let one = scoped(
+    let client = OrgClient::new().await;
+    client.app.create_key("other").await;
+    let one = create_scoped_key(
         &client,
         json!({"containerTag": "box", "rateLimitMax": 7, "expiresInDays": 2}),
     )
     .await;
     client.app.world.clock.advance_seconds(1);
-    let two = agent(
+    let two = create_agent_key(
         &client,
         json!({"name": "two", "permission": "read", "containerTags": ["a", "b"]}),
     )
@@ -336,7 +337,7 @@ async fn keys_are_listed_without_their_secrets() {
 
     let keys = answer.body["keys"].as_array().expect("keys");
     assert_eq!(
-        ids(&answer.body["keys"], "name"),
+        collect_field(&answer.body["keys"], "name"),
         ["test", "scoped_box", "two"],
         "oldest first, no sessions"
     );
@@ -360,10 +361,10 @@ async fn keys_are_listed_without_their_secrets() {
 
 #[tokio::test]
 async fn a_key_that_is_revoked_disabled_or_expired_stops_within_half_a_minute() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let clock = &client.app.world.clock;
     let new = async |days: i64| {
-        scoped(
+        create_scoped_key(
             &client,
             json!({"containerTag": "box", "expiresInDays": days}),
         )
@@ -373,7 +374,7 @@ async fn a_key_that_is_revoked_disabled_or_expired_stops_within_half_a_minute() 
         (new(9).await, new(9).await, new(9).await, new(1).await);
     let path = |key: &Value| format!("{KEYS}/{}", text(&key["id"]));
     for key in [&deleted, &revoked, &disabled, &expiring] {
-        assert!(works(&client, &key["key"]).await);
+        assert!(key_works(&client, &key["key"]).await);
     }
     assert_eq!(
         client.delete(&path(&deleted)).await.body,
@@ -388,7 +389,7 @@ async fn a_key_that_is_revoked_disabled_or_expired_stops_within_half_a_minute() 
     let toggle = async |key: &Value, body: Value| {
         client
             .app
-            .call("PUT", &format!("{}/toggle", path(key)), &client.key, &body)
+            .call_json("PUT", &format!("{}/toggle", path(key)), &client.key, &body)
             .await
             .body
     };
@@ -403,7 +404,7 @@ async fn a_key_that_is_revoked_disabled_or_expired_stops_within_half_a_minute() 
         (&revoked, "not valid"),
         (&disabled, "disabled"),
     ] {
-        refused(
+        expect_error(
             &client.app.get("/v3/session", text(&key["key"])).await,
             401,
             "AuthenticationError",
@@ -411,7 +412,7 @@ async fn a_key_that_is_revoked_disabled_or_expired_stops_within_half_a_minute() 
         );
     }
 
-    assert!(works(&client, &expiring["key"]).await);
+    assert!(key_works(&client, &expiring["key"]).await);
     for (body, enabled) in [
         (json!({}), true),
         (json!({"enabled": true}), true),
@@ -422,13 +423,13 @@ async fn a_key_that_is_revoked_disabled_or_expired_stops_within_half_a_minute() 
     }
 
     clock.advance_seconds(30);
-    assert!(works(&client, &disabled["key"]).await);
+    assert!(key_works(&client, &disabled["key"]).await);
     // An expiry that was set in advance takes effect to the second.
     clock.advance_seconds(DAY - 61);
-    assert!(works(&client, &expiring["key"]).await);
+    assert!(key_works(&client, &expiring["key"]).await);
 
     clock.advance_seconds(1);
-    refused(
+    expect_error(
         &client.app.get("/v3/session", text(&expiring["key"])).await,
         401,
         "AuthenticationError",
@@ -438,15 +439,18 @@ async fn a_key_that_is_revoked_disabled_or_expired_stops_within_half_a_minute() 
 
 #[tokio::test]
 async fn a_key_does_nothing_to_itself_nor_to_those_of_others() {
-    let client = Client::new().await;
-    let own = text(&listed(&client).await[0]["id"]).to_owned();
-    let plain = agent(&client, json!({"name": "plain", "permission": "read"})).await;
-    let other = client.app.key("other").await;
+    let client = OrgClient::new().await;
+    let own = text(&list_keys(&client).await[0]["id"]).to_owned();
+    let plain = create_agent_key(&client, json!({"name": "plain", "permission": "read"})).await;
+    let other = client.app.create_key("other").await;
     let theirs = client.app.get(KEYS, &other).await.body["keys"][0]["id"].clone();
     let call = async |method: &str, path: String, body: Value| {
-        client.app.call(method, &path, &client.key, &body).await
+        client
+            .app
+            .call_json(method, &path, &client.key, &body)
+            .await
     };
-    let mut faults = Faults::default();
+    let mut faults = ErrorMismatches::default();
 
     for (method, path, body) in [
         ("DELETE", format!("{KEYS}/{own}"), Value::Null),
@@ -457,7 +461,7 @@ async fn a_key_does_nothing_to_itself_nor_to_those_of_others() {
             json!({"enabled": false}),
         ),
     ] {
-        faults.note(
+        faults.check_error(
             &format!("{method} {path} {body}"),
             &call(method, path, body).await,
             409,
@@ -473,7 +477,7 @@ async fn a_key_does_nothing_to_itself_nor_to_those_of_others() {
             ("PUT", format!("{KEYS}/{id}/toggle")),
         ] {
             let note = format!("{method} {path}");
-            faults.note(
+            faults.check_error(
                 &note,
                 &call(method, path, Value::Null).await,
                 404,
@@ -488,7 +492,7 @@ async fn a_key_does_nothing_to_itself_nor_to_those_of_others() {
             json!({"enabled": false}),
         )
         .await;
-        faults.note(
+        faults.check_error(
             &format!("disable {id}"),
             &enable,
             404,
@@ -511,22 +515,22 @@ async fn a_key_does_nothing_to_itself_nor_to_those_of_others() {
 
     client.app.world.clock.advance_seconds(31);
     for key in [&plain["key"], &json!(other), &json!(client.key)] {
-        assert!(works(&client, key).await);
+        assert!(key_works(&client, key).await);
     }
 }
 
 #[tokio::test]
 async fn a_key_that_is_revoked_by_either_route_works_no_more_whatever_kind_it_is() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     for route in [KEYS, SCOPED] {
         let agent = json!({"name": "agent", "permission": "write"});
         let agent = client.post(AGENT, agent).await.body;
-        let scoped = scoped(&client, json!({"containerTag": "box"})).await;
-        let full = client.app.key_of("acme", full_plan()).await;
-        let full = json!({"key": full.text, "id": full.record.id});
+        let scoped = create_scoped_key(&client, json!({"containerTag": "box"})).await;
+        let full = client.app.create_planned_key("acme", full_plan()).await;
+        let full = json!({"key": full.key_text, "id": full.record.id});
         for key in [&agent, &scoped, &full] {
             let id = text(&key["id"]);
-            assert!(works(&client, &key["key"]).await, "{key}");
+            assert!(key_works(&client, &key["key"]).await, "{key}");
             let answer = client.delete(&format!("{route}/{id}")).await;
             assert_eq!(
                 (answer.status.as_u16(), answer.body),
@@ -536,30 +540,33 @@ async fn a_key_that_is_revoked_by_either_route_works_no_more_whatever_kind_it_is
 
             client.app.world.clock.advance_seconds(31);
             assert!(
-                !works(&client, &key["key"]).await,
+                !key_works(&client, &key["key"]).await,
                 "{route} left the key working: {key}"
             );
         }
     }
 }
 
-fn full_plan() -> KeyPlan {
+fn full_plan() -> KeySpec {
     let (kind, permission, name) = (KeyKind::Full, Permission::Read, "full".to_owned());
-    KeyPlan {
+    KeySpec {
         name,
         kind,
         permission,
         tags: None,
         expires_at: None,
-        rate: None,
+        rate_limit: None,
     }
 }
 
 #[tokio::test]
 async fn keys_are_an_administrators_affair() {
-    let client = Client::new().await;
-    let reader = client.app.key_with("acme", Permission::Read, None).await;
-    let mut faults = Faults::default();
+    let client = OrgClient::new().await;
+    let reader = client
+        .app
+        .create_key_with("acme", Permission::Read, None)
+        .await;
+    let mut faults = ErrorMismatches::default();
     for (method, path) in [
         ("GET", KEYS.to_owned()),
         ("POST", SCOPED.to_owned()),
@@ -570,15 +577,15 @@ async fn keys_are_an_administrators_affair() {
         ("POST", "/v3/session".to_owned()),
     ] {
         let body = json!({"containerTag": "a", "name": "a", "permission": "read"});
-        let call = async |key: &str| client.app.call(method, &path, key, &body).await;
-        faults.note(
+        let call = async |key: &str| client.app.call_json(method, &path, key, &body).await;
+        faults.check_error(
             &format!("{method} {path}"),
             &call(&reader).await,
             403,
             "PermissionError",
             "administrator",
         );
-        faults.note(
+        faults.check_error(
             &format!("{method} {path}"),
             &call("").await,
             401,

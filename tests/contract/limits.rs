@@ -3,19 +3,19 @@
 
 use http::StatusCode;
 use serde_json::{Value, json};
-use testkit::{TestApp, World};
+use testkit::{TestApp, TestEnvironment};
 
-use crate::client::Client;
+use crate::client::OrgClient;
 
 /// Returns a client of an organization that may have `max` unfinished documents.
-async fn limited(max: usize) -> Client {
-    let mut world = World::new().expect("a folder");
+async fn client_with_limit(max: usize) -> OrgClient {
+    let mut world = TestEnvironment::new().expect("a folder");
     world.max_unfinished = Some(max);
-    Client::of(TestApp::start(&world, 0).await.expect("an app"), "acme").await
+    OrgClient::of(TestApp::start(&world, 0).await.expect("an app"), "acme").await
 }
 
 /// Returns the requests that send documents, each with the number of documents.
-fn ways(number: usize) -> Vec<(&'static str, Value, usize)> {
+fn sending_requests(number: usize) -> Vec<(&'static str, Value, usize)> {
     let text = |i: usize| format!("Note {number}.{i} of the day.");
     vec![
         ("/v3/documents", json!({"content": text(0)}), 1),
@@ -39,12 +39,12 @@ fn ways(number: usize) -> Vec<(&'static str, Value, usize)> {
 
 #[tokio::test]
 async fn what_is_over_the_limit_is_refused_as_a_whole_and_nothing_else_is_lost() {
-    let client = limited(6).await;
+    let client = client_with_limit(6).await;
     let mut accepted = 0;
     for number in 0..6 {
         accepted += usize::from(
             client
-                .post("/v3/documents", ways(number)[0].1.clone())
+                .post("/v3/documents", sending_requests(number)[0].1.clone())
                 .await
                 .status
                 .is_success(),
@@ -52,7 +52,7 @@ async fn what_is_over_the_limit_is_refused_as_a_whole_and_nothing_else_is_lost()
     }
 
     assert_eq!(accepted, 6);
-    for (path, body, _) in ways(9) {
+    for (path, body, _) in sending_requests(9) {
         let refused = client.post(path, body).await;
         assert_eq!(
             refused.status,
@@ -72,7 +72,7 @@ async fn what_is_over_the_limit_is_refused_as_a_whole_and_nothing_else_is_lost()
 
     let upload = client
         .app
-        .upload(&client.key, "a.txt", b"A file.", &[])
+        .upload_file(&client.key, "a.txt", b"A file.", &[])
         .await;
     assert_eq!(upload.status, StatusCode::TOO_MANY_REQUESTS);
 
@@ -83,14 +83,14 @@ async fn what_is_over_the_limit_is_refused_as_a_whole_and_nothing_else_is_lost()
         "nothing of a refused request stays"
     );
 
-    client.settle().await;
+    client.run_until_settled().await;
     let list = client
         .post("/v3/documents/list", json!({"status": "done"}))
         .await;
     assert_eq!(list.body["pagination"]["totalItems"], 6);
 
     client.app.world.clock.advance_seconds(10);
-    for (path, body, _) in ways(9) {
+    for (path, body, _) in sending_requests(9) {
         assert!(
             client.post(path, body).await.status.is_success(),
             "there is room again: {path}"
@@ -100,17 +100,19 @@ async fn what_is_over_the_limit_is_refused_as_a_whole_and_nothing_else_is_lost()
 
 #[tokio::test]
 async fn one_request_larger_than_the_limit_is_taken_where_nothing_waits() {
-    let client = limited(2).await;
-    let (path, body, count) = ways(0).swap_remove(1);
+    let client = client_with_limit(2).await;
+    let (path, body, count) = sending_requests(0).swap_remove(1);
     let answer = client.post(path, body).await;
     assert_eq!(answer.body["success"], count, "{}", answer.body);
 }
 
 #[tokio::test]
 async fn the_limit_of_one_organization_is_not_anothers() {
-    let client = limited(1).await;
-    client.send(json!({"content": "The only one."})).await;
-    let other = client.app.key("other").await;
+    let client = client_with_limit(1).await;
+    client
+        .send_document(json!({"content": "The only one."}))
+        .await;
+    let other = client.app.create_key("other").await;
     for _ in 0..2 {
         let refused = client
             .post("/v3/documents", json!({"content": "One more."}))
@@ -133,7 +135,7 @@ async fn the_limit_of_one_organization_is_not_anothers() {
 async fn a_flood_of_one_organization_does_not_hold_up_a_document_of_another() {
     /// The number of documents in the flood: many times the number that one poll receives.
     const FLOOD: usize = 400;
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let documents: Vec<String> = (0..FLOOD)
         .map(|i| format!("Drop {i} of the flood."))
         .collect();
@@ -141,7 +143,7 @@ async fn a_flood_of_one_organization_does_not_hold_up_a_document_of_another() {
     let answer = client.post("/v3/documents/batch", body).await;
     assert_eq!(answer.body["success"], FLOOD, "{}", answer.body["failed"]);
 
-    let other = client.app.key("quiet").await;
+    let other = client.app.create_key("quiet").await;
     let quiet = client
         .app
         .post(
@@ -160,7 +162,10 @@ async fn a_flood_of_one_organization_does_not_hold_up_a_document_of_another() {
         .body["status"]
         != "done"
     {
-        assert!(client.app.turn().await > 0, "the queues have something");
+        assert!(
+            client.app.run_workers_once().await > 0,
+            "the queues have something"
+        );
         turns += 1;
         assert!(turns < 12, "still waiting behind the flood");
     }

@@ -2,19 +2,25 @@
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, ids};
-use crate::shape::{Faults, listed, listing, ok, pagination, with};
+use crate::client::{OrgClient, collect_field};
+use crate::shape::{
+    ErrorMismatches, expect_ok, listed_document_shape, listing_shape, merge_shapes,
+    pagination_shape,
+};
 
 #[tokio::test]
 async fn nothing_is_an_empty_list() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     for body in [
         Value::Null,
         json!({}),
         json!({"containerTags": ["never-used"]}),
         json!({"containerTags": []}),
     ] {
-        let answer = ok(client.post("/v3/documents/list", body).await, &listing());
+        let answer = expect_ok(
+            client.post("/v3/documents/list", body).await,
+            &listing_shape(),
+        );
         let wanted = json!({"currentPage": 1, "limit": 10, "totalItems": 0, "totalPages": 0});
         assert_eq!(
             (&answer["memories"], &answer["pagination"]),
@@ -25,25 +31,25 @@ async fn nothing_is_an_empty_list() {
 
 #[tokio::test]
 async fn a_listed_document_has_the_fields_it_has_by_itself() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let body = json!({
         "content": "The whole text.", "customId": "note", "containerTag": "a", "metadata": {"n": 1},
         "filepath": "/a.md",
     });
 
-    let id = client.add(body).await;
-    let alone = client.document(&id).await;
-    let without = ok(
+    let id = client.add_document(body).await;
+    let alone = client.get_document(&id).await;
+    let without = expect_ok(
         client.post("/v3/documents/list", json!({})).await,
-        &listing(),
+        &listing_shape(),
     );
     for (field, value) in without["memories"][0].as_object().expect("a document") {
         assert_eq!(*value, alone[field], "{field}");
     }
 
     for flag in [json!(true), json!("true")] {
-        let shape = json!({"memories": [with(listed(), &json!({"content": "string"}))], "pagination": pagination()});
-        let answer = ok(
+        let shape = json!({"memories": [merge_shapes(listed_document_shape(), &json!({"content": "string"}))], "pagination": pagination_shape()});
+        let answer = expect_ok(
             client
                 .post("/v3/documents/list", json!({"includeContent": flag}))
                 .await,
@@ -55,16 +61,16 @@ async fn a_listed_document_has_the_fields_it_has_by_itself() {
 
 #[tokio::test]
 async fn tags_status_and_source_choose() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let a = client
-        .add(json!({"content": "In a.", "containerTag": "a"}))
+        .add_document(json!({"content": "In a.", "containerTag": "a"}))
         .await;
     let b = client
-        .add(json!({"content": "In b.", "containerTag": "b"}))
+        .add_document(json!({"content": "In b.", "containerTag": "b"}))
         .await;
     let failed = client
         .app
-        .upload(
+        .upload_file(
             &client.key,
             "x.bin",
             &[0, 1, 2, 0, 0, 3],
@@ -72,9 +78,9 @@ async fn tags_status_and_source_choose() {
         )
         .await;
     let failed = failed.body["id"].as_str().expect("an id").to_owned();
-    client.settle().await;
+    client.run_until_settled().await;
     let queued = client
-        .send(json!({"content": "Still queued.", "containerTag": "a"}))
+        .send_document(json!({"content": "Still queued.", "containerTag": "a"}))
         .await;
     let cases = [
         (json!({"containerTags": ["a"]}), vec![&queued, &a]),
@@ -94,14 +100,14 @@ async fn tags_status_and_source_choose() {
     ];
 
     for (body, wanted) in cases {
-        let found = client.listed(body.clone()).await;
+        let found = client.listed_ids(body.clone()).await;
         assert_eq!(found.iter().collect::<Vec<_>>(), wanted, "{body}");
     }
 }
 
 #[tokio::test]
 async fn filepath_is_exact_or_a_prefix_with_a_slash() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     for path in [
         "/a/one.md",
         "/a/two.md",
@@ -110,11 +116,13 @@ async fn filepath_is_exact_or_a_prefix_with_a_slash() {
         "/a/deep/er.md",
     ] {
         client
-            .send(json!({"content": path, "filepath": path, "customId": path.replace('/', "_")}))
+            .send_document(
+                json!({"content": path, "filepath": path, "customId": path.replace('/', "_")}),
+            )
             .await;
     }
 
-    client.send(json!({"content": "Nowhere."})).await;
+    client.send_document(json!({"content": "Nowhere."})).await;
     let cases: [(&str, &[&str]); 6] = [
         ("/a/one.md", &["/a/one.md"]),
         ("/a/", &["/a/one.md", "/a/two.md", "/a/deep/er.md"]),
@@ -136,14 +144,18 @@ async fn filepath_is_exact_or_a_prefix_with_a_slash() {
     for (path, wanted) in cases {
         let body = json!({"filepath": path, "order": "asc", "limit": 100});
         let answer = client.post("/v3/documents/list", body).await.body;
-        assert_eq!(ids(&answer["memories"], "filepath"), wanted, "{path}");
+        assert_eq!(
+            collect_field(&answer["memories"], "filepath"),
+            wanted,
+            "{path}"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_wrong_field_is_named() {
-    let client = Client::new().await;
-    let mut faults = Faults::default();
+    let client = OrgClient::new().await;
+    let mut faults = ErrorMismatches::default();
     for (field, value) in [
         ("page", json!(0)),
         ("page", json!("0")),
@@ -173,7 +185,7 @@ async fn a_wrong_field_is_named() {
         let answer = client
             .post("/v3/documents/list", json!({field: value}))
             .await;
-        faults.note(
+        faults.check_error(
             &format!("{field}={value}"),
             &answer,
             400,
@@ -188,7 +200,7 @@ async fn a_wrong_field_is_named() {
             json!({"containerTags": ["ok", "not ok"]}),
         )
         .await;
-    faults.note(
+    faults.check_error(
         "a tag with a space",
         &answer,
         400,

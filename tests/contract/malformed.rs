@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::client::Client;
-use crate::shape::{Faults, refused};
+use crate::client::OrgClient;
+use crate::shape::{ErrorMismatches, expect_error};
 
 const INVALID: &str = "ValidationError";
 const JSON: &str = "application/json";
@@ -25,8 +25,8 @@ fn json_routes() -> Vec<(&'static str, serde_json::Value)> {
 
 #[tokio::test]
 async fn a_body_that_is_no_json_object_is_refused() {
-    let client = Client::new().await;
-    let mut faults = Faults::default();
+    let client = OrgClient::new().await;
+    let mut faults = ErrorMismatches::default();
     for (path, good) in json_routes() {
         let cut = &good.to_string()[..1];
         let surplus = format!("{good} x");
@@ -46,12 +46,12 @@ async fn a_body_that_is_no_json_object_is_refused() {
             b"{'q':1}",
         ];
         for body in bodies {
-            let answer = client.raw("POST", path, JSON, body.to_vec()).await;
+            let answer = client.send_bytes("POST", path, JSON, body.to_vec()).await;
             let request = format!(
                 "{path} {}",
                 String::from_utf8_lossy(&body[..body.len().min(40)])
             );
-            faults.note(&request, &answer, 400, INVALID, "body");
+            faults.check_error(&request, &answer, 400, INVALID, "body");
         }
     }
 
@@ -60,13 +60,13 @@ async fn a_body_that_is_no_json_object_is_refused() {
 
 #[tokio::test]
 async fn a_body_over_the_limit_is_refused() {
-    let client = Client::new().await;
-    let mut faults = Faults::default();
+    let client = OrgClient::new().await;
+    let mut faults = ErrorMismatches::default();
     for (path, _) in json_routes() {
         let body = format!("{{\"padding\":\"{}\"}}", "x".repeat(8 * 1024 * 1024));
-        faults.note(
+        faults.check_error(
             path,
-            &client.raw("POST", path, JSON, body).await,
+            &client.send_bytes("POST", path, JSON, body).await,
             413,
             "PayloadTooLargeError",
             "bytes",
@@ -78,7 +78,7 @@ async fn a_body_over_the_limit_is_refused() {
 
 #[tokio::test]
 async fn the_declared_type_of_a_json_body_does_not_matter() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     for kind in [
         "application/json",
         "application/json; charset=utf-8",
@@ -86,7 +86,9 @@ async fn the_declared_type_of_a_json_body_does_not_matter() {
         "application/octet-stream",
     ] {
         for (path, body) in json_routes() {
-            let answer = client.raw("POST", path, kind, body.to_string()).await;
+            let answer = client
+                .send_bytes("POST", path, kind, body.to_string())
+                .await;
             assert!(answer.status.is_success(), "{path} {kind}: {}", answer.body);
         }
     }
@@ -108,8 +110,8 @@ async fn the_declared_type_of_a_json_body_does_not_matter() {
 
 #[tokio::test]
 async fn what_no_route_answers_is_not_found() {
-    let client = Client::new().await;
-    let mut faults = Faults::default();
+    let client = OrgClient::new().await;
+    let mut faults = ErrorMismatches::default();
     for path in [
         "/",
         "/v3",
@@ -121,8 +123,8 @@ async fn what_no_route_answers_is_not_found() {
         "/%00",
     ] {
         for method in ["GET", "POST", "DELETE"] {
-            let answer = client.raw(method, path, JSON, "{}").await;
-            faults.note(
+            let answer = client.send_bytes(method, path, JSON, "{}").await;
+            faults.check_error(
                 &format!("{method} {path}"),
                 &answer,
                 404,
@@ -137,8 +139,8 @@ async fn what_no_route_answers_is_not_found() {
 
 #[tokio::test]
 async fn a_wrong_method_is_refused_and_the_right_ones_are_named() {
-    let client = Client::new().await;
-    let mut faults = Faults::default();
+    let client = OrgClient::new().await;
+    let mut faults = ErrorMismatches::default();
     let wrong = [
         ("GET", "/v3/documents", "POST"),
         ("DELETE", "/v3/documents", "POST"),
@@ -153,8 +155,8 @@ async fn a_wrong_method_is_refused_and_the_right_ones_are_named() {
         ("BREW", "/v4/conversations", "POST"),
     ];
     for (method, path, right) in wrong {
-        let answer = client.raw(method, path, JSON, "{}").await;
-        faults.note(&format!("{method} {path}"), &answer, 405, INVALID, "method");
+        let answer = client.send_bytes(method, path, JSON, "{}").await;
+        faults.check_error(&format!("{method} {path}"), &answer, 405, INVALID, "method");
         let allow = answer
             .headers
             .get("allow")
@@ -171,19 +173,19 @@ async fn a_wrong_method_is_refused_and_the_right_ones_are_named() {
 
 #[tokio::test]
 async fn a_path_that_is_not_utf_8_is_refused() {
-    let client = Client::new().await;
-    refused(&client.get("/v3/documents/%FF").await, 400, INVALID, "path");
+    let client = OrgClient::new().await;
+    expect_error(&client.get("/v3/documents/%FF").await, 400, INVALID, "path");
 }
 
 #[tokio::test]
 async fn health_needs_no_key() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     assert!(client.app.get("/health", "").await.status.is_success());
 }
 
 #[tokio::test]
 async fn every_request_has_its_own_id() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let mut seen = std::collections::HashSet::new();
 
     for _ in 0..20 {

@@ -8,41 +8,42 @@ use std::collections::BTreeMap;
 use domain::key::Permission;
 use http::StatusCode;
 use serde_json::{Value, json};
-use testkit::{TestApp, World};
+use testkit::{TestApp, TestEnvironment};
 
-use crate::client::Client;
-use operations::{Asked, Names, Target, UNKNOWN, targets};
+use crate::client::OrgClient;
+use operations::{NamedKind, NamingParameter, TestRequest, UNKNOWN, naming_parameters};
 
 const CANARY: &str = "CANARY-alpha";
 
 /// Names of existing objects of each kind, which someone else may try.
-type Things = BTreeMap<Names, Vec<String>>;
+type ObjectNames = BTreeMap<NamedKind, Vec<String>>;
 
 /// Two organizations in one world, with objects of every kind.
 struct Scene {
-    alpha: Client,
-    beta: Client,
+    alpha: OrgClient,
+    beta: OrgClient,
     /// The objects of alpha.
-    theirs: Things,
+    theirs: ObjectNames,
     /// The objects that beta had and deleted.
-    deleted: Things,
+    deleted: ObjectNames,
     /// The objects of beta outside the container `box`.
-    outside: Things,
+    outside: ObjectNames,
 }
 
 impl Scene {
     async fn new() -> Self {
-        let world = World::new().expect("a folder");
+        let world = TestEnvironment::new().expect("a folder");
         let mut clients = Vec::new();
         for org in ["alpha", "beta"] {
-            clients.push(Client::of(TestApp::start(&world, 0).await.expect("an app"), org).await);
+            clients
+                .push(OrgClient::of(TestApp::start(&world, 0).await.expect("an app"), org).await);
         }
         let (beta, alpha) = (clients.pop().expect("two"), clients.pop().expect("two"));
-        let theirs = everything(&alpha, "theirs", CANARY).await;
-        let outside = everything(&beta, "outside", "Beta elsewhere").await;
-        everything(&beta, "box", "Beta in its box").await;
-        let deleted = everything(&beta, "gone", "Beta before").await;
-        remove(&beta, &deleted).await;
+        let theirs = create_everything(&alpha, "theirs", CANARY).await;
+        let outside = create_everything(&beta, "outside", "Beta elsewhere").await;
+        create_everything(&beta, "box", "Beta in its box").await;
+        let deleted = create_everything(&beta, "gone", "Beta before").await;
+        delete_everything(&beta, &deleted).await;
 
         Self {
             alpha,
@@ -63,10 +64,10 @@ fn text(value: &Value) -> String {
 
 /// Creates one object of each kind for an organization. Documents and memories are in the container
 /// `tag`.
-async fn everything(client: &Client, tag: &str, canary: &str) -> Things {
+async fn create_everything(client: &OrgClient, tag: &str, canary: &str) -> ObjectNames {
     let content = format!("{canary} sings. I prefer {canary} to tea.");
     let document = client
-        .add(json!({"content": content, "containerTag": tag, "customId": "note"}))
+        .add_document(json!({"content": content, "containerTag": tag, "customId": "note"}))
         .await;
     let memories = json!([{"content": format!("{canary} is remembered.")}]);
     let made = client
@@ -88,10 +89,10 @@ async fn everything(client: &Client, tag: &str, canary: &str) -> Things {
     let connection = text(&connection.body["id"]);
     for part in ["from", "lost"] {
         let body = json!({"content": format!("{canary} {part}."), "containerTag": format!("{tag}-{part}")});
-        client.send(body).await;
+        client.send_document(body).await;
     }
 
-    client.settle().await;
+    client.run_until_settled().await;
     let merge = json!({"containerTags": [format!("{tag}-from"), tag], "targetContainerTag": tag});
     let merge = client.post("/v3/container-tags/merge", merge).await;
     assert_eq!(merge.status, StatusCode::ACCEPTED, "{}", merge.body);
@@ -99,17 +100,20 @@ async fn everything(client: &Client, tag: &str, canary: &str) -> Things {
     let deletion = client
         .delete(&format!("/v3/container-tags/{tag}-lost"))
         .await;
-    client.settle().await;
+    client.run_until_settled().await;
     BTreeMap::from([
-        (Names::Tag, vec![tag.to_owned()]),
-        (Names::Connection, vec![connection]),
-        (Names::Document, vec![document]),
-        (Names::Memory, vec![memory]),
-        (Names::Key, vec![request.clone()]),
-        (Names::Merge, vec![text(&merge.body["mergeId"])]),
-        (Names::Deletion, vec![text(&deletion.body["deletionId"])]),
+        (NamedKind::Tag, vec![tag.to_owned()]),
+        (NamedKind::Connection, vec![connection]),
+        (NamedKind::Document, vec![document]),
+        (NamedKind::Memory, vec![memory]),
+        (NamedKind::Key, vec![request.clone()]),
+        (NamedKind::Merge, vec![text(&merge.body["mergeId"])]),
         (
-            Names::Request,
+            NamedKind::Deletion,
+            vec![text(&deletion.body["deletionId"])],
+        ),
+        (
+            NamedKind::Request,
             vec![text(&json!(
                 key.headers["x-request-id"].to_str().expect("a text")
             ))],
@@ -118,32 +122,43 @@ async fn everything(client: &Client, tag: &str, canary: &str) -> Things {
 }
 
 /// Deletes those objects that can be deleted.
-async fn remove(client: &Client, things: &Things) {
+async fn delete_everything(client: &OrgClient, things: &ObjectNames) {
     client
-        .delete(&format!("/v3/auth/scoped-key/{}", things[&Names::Key][0]))
+        .delete(&format!(
+            "/v3/auth/scoped-key/{}",
+            things[&NamedKind::Key][0]
+        ))
         .await;
     client
         .delete(&format!(
             "/v3/connections/{}",
-            things[&Names::Connection][0]
+            things[&NamedKind::Connection][0]
         ))
         .await;
     client
-        .delete(&format!("/v3/container-tags/{}", things[&Names::Tag][0]))
+        .delete(&format!(
+            "/v3/container-tags/{}",
+            things[&NamedKind::Tag][0]
+        ))
         .await;
-    client.settle().await;
+    client.run_until_settled().await;
 }
 
 /// Returns the status and the body of an answer, without the parts that differ between any two
 /// answers and without the requested name.
-async fn told(client: &Client, key: &str, asked: &Asked, name: &str) -> (u16, String) {
+async fn comparable_answer(
+    client: &OrgClient,
+    key: &str,
+    asked: &TestRequest,
+    name: &str,
+) -> (u16, String) {
     let answer = if asked.is_form {
         let fields: Vec<(String, String)> = asked
             .body
             .as_object()
             .into_iter()
             .flatten()
-            .map(field)
+            .map(form_field)
             .collect();
         let fields: Vec<(&str, &str)> = fields
             .iter()
@@ -151,12 +166,12 @@ async fn told(client: &Client, key: &str, asked: &Asked, name: &str) -> (u16, St
             .collect();
         client
             .app
-            .upload(key, "note.txt", b"A file.", &fields)
+            .upload_file(key, "note.txt", b"A file.", &fields)
             .await
     } else {
         client
             .app
-            .call(&asked.method, &asked.path, key, &asked.body)
+            .call_json(&asked.method, &asked.path, key, &asked.body)
             .await
     };
 
@@ -172,7 +187,7 @@ async fn told(client: &Client, key: &str, asked: &Asked, name: &str) -> (u16, St
 
     mask_key_ids(&mut body);
     let masked = body.to_string().replace(name, "<name>");
-    (answer.status.as_u16(), without_chance(&masked))
+    (answer.status.as_u16(), mask_random_parts(&masked))
 }
 
 /// Replaces the ids of keys. They have ten characters, and some look like a word, so the name of
@@ -195,7 +210,7 @@ fn mask_key_ids(value: &mut Value) {
     }
 }
 
-fn field((name, value): (&String, &Value)) -> (String, String) {
+fn form_field((name, value): (&String, &Value)) -> (String, String) {
     let value = value
         .as_str()
         .map_or_else(|| value.to_string(), str::to_owned);
@@ -203,7 +218,7 @@ fn field((name, value): (&String, &Value)) -> (String, String) {
 }
 
 /// Returns the text with every id of 22 characters, key, time and duration replaced.
-fn without_chance(text: &str) -> String {
+fn mask_random_parts(text: &str) -> String {
     let words = text.split_inclusive(|c: char| !(c.is_alphanumeric() || "_.:-".contains(c)));
     words
         .map(|word| {
@@ -222,14 +237,19 @@ fn without_chance(text: &str) -> String {
 
 /// Requests `name` and a name that does not exist with this key, and checks that the answers are
 /// equal.
-async fn assert_as_if_never_existed(client: &Client, key: &str, target: &Target, name: &str) {
-    let never = if target.names == Names::Tag {
+async fn assert_as_if_never_existed(
+    client: &OrgClient,
+    key: &str,
+    target: &NamingParameter,
+    name: &str,
+) {
+    let never = if target.names == NamedKind::Tag {
         "never-was"
     } else {
         UNKNOWN
     };
-    let found = told(client, key, &target.ask(name, "box"), name).await;
-    let unknown = told(client, key, &target.ask(never, "box"), never).await;
+    let found = comparable_answer(client, key, &target.build_request(name, "box"), name).await;
+    let unknown = comparable_answer(client, key, &target.build_request(never, "box"), never).await;
     assert_eq!(
         found, unknown,
         "{} {}: {} {name}",
@@ -239,7 +259,7 @@ async fn assert_as_if_never_existed(client: &Client, key: &str, target: &Target,
 
 #[test]
 fn the_matrix_knows_what_every_parameter_names() {
-    let targets = targets();
+    let targets = naming_parameters();
     let count = |names| {
         targets
             .iter()
@@ -249,14 +269,14 @@ fn the_matrix_knows_what_every_parameter_names() {
 
     assert!(targets.len() > 60, "only {}", targets.len());
     for names in [
-        Names::Tag,
-        Names::Document,
-        Names::Memory,
-        Names::Key,
-        Names::Merge,
-        Names::Deletion,
-        Names::Request,
-        Names::Connection,
+        NamedKind::Tag,
+        NamedKind::Document,
+        NamedKind::Memory,
+        NamedKind::Key,
+        NamedKind::Merge,
+        NamedKind::Deletion,
+        NamedKind::Request,
+        NamedKind::Connection,
     ] {
         assert!(count(names) > 0, "{names:?}");
     }
@@ -265,27 +285,30 @@ fn the_matrix_knows_what_every_parameter_names() {
 #[tokio::test]
 async fn what_another_organization_has_is_as_if_it_did_not_exist() {
     let scene = Scene::new().await;
-    for target in targets() {
+    for target in naming_parameters() {
         for name in &scene.theirs[&target.names] {
             assert_as_if_never_existed(&scene.beta, &scene.beta.key, &target, name).await;
         }
     }
 
-    scene.alpha.settle().await;
+    scene.alpha.run_until_settled().await;
     // The other organization's objects must be unchanged.
     let theirs = |names| scene.theirs[&names][0].as_str();
-    assert!(scene.alpha.finds(CANARY).await);
-    let document = scene.alpha.document(theirs(Names::Document)).await;
+    assert!(scene.alpha.search_finds(CANARY).await);
+    let document = scene.alpha.get_document(theirs(NamedKind::Document)).await;
     assert_eq!(
         (&document["status"], &document["latestRevision"]),
         (&json!("done"), &json!(1)),
         "{document}"
     );
     let keys = scene.alpha.get("/v3/auth/keys").await.body.to_string();
-    assert!(keys.contains(theirs(Names::Key)));
+    assert!(keys.contains(theirs(NamedKind::Key)));
     let connection = scene
         .alpha
-        .get(&format!("/v3/connections/{}", theirs(Names::Connection)))
+        .get(&format!(
+            "/v3/connections/{}",
+            theirs(NamedKind::Connection)
+        ))
         .await
         .body;
     assert_eq!(connection["documentLimit"], 10_000, "{connection}");
@@ -302,11 +325,11 @@ async fn what_another_organization_has_is_as_if_it_did_not_exist() {
 #[tokio::test]
 async fn what_was_deleted_is_as_if_it_had_never_existed() {
     let scene = Scene::new().await;
-    for target in targets() {
+    for target in naming_parameters() {
         // The history of requests and tasks outlives their subjects.
         if matches!(
             target.names,
-            Names::Merge | Names::Deletion | Names::Request
+            NamedKind::Merge | NamedKind::Deletion | NamedKind::Request
         ) {
             continue;
         }
@@ -328,9 +351,9 @@ async fn what_lies_outside_a_keys_containers_is_as_if_it_did_not_exist() {
     let key = scene
         .beta
         .app
-        .key_with("beta", Permission::Write, Some(&["box"]))
+        .create_key_with("beta", Permission::Write, Some(&["box"]))
         .await;
-    for target in targets() {
+    for target in naming_parameters() {
         for name in &scene.outside[&target.names] {
             assert_as_if_never_existed(&scene.beta, &key, &target, name).await;
         }
@@ -338,7 +361,7 @@ async fn what_lies_outside_a_keys_containers_is_as_if_it_did_not_exist() {
 
     let document = scene
         .beta
-        .document(&scene.outside[&Names::Document][0])
+        .get_document(&scene.outside[&NamedKind::Document][0])
         .await;
     assert_eq!(document["latestRevision"], 1, "{document}");
 }
@@ -346,7 +369,7 @@ async fn what_lies_outside_a_keys_containers_is_as_if_it_did_not_exist() {
 #[tokio::test]
 async fn malformed_names_are_refused_or_unknown() {
     let scene = Scene::new().await;
-    for target in targets() {
+    for target in naming_parameters() {
         for name in [
             "%00",
             "..%2F..%2Ftheirs",
@@ -354,13 +377,13 @@ async fn malformed_names_are_refused_or_unknown() {
             "null",
             &"x".repeat(300),
         ] {
-            let asked = target.ask(name, "box");
-            let (status, _) = told(&scene.beta, &scene.beta.key, &asked, name).await;
+            let asked = target.build_request(name, "box");
+            let (status, _) = comparable_answer(&scene.beta, &scene.beta.key, &asked, name).await;
             // A list of objects that do not exist is empty.
             let is_fine = (400..500).contains(&status) || [200, 201, 202, 501].contains(&status);
             assert!(is_fine, "{asked:?}: {status}");
         }
     }
 
-    assert!(scene.alpha.finds(CANARY).await);
+    assert!(scene.alpha.search_finds(CANARY).await);
 }

@@ -1,28 +1,33 @@
 //! `POST /v4/memories` and `POST /v4/memories/list`.
 
 use serde_json::{Value, json};
-use testkit::Answer;
+use testkit::TestAnswer;
 
-use crate::client::{Client, ids};
-use crate::shape::{Faults, assert_shape, memory_version, ok, pagination, refused, with};
+use crate::client::{OrgClient, collect_field};
+use crate::shape::{
+    ErrorMismatches, assert_shape, expect_error, expect_ok, memory_version_shape, merge_shapes,
+    pagination_shape,
+};
 
 /// Returns a client with a container `box` that has no memories.
-pub(crate) async fn client() -> Client {
-    let client = Client::new().await;
-    begin(&client).await;
+pub(crate) async fn client_with_box() -> OrgClient {
+    let client = OrgClient::new().await;
+    create_box(&client).await;
     client
 }
 
 /// Creates the container `box`.
-pub(crate) async fn begin(client: &Client) {
+pub(crate) async fn create_box(client: &OrgClient) {
     client
-        .add(json!({"content": "It begins.", "containerTag": "box", "taskType": "superrag"}))
+        .add_document(
+            json!({"content": "It begins.", "containerTag": "box", "taskType": "superrag"}),
+        )
         .await;
 }
 
 /// Writes memories into `box` and returns the answer.
-pub(crate) async fn write(client: &Client, memories: Value) -> Value {
-    created(
+pub(crate) async fn write_memories(client: &OrgClient, memories: Value) -> Value {
+    check_created(
         client
             .post(
                 "/v4/memories",
@@ -32,7 +37,7 @@ pub(crate) async fn write(client: &Client, memories: Value) -> Value {
     )
 }
 
-fn created(answer: Answer) -> Value {
+fn check_created(answer: TestAnswer) -> Value {
     assert_eq!(answer.status, 201, "{}", answer.body);
     let memory = json!({
         "id": "id", "memory": "string", "isStatic": "bool", "createdAt": "time", "forgetAfter": "time|null",
@@ -46,8 +51,8 @@ fn created(answer: Answer) -> Value {
 }
 
 /// Writes one memory and returns its id.
-pub(crate) async fn write_one(client: &Client, content: &str) -> String {
-    let body = write(client, json!([{"content": content}])).await;
+pub(crate) async fn write_memory(client: &OrgClient, content: &str) -> String {
+    let body = write_memories(client, json!([{"content": content}])).await;
     body["memories"][0]["id"]
         .as_str()
         .expect("an id")
@@ -55,7 +60,7 @@ pub(crate) async fn write_one(client: &Client, content: &str) -> String {
 }
 
 /// Sends a conversation to `box`, processes it, and returns the id of its document.
-pub(crate) async fn talk(client: &Client, turns: &[&str]) -> String {
+pub(crate) async fn send_conversation(client: &OrgClient, turns: &[&str]) -> String {
     let turns: Vec<Value> = turns
         .iter()
         .map(|turn| json!({"role": "user", "content": turn}))
@@ -63,7 +68,7 @@ pub(crate) async fn talk(client: &Client, turns: &[&str]) -> String {
     let body = json!({"conversationId": "talk", "containerTags": ["box"], "messages": turns});
     let answer = client.post("/v4/conversations", body).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
-    client.settle().await;
+    client.run_until_settled().await;
     answer.body["id"].as_str().expect("an id").to_owned()
 }
 
@@ -71,32 +76,32 @@ fn entry_shape() -> Value {
     let more = json!({
         "spaceId": "id", "orgId": "string", "forgetAfter": "time|null", "forgetReason": "string|null",
         "temporalContext": {"documentDate": "time", "eventDate": ["time"]}, "memoryRelations": "object",
-        "history": [memory_version()], "documentIds": ["id"], "kind": "string", "confidence": "unit", "trust": "string",
+        "history": [memory_version_shape()], "documentIds": ["id"], "kind": "string", "confidence": "unit", "trust": "string",
         "speaker": "string|null", "eventDate": "object|null",
         "sources": [{"documentId": "id", "start": "int", "end": "int"}], "contradicts": ["id"],
         "reviewStatus": "string|null",
     });
-    with(memory_version(), &more)
+    merge_shapes(memory_version_shape(), &more)
 }
 
 /// Returns an answer of the listing.
-pub(crate) async fn list(client: &Client, mut body: Value) -> Value {
+pub(crate) async fn list_memories(client: &OrgClient, mut body: Value) -> Value {
     if body.get("containerTags").is_none() {
         body["containerTags"] = json!(["box"]);
     }
-    let shape = json!({"memoryEntries": [entry_shape()], "pagination": pagination()});
-    ok(client.post("/v4/memories/list", body).await, &shape)
+    let shape = json!({"memoryEntries": [entry_shape()], "pagination": pagination_shape()});
+    expect_ok(client.post("/v4/memories/list", body).await, &shape)
 }
 
 /// Returns every latest memory of `box`.
-pub(crate) async fn entries(client: &Client) -> Vec<Value> {
-    let body = list(client, json!({"limit": 1000})).await;
+pub(crate) async fn latest_memories(client: &OrgClient) -> Vec<Value> {
+    let body = list_memories(client, json!({"limit": 1000})).await;
     body["memoryEntries"].as_array().expect("an array").clone()
 }
 
 /// Returns the latest memory with this id.
-pub(crate) async fn entry(client: &Client, id: &str) -> Value {
-    entries(client)
+pub(crate) async fn latest_memory(client: &OrgClient, id: &str) -> Value {
+    latest_memories(client)
         .await
         .into_iter()
         .find(|entry| entry["id"] == id)
@@ -104,28 +109,28 @@ pub(crate) async fn entry(client: &Client, id: &str) -> Value {
 }
 
 /// Returns the sentences of the latest memories that are not forgotten, sorted.
-pub(crate) async fn live(client: &Client) -> Vec<String> {
-    let live: Vec<Value> = entries(client)
+pub(crate) async fn live_sentences(client: &OrgClient) -> Vec<String> {
+    let live: Vec<Value> = latest_memories(client)
         .await
         .into_iter()
         .filter(|entry| entry["isForgotten"] == false)
         .collect();
-    let mut texts = ids(&json!(live), "memory");
+    let mut texts = collect_field(&json!(live), "memory");
     texts.sort();
     texts
 }
 
 /// Returns the sentences of the memories that a search in `box` finds.
-pub(crate) async fn searched(client: &Client, q: &str) -> Vec<String> {
+pub(crate) async fn searched_sentences(client: &OrgClient, q: &str) -> Vec<String> {
     let body = json!({"q": q, "containerTag": "box", "searchMode": "memories", "threshold": 0, "limit": 100});
     let answer = client.post("/v4/search", body).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
-    ids(&answer.body["results"], "memory")
+    collect_field(&answer.body["results"], "memory")
 }
 
 #[tokio::test]
 async fn what_is_written_is_there_at_once() {
-    let client = client().await;
+    let client = client_with_box().await;
     let sent = json!([
         {"content": "  The heron nests in the reeds.  ", "isStatic": "true", "metadata": {"source": "diary"}},
         {"content": "The ferry is being painted.", "forgetAfter": "2027-01-01", "forgetReason": "It is done then."},
@@ -134,7 +139,7 @@ async fn what_is_written_is_there_at_once() {
             "documentDate": "2025-04-15", "eventDate": ["2025-04-03T10:00:00+02:00", "2025-04-01"],
         }},
     ]);
-    let body = write(&client, sent).await;
+    let body = write_memories(&client, sent).await;
     let memories = body["memories"].as_array().unwrap();
     assert_eq!(memories.len(), 4);
     assert_eq!(memories[2], memories[0], "equal words are one memory");
@@ -146,8 +151,8 @@ async fn what_is_written_is_there_at_once() {
     assert_eq!(memories[1]["forgetAfter"], "2027-01-01T00:00:00.000Z");
     assert_eq!(memories[1]["forgetReason"], "It is done then.");
 
-    assert_eq!(entries(&client).await.len(), 3);
-    let heron = entry(&client, memories[0]["id"].as_str().unwrap()).await;
+    assert_eq!(latest_memories(&client).await.len(), 3);
+    let heron = latest_memory(&client, memories[0]["id"].as_str().unwrap()).await;
     assert_eq!(
         (&heron["trust"], &heron["confidence"], &heron["orgId"]),
         (&json!("client"), &json!(0.99), &json!("acme"))
@@ -161,7 +166,7 @@ async fn what_is_written_is_there_at_once() {
         (&heron["id"], &json!([]))
     );
     assert_eq!(heron["documentIds"], json!([body["documentId"]]));
-    let mill = entry(&client, memories[3]["id"].as_str().unwrap()).await;
+    let mill = latest_memory(&client, memories[3]["id"].as_str().unwrap()).await;
     let dates = json!(["2025-04-01T00:00:00.000Z", "2025-04-03T08:00:00.000Z"]);
     assert_eq!(
         mill["temporalContext"],
@@ -172,11 +177,13 @@ async fn what_is_written_is_there_at_once() {
         json!({"start": dates[0], "end": dates[1]})
     );
     assert_eq!(
-        searched(&client, "Which bird nests in the reeds?").await[0],
+        searched_sentences(&client, "Which bird nests in the reeds?").await[0],
         "The heron nests in the reeds."
     );
 
-    let document = client.document(body["documentId"].as_str().unwrap()).await;
+    let document = client
+        .get_document(body["documentId"].as_str().unwrap())
+        .await;
     assert_eq!(
         (&document["status"], &document["containerTags"]),
         (&json!("done"), &json!(["box"]))
@@ -186,7 +193,7 @@ async fn what_is_written_is_there_at_once() {
         json!({"extractor": "client", "count": 3})
     );
     let content: Vec<char> = document["content"].as_str().unwrap().chars().collect();
-    for entry in entries(&client).await {
+    for entry in latest_memories(&client).await {
         let place = |field: &str| entry["sources"][0][field].as_u64().unwrap() as usize;
         let text: String = content[place("start")..place("end")].iter().collect();
         assert_eq!(entry["memory"], text);
@@ -195,12 +202,12 @@ async fn what_is_written_is_there_at_once() {
 
 #[tokio::test]
 async fn a_later_answer_takes_the_place_of_an_earlier_one() {
-    let client = client().await;
-    let old = write_one(&client, "I live in Berlin.").await;
-    let new = write_one(&client, "I live in Oslo.").await;
-    assert_eq!(entries(&client).await.len(), 1);
+    let client = client_with_box().await;
+    let old = write_memory(&client, "I live in Berlin.").await;
+    let new = write_memory(&client, "I live in Oslo.").await;
+    assert_eq!(latest_memories(&client).await.len(), 1);
 
-    let entry = entry(&client, &new).await;
+    let entry = latest_memory(&client, &new).await;
     assert_eq!(
         (
             &entry["version"],
@@ -216,9 +223,9 @@ async fn a_later_answer_takes_the_place_of_an_earlier_one() {
     );
 
     let long = "I live in Rome. The tram to the harbour is late on most days, and nobody seems to know why.";
-    write_one(&client, long).await;
+    write_memory(&client, long).await;
     assert_eq!(
-        live(&client).await,
+        live_sentences(&client).await,
         ["I live in Oslo.", long],
         "a text of several sentences stands beside it"
     );
@@ -226,13 +233,13 @@ async fn a_later_answer_takes_the_place_of_an_earlier_one() {
 
 #[tokio::test]
 async fn a_retry_is_the_same_request() {
-    let client = client().await;
+    let client = client_with_box().await;
     let sent = json!([{"content": "I live in Berlin.", "metadata": {"b": 1, "a": 2}}, {"content": "The mill was sold."}]);
-    let first = write(&client, sent.clone()).await;
+    let first = write_memories(&client, sent.clone()).await;
     client.app.world.clock.advance_seconds(60);
-    assert_eq!(write(&client, sent.clone()).await, first);
+    assert_eq!(write_memories(&client, sent.clone()).await, first);
     assert_eq!(
-        client.listed(json!({})).await.len(),
+        client.listed_ids(json!({})).await.len(),
         2,
         "one document beside the first"
     );
@@ -240,12 +247,12 @@ async fn a_retry_is_the_same_request() {
     let mut other = sent.clone();
     other[0]["metadata"] = json!({"b": 2});
     assert_ne!(
-        write(&client, other).await["documentId"],
+        write_memories(&client, other).await["documentId"],
         first["documentId"]
     );
 
     client.app.world.clock.advance_seconds(180);
-    let later = write(&client, sent).await;
+    let later = write_memories(&client, sent).await;
     assert_ne!(
         later["documentId"], first["documentId"],
         "said again later it is another source"
@@ -255,34 +262,34 @@ async fn a_retry_is_the_same_request() {
         "of the same memory"
     );
     assert_eq!(
-        entry(&client, later["memories"][1]["id"].as_str().unwrap()).await["sourceCount"],
+        latest_memory(&client, later["memories"][1]["id"].as_str().unwrap()).await["sourceCount"],
         3
     );
 }
 
 #[tokio::test]
 async fn what_was_forgotten_can_be_written_again_at_once() {
-    let client = client().await;
-    let id = write_one(&client, "The mill was sold.").await;
-    let gone = client.raw(
+    let client = client_with_box().await;
+    let id = write_memory(&client, "The mill was sold.").await;
+    let gone = client.send_bytes(
         "DELETE",
         "/v4/memories",
         "application/json",
         json!({"containerTag": "box", "id": id}).to_string(),
     );
     assert_eq!(gone.await.status, 200);
-    assert!(live(&client).await.is_empty());
-    let again = write_one(&client, "The mill was sold.").await;
+    assert!(live_sentences(&client).await.is_empty());
+    let again = write_memory(&client, "The mill was sold.").await;
     assert_ne!(again, id);
-    assert_eq!(live(&client).await, ["The mill was sold."]);
+    assert_eq!(live_sentences(&client).await, ["The mill was sold."]);
 }
 
 #[tokio::test]
 async fn pages_sorting_and_filters() {
-    let client = client().await;
+    let client = client_with_box().await;
     let mut sent = Vec::new();
     for n in 0..5 {
-        let body = write(
+        let body = write_memories(
             &client,
             json!([{"content": format!("Fact number {n} holds."), "metadata": {"n": n}}]),
         )
@@ -292,51 +299,58 @@ async fn pages_sorting_and_filters() {
 
     let mut seen = Vec::new();
     for page in 1..=4 {
-        let body = list(&client, json!({"page": page, "limit": "2", "order": "asc"})).await;
+        let body =
+            list_memories(&client, json!({"page": page, "limit": "2", "order": "asc"})).await;
         assert_eq!(
             body["pagination"],
             json!({"currentPage": page, "limit": 2, "totalItems": 5, "totalPages": 3})
         );
-        seen.extend(ids(&body["memoryEntries"], "id"));
+        seen.extend(collect_field(&body["memoryEntries"], "id"));
     }
 
     assert_eq!(seen, sent);
     let newest: Vec<String> = sent.iter().rev().cloned().collect();
     assert_eq!(
-        ids(&list(&client, json!({})).await["memoryEntries"], "id"),
+        collect_field(
+            &list_memories(&client, json!({})).await["memoryEntries"],
+            "id"
+        ),
         newest
     );
 
     let patch = json!({"containerTag": "box", "id": sent[0], "newContent": "Fact number 0 does hold.", "metadata": {"n": 9}});
-    let changed = client.patch("/v4/memories", patch).await.body["id"]
+    let changed = client.send_patch("/v4/memories", patch).await.body["id"]
         .as_str()
         .unwrap()
         .to_owned();
-    let updated = list(&client, json!({"sort": "updatedAt", "limit": 1})).await;
-    assert_eq!(ids(&updated["memoryEntries"], "id"), [changed.as_str()]);
+    let updated = list_memories(&client, json!({"sort": "updatedAt", "limit": 1})).await;
+    assert_eq!(
+        collect_field(&updated["memoryEntries"], "id"),
+        [changed.as_str()]
+    );
 
     let filter = |value: &str, operator: &str| json!({"filters": {"AND": [{"key": "n", "value": value, "filterType": "numeric", "numericOperator": operator}]}});
     assert_eq!(
-        ids(
-            &list(&client, filter("9", "=")).await["memoryEntries"],
+        collect_field(
+            &list_memories(&client, filter("9", "=")).await["memoryEntries"],
             "id"
         ),
         [changed.as_str()]
     );
     assert_eq!(
-        list(&client, filter("3", ">=")).await["pagination"]["totalItems"],
+        list_memories(&client, filter("3", ">=")).await["pagination"]["totalItems"],
         3
     );
 
-    let nowhere = list(&client, json!({"containerTags": ["nowhere"]})).await;
+    let nowhere = list_memories(&client, json!({"containerTags": ["nowhere"]})).await;
     assert_eq!(nowhere["pagination"]["totalItems"], 0);
 }
 
 #[tokio::test]
 async fn wrong_requests_are_refused_and_the_place_named() {
-    let client = client().await;
-    let mut faults = Faults::default();
-    let memory = |more: Value| json!({"containerTag": "box", "memories": [{"content": "Fine."}, with(json!({"content": "Words."}), &more)]});
+    let client = client_with_box().await;
+    let mut faults = ErrorMismatches::default();
+    let memory = |more: Value| json!({"containerTag": "box", "memories": [{"content": "Fine."}, merge_shapes(json!({"content": "Words."}), &more)]});
     let long = "x".repeat(10_001);
     for (body, named) in [
         (json!({"memories": [{"content": "Words."}]}), "containerTag"),
@@ -394,7 +408,7 @@ async fn wrong_requests_are_refused_and_the_place_named() {
         ),
     ] {
         let answer = client.post("/v4/memories", body.clone()).await;
-        faults.note(&body.to_string(), &answer, 400, "ValidationError", named);
+        faults.check_error(&body.to_string(), &answer, 400, "ValidationError", named);
     }
 
     for (body, named) in [
@@ -412,16 +426,16 @@ async fn wrong_requests_are_refused_and_the_place_named() {
         ),
     ] {
         let answer = client.post("/v4/memories/list", body.clone()).await;
-        faults.note(&body.to_string(), &answer, 400, "ValidationError", named);
+        faults.check_error(&body.to_string(), &answer, 400, "ValidationError", named);
     }
     faults.assert_none();
 
     let unknown = json!({"containerTag": "nowhere", "memories": [{"content": "Words."}]});
-    refused(
+    expect_error(
         &client.post("/v4/memories", unknown).await,
         404,
         "NotFoundError",
         "Container tag",
     );
-    assert!(entries(&client).await.is_empty());
+    assert!(latest_memories(&client).await.is_empty());
 }

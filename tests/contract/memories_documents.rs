@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, ids};
-use crate::memories::{client, entry, talk, write};
-use crate::memories_forget::forget;
-use crate::shape::memory_version;
-use crate::shape::{assert_shape, with};
+use crate::client::{OrgClient, collect_field};
+use crate::memories::{client_with_box, latest_memory, send_conversation, write_memories};
+use crate::memories_forget::forget_memory;
+use crate::shape::memory_version_shape;
+use crate::shape::{assert_shape, merge_shapes};
 
 /// Returns the memories of a document. Checks that the listing with memories and the document
 /// itself show the same.
-async fn memory_entries(client: &Client, id: &str) -> Vec<Value> {
+async fn memory_entries(client: &OrgClient, id: &str) -> Vec<Value> {
     let listed = client
         .post("/v3/documents/documents", json!({"containerTags": ["box"]}))
         .await
@@ -31,22 +31,22 @@ async fn memory_entries(client: &Client, id: &str) -> Vec<Value> {
 
 #[tokio::test]
 async fn a_document_shows_what_it_states() {
-    let client = client().await;
+    let client = client_with_box().await;
     let waiting =
         json!({"content": "Anna lives in Bonn.", "containerTag": "box", "metadata": {"a": 1}});
-    let waiting = client.send(waiting).await;
-    let document = client.document(&waiting).await;
+    let waiting = client.send_document(waiting).await;
+    let document = client.get_document(&waiting).await;
     assert_eq!(
         (&document["memories"], document.get("memoryExtraction")),
         (&json!([]), None),
         "not looked for yet"
     );
 
-    client.settle().await;
-    let document = client.document(&waiting).await;
-    assert_shape(&document["memories"], &json!([memory_version()]));
+    client.run_until_settled().await;
+    let document = client.get_document(&waiting).await;
+    assert_shape(&document["memories"], &json!([memory_version_shape()]));
     assert_eq!(
-        ids(&document["memories"], "memory"),
+        collect_field(&document["memories"], "memory"),
         ["Anna lives in Bonn."]
     );
     assert_eq!(
@@ -55,9 +55,9 @@ async fn a_document_shows_what_it_states() {
     );
 
     let silent = client
-        .add(json!({"content": "12 34 56", "containerTag": "box"}))
+        .add_document(json!({"content": "12 34 56", "containerTag": "box"}))
         .await;
-    let silent = client.document(&silent).await;
+    let silent = client.get_document(&silent).await;
     assert_eq!(
         (&silent["memories"], &silent["memoryExtraction"]["count"]),
         (&json!([]), &json!(0))
@@ -65,7 +65,9 @@ async fn a_document_shows_what_it_states() {
 
     let chunks =
         json!({"content": "Anna lives in Bonn.", "containerTag": "box", "taskType": "superrag"});
-    let chunks = client.document(&client.add(chunks).await).await;
+    let chunks = client
+        .get_document(&client.add_document(chunks).await)
+        .await;
     assert_eq!(
         (chunks.get("memories"), chunks.get("memoryExtraction")),
         (None, None)
@@ -74,23 +76,23 @@ async fn a_document_shows_what_it_states() {
 
 #[tokio::test]
 async fn lists_show_entries_with_their_source() {
-    let client = client().await;
+    let client = client_with_box().await;
     let body =
         json!({"content": "Anna lives in Bonn.", "containerTag": "box", "metadata": {"a": 1}});
-    let id = client.add(body).await;
+    let id = client.add_document(body).await;
     let entries = memory_entries(&client, &id).await;
     assert_eq!(entries.len(), 1);
-    let document = client.document(&id).await;
-    let listed = entry(&client, entries[0]["id"].as_str().unwrap()).await;
+    let document = client.get_document(&id).await;
+    let listed = latest_memory(&client, entries[0]["id"].as_str().unwrap()).await;
     let more = json!({
         "sourceAddedAt": document["createdAt"], "sourceRelevanceScore": listed["confidence"],
         "sourceMetadata": {"a": 1}, "spaceContainerTag": "box",
     });
 
-    assert_eq!(entries[0], with(listed, &more));
+    assert_eq!(entries[0], merge_shapes(listed, &more));
     for silent in ["12 34 56", "78 90"] {
         let id = client
-            .add(json!({"content": silent, "containerTag": "box"}))
+            .add_document(json!({"content": silent, "containerTag": "box"}))
             .await;
         assert!(memory_entries(&client, &id).await.is_empty());
     }
@@ -98,10 +100,10 @@ async fn lists_show_entries_with_their_source() {
 
 #[tokio::test]
 async fn a_document_shows_what_became_of_its_memories() {
-    let client = client().await;
-    let talk = talk(&client, &["I live in Bonn.", "I prefer tea over coffee."]).await;
+    let client = client_with_box().await;
+    let talk = send_conversation(&client, &["I live in Bonn.", "I prefer tea over coffee."]).await;
     let states = async || {
-        let memories = client.document(&talk).await["memories"].clone();
+        let memories = client.get_document(&talk).await["memories"].clone();
         let state = |memory: &Value| (memory["isLatest"] == true, memory["isForgotten"] == true);
         memories
             .as_array()
@@ -112,9 +114,9 @@ async fn a_document_shows_what_became_of_its_memories() {
     };
     assert_eq!(states().await, [(true, false), (true, false)]);
 
-    write(&client, json!([{"content": "I live in Oslo."}])).await;
+    write_memories(&client, json!([{"content": "I live in Oslo."}])).await;
     assert_eq!(states().await, [(false, false), (true, false)]);
-    forget(&client, json!({"id": talk})).await;
+    forget_memory(&client, json!({"id": talk})).await;
     assert_eq!(
         states().await,
         [(false, false), (true, true)],

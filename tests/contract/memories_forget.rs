@@ -1,34 +1,37 @@
 //! `DELETE /v4/memories` and `POST /v4/memories/forget-matching`.
 
 use serde_json::{Value, json};
-use testkit::Answer;
+use testkit::TestAnswer;
 
-use crate::client::{Client, ids};
-use crate::memories::{client, entries, entry, live, searched, talk, write, write_one};
-use crate::memories_update::correct;
-use crate::shape::{Faults, ok, refused, with};
+use crate::client::{OrgClient, collect_field};
+use crate::memories::{
+    client_with_box, latest_memories, latest_memory, live_sentences, searched_sentences,
+    send_conversation, write_memories, write_memory,
+};
+use crate::memories_update::correct_memory;
+use crate::shape::{ErrorMismatches, expect_error, expect_ok, merge_shapes};
 
-async fn ask(client: &Client, more: Value) -> Answer {
-    let body = with(json!({"containerTag": "box"}), &more);
+async fn send_forget(client: &OrgClient, more: Value) -> TestAnswer {
+    let body = merge_shapes(json!({"containerTag": "box"}), &more);
     client
         .app
-        .call("DELETE", "/v4/memories", &client.key, &body)
+        .call_json("DELETE", "/v4/memories", &client.key, &body)
         .await
 }
 
 /// Forgets a memory and returns the answer.
-pub(crate) async fn forget(client: &Client, more: Value) -> Value {
+pub(crate) async fn forget_memory(client: &OrgClient, more: Value) -> Value {
     let shape =
         json!({"id": "string", "forgotten": "bool", "forgottenMemories": ["id"], "kind": "string"});
-    ok(ask(client, more).await, &shape)
+    expect_ok(send_forget(client, more).await, &shape)
 }
 
 /// Forgets matching memories and returns the answer.
-async fn matching(client: &Client, more: Value) -> Value {
+async fn forget_matching(client: &OrgClient, more: Value) -> Value {
     let answer = client
         .post(
             "/v4/memories/forget-matching",
-            with(json!({"containerTag": "box"}), &more),
+            merge_shapes(json!({"containerTag": "box"}), &more),
         )
         .await;
     let found = if more["dryRun"] == true {
@@ -41,87 +44,93 @@ async fn matching(client: &Client, more: Value) -> Value {
         json!({"dryRun": "bool", "count": "int", "forgetBatchId": "id|null", "summary": "string"});
     shape[found] = json!([{"id": "id", "memory": "string", "score": "unit"}]);
 
-    ok(answer, &shape)
+    expect_ok(answer, &shape)
 }
 
 #[tokio::test]
 async fn a_forgotten_memory_is_listed_as_such_and_found_no_more() {
-    let client = client().await;
-    let id = write_one(&client, "The mill was sold.").await;
-    write_one(&client, "The mill stands by the river.").await;
-    let gone = forget(&client, json!({"id": id, "reason": "It was bought back."})).await;
+    let client = client_with_box().await;
+    let id = write_memory(&client, "The mill was sold.").await;
+    write_memory(&client, "The mill stands by the river.").await;
+    let gone = forget_memory(&client, json!({"id": id, "reason": "It was bought back."})).await;
     assert_eq!(
         gone,
         json!({"id": id, "forgotten": true, "forgottenMemories": [id], "kind": "memory"})
     );
-    assert_eq!(live(&client).await, ["The mill stands by the river."]);
     assert_eq!(
-        searched(&client, "Who sold the mill?").await,
+        live_sentences(&client).await,
+        ["The mill stands by the river."]
+    );
+    assert_eq!(
+        searched_sentences(&client, "Who sold the mill?").await,
         ["The mill stands by the river."]
     );
 
-    let shown = entry(&client, &id).await;
+    let shown = latest_memory(&client, &id).await;
     assert_eq!(
         (&shown["isForgotten"], &shown["forgetReason"]),
         (&json!(true), &json!("It was bought back."))
     );
 
     for again in [json!({"id": id}), json!({"content": "The mill was sold."})] {
-        refused(
-            &ask(&client, again).await,
+        expect_error(
+            &send_forget(&client, again).await,
             409,
             "ConflictError",
             "already forgotten",
         );
     }
 
-    let other = forget(
+    let other = forget_memory(
         &client,
         json!({"content": " The mill stands by the river. "}),
     )
     .await;
     assert_eq!(other["forgottenMemories"], json!([other["id"]]));
-    assert!(live(&client).await.is_empty());
+    assert!(live_sentences(&client).await.is_empty());
 }
 
 #[tokio::test]
 async fn what_is_dated_in_the_future_is_forgotten_as_well() {
-    let client = client().await;
+    let client = client_with_box().await;
     for date in ["2031-01-01", "2032-01-01"] {
         let dated =
             json!([{"content": "The mill was sold.", "temporalContext": {"documentDate": date}}]);
-        write(&client, dated).await;
+        write_memories(&client, dated).await;
     }
-    forget(&client, json!({"content": "The mill was sold."})).await;
-    assert!(live(&client).await.is_empty());
+    forget_memory(&client, json!({"content": "The mill was sold."})).await;
+    assert!(live_sentences(&client).await.is_empty());
 }
 
 #[tokio::test]
 async fn words_that_stand_twice_are_forgotten_twice() {
-    let client = client().await;
-    write_one(&client, "The mill was sold.").await;
-    write_one(&client, "Somebody has bought it.").await;
-    correct(
+    let client = client_with_box().await;
+    write_memory(&client, "The mill was sold.").await;
+    write_memory(&client, "Somebody has bought it.").await;
+    correct_memory(
         &client,
         json!({"content": "Somebody has bought it.", "newContent": "The mill was sold."}),
     )
     .await;
-    assert_eq!(live(&client).await, ["The mill was sold."; 2]);
-    let gone = forget(&client, json!({"content": "The mill was sold."})).await;
+    assert_eq!(live_sentences(&client).await, ["The mill was sold."; 2]);
+    let gone = forget_memory(&client, json!({"content": "The mill was sold."})).await;
     assert_eq!(gone["forgottenMemories"].as_array().unwrap().len(), 2);
-    assert!(live(&client).await.is_empty());
+    assert!(live_sentences(&client).await.is_empty());
 }
 
 #[tokio::test]
 async fn what_has_expired_is_forgotten_already() {
-    let client = client().await;
+    let client = client_with_box().await;
     let short = json!([{"content": "The shop is shut.", "forgetAfter": "2026-01-02", "forgetReason": "Holidays."}]);
-    let id = write(&client, short).await["memories"][0]["id"].clone();
-    assert_eq!(live(&client).await, ["The shop is shut."]);
+    let id = write_memories(&client, short).await["memories"][0]["id"].clone();
+    assert_eq!(live_sentences(&client).await, ["The shop is shut."]);
     client.app.world.clock.advance_seconds(2 * 86_400);
-    assert!(live(&client).await.is_empty() && searched(&client, "shop").await.is_empty());
-    refused(
-        &ask(&client, json!({"id": id})).await,
+    assert!(
+        live_sentences(&client).await.is_empty()
+            && searched_sentences(&client, "shop").await.is_empty()
+    );
+    expect_error(
+        &send_forget(&client, json!({"id": id})).await,
         409,
         "ConflictError",
         "already forgotten",
@@ -130,37 +139,37 @@ async fn what_has_expired_is_forgotten_already() {
 
 #[tokio::test]
 async fn forgetting_the_present_answer_does_not_bring_back_the_one_before() {
-    let client = client().await;
-    let old = write_one(&client, "I live in Bonn.").await;
-    let new = write_one(&client, "I live in Oslo.").await;
-    forget(&client, json!({"id": new})).await;
-    assert!(live(&client).await.is_empty());
+    let client = client_with_box().await;
+    let old = write_memory(&client, "I live in Bonn.").await;
+    let new = write_memory(&client, "I live in Oslo.").await;
+    forget_memory(&client, json!({"id": new})).await;
+    assert!(live_sentences(&client).await.is_empty());
 
-    let before = forget(&client, json!({"id": old})).await;
+    let before = forget_memory(&client, json!({"id": old})).await;
     assert_eq!(
         before["forgottenMemories"],
         json!([old]),
         "an old version can be forgotten as well"
     );
     assert_eq!(
-        entry(&client, &new).await["history"][0]["isForgotten"],
+        latest_memory(&client, &new).await["history"][0]["isForgotten"],
         true
     );
 }
 
 #[tokio::test]
 async fn a_document_or_a_chunk_of_it_names_the_memories_that_it_supports() {
-    let client = client().await;
+    let client = client_with_box().await;
     let filler =
         "The quarterly figures are kept in the usual folder on the shared drive of the office. "
             .repeat(30);
     let content = format!("Anna lives in Bonn.\n\n{filler}\n\nBen lives in Kiel.");
     let document = client
-        .add(json!({"content": content, "containerTag": "box"}))
+        .add_document(json!({"content": content, "containerTag": "box"}))
         .await;
-    write_one(&client, "Cara lives in Graz.").await;
+    write_memory(&client, "Cara lives in Graz.").await;
     let ours = ["Anna lives in Bonn.", "Ben lives in Kiel."];
-    let before = live(&client).await;
+    let before = live_sentences(&client).await;
     assert!(
         ours.iter().all(|text| before.contains(&(*text).to_owned())),
         "{before:?}"
@@ -181,31 +190,31 @@ async fn a_document_or_a_chunk_of_it_names_the_memories_that_it_supports() {
         "the filler parts them"
     );
 
-    let gone = forget(&client, json!({"id": last["id"]})).await;
+    let gone = forget_memory(&client, json!({"id": last["id"]})).await;
     assert_eq!((&gone["kind"], &gone["id"]), (&json!("chunk"), &last["id"]));
-    assert!(!live(&client).await.contains(&ours[1].to_owned()));
-    assert!(live(&client).await.contains(&ours[0].to_owned()));
-    refused(
-        &ask(&client, json!({"id": last["id"]})).await,
+    assert!(!live_sentences(&client).await.contains(&ours[1].to_owned()));
+    assert!(live_sentences(&client).await.contains(&ours[0].to_owned()));
+    expect_error(
+        &send_forget(&client, json!({"id": last["id"]})).await,
         409,
         "ConflictError",
         "chunk",
     );
 
-    let gone = forget(&client, json!({"id": document})).await;
+    let gone = forget_memory(&client, json!({"id": document})).await;
     assert_eq!(
         (&gone["kind"], &gone["id"]),
         (&json!("document"), &json!(document))
     );
-    assert_eq!(live(&client).await, ["Cara lives in Graz."]);
-    refused(
-        &ask(&client, json!({"id": document})).await,
+    assert_eq!(live_sentences(&client).await, ["Cara lives in Graz."]);
+    expect_error(
+        &send_forget(&client, json!({"id": document})).await,
         409,
         "ConflictError",
         "document",
     );
     assert_eq!(
-        client.document(&document).await["status"],
+        client.get_document(&document).await["status"],
         "done",
         "the document itself stays"
     );
@@ -216,8 +225,8 @@ async fn a_document_or_a_chunk_of_it_names_the_memories_that_it_supports() {
         format!("{document}-"),
         "-0".into(),
     ] {
-        refused(
-            &ask(&client, json!({"id": unknown})).await,
+        expect_error(
+            &send_forget(&client, json!({"id": unknown})).await,
             404,
             "NotFoundError",
             "not found",
@@ -225,11 +234,13 @@ async fn a_document_or_a_chunk_of_it_names_the_memories_that_it_supports() {
     }
 
     let silent = client
-        .add(json!({"content": "It begins.", "containerTag": "box", "taskType": "superrag"}))
+        .add_document(
+            json!({"content": "It begins.", "containerTag": "box", "taskType": "superrag"}),
+        )
         .await;
     for id in [silent.clone(), format!("{silent}-0")] {
-        refused(
-            &ask(&client, json!({"id": id})).await,
+        expect_error(
+            &send_forget(&client, json!({"id": id})).await,
             404,
             "NotFoundError",
             "not found",
@@ -239,29 +250,31 @@ async fn a_document_or_a_chunk_of_it_names_the_memories_that_it_supports() {
 
 #[tokio::test]
 async fn what_is_forgotten_stays_so_when_its_document_is_processed_again() {
-    let client = client().await;
+    let client = client_with_box().await;
     let document = client
-        .add(json!({"content": "Anna lives in Bonn.", "containerTag": "box"}))
+        .add_document(json!({"content": "Anna lives in Bonn.", "containerTag": "box"}))
         .await;
-    forget(&client, json!({"content": "Anna lives in Bonn."})).await;
+    forget_memory(&client, json!({"content": "Anna lives in Bonn."})).await;
     for content in [
         "Anna lives in Bonn. ",
         "Anna lives in Bonn.\n\nBen lives in Kiel.",
     ] {
-        client.update(&document, json!({"content": content})).await;
-        client.settle().await;
+        client
+            .update_document(&document, json!({"content": content}))
+            .await;
+        client.run_until_settled().await;
         assert!(
-            !live(&client)
+            !live_sentences(&client)
                 .await
                 .contains(&"Anna lives in Bonn.".to_owned()),
             "{content}"
         );
     }
 
-    assert_eq!(live(&client).await, ["Ben lives in Kiel."]);
-    talk(&client, &["Anna lives in Bonn."]).await;
+    assert_eq!(live_sentences(&client).await, ["Ben lives in Kiel."]);
+    send_conversation(&client, &["Anna lives in Bonn."]).await;
     assert!(
-        live(&client)
+        live_sentences(&client)
             .await
             .contains(&"Anna lives in Bonn.".to_owned()),
         "it was said anew"
@@ -270,29 +283,36 @@ async fn what_is_forgotten_stays_so_when_its_document_is_processed_again() {
 
 #[tokio::test]
 async fn a_question_forgets_what_it_finds_and_nothing_before_that() {
-    let client = client().await;
+    let client = client_with_box().await;
     for text in [
         "The ferry leaves at eight.",
         "The ferry is painted blue.",
         "Mara likes quiet rooms.",
     ] {
-        write_one(&client, text).await;
+        write_memory(&client, text).await;
     }
 
     let asked = json!({"query": "When does the ferry leave?", "dryRun": true, "threshold": 0.3});
-    let dry = matching(&client, asked.clone()).await;
+    let dry = forget_matching(&client, asked.clone()).await;
     assert_eq!(
         (&dry["dryRun"], &dry["forgetBatchId"]),
         (&json!(true), &Value::Null)
     );
     assert_eq!(dry["count"], dry["candidates"].as_array().unwrap().len());
     assert_eq!(dry["candidates"][0]["memory"], "The ferry leaves at eight.");
-    assert!(!ids(&dry["candidates"], "memory").contains(&"Mara likes quiet rooms.".to_owned()));
-    assert_eq!(live(&client).await.len(), 3, "nothing has happened yet");
+    assert!(
+        !collect_field(&dry["candidates"], "memory")
+            .contains(&"Mara likes quiet rooms.".to_owned())
+    );
+    assert_eq!(
+        live_sentences(&client).await.len(),
+        3,
+        "nothing has happened yet"
+    );
 
-    let one = matching(
+    let one = forget_matching(
         &client,
-        with(
+        merge_shapes(
             asked.clone(),
             &json!({"dryRun": "false", "maxForget": "1", "reason": "Old."}),
         ),
@@ -304,10 +324,10 @@ async fn a_question_forgets_what_it_finds_and_nothing_before_that() {
     );
     assert!(one["forgetBatchId"].is_string());
     assert_eq!(
-        live(&client).await,
+        live_sentences(&client).await,
         ["Mara likes quiet rooms.", "The ferry is painted blue."]
     );
-    let shown = entries(&client)
+    let shown = latest_memories(&client)
         .await
         .into_iter()
         .find(|entry| entry["isForgotten"] == true)
@@ -316,7 +336,7 @@ async fn a_question_forgets_what_it_finds_and_nothing_before_that() {
         (&shown["id"], &shown["forgetReason"]),
         (&one["forgotten"][0]["id"], &json!("Old."))
     );
-    let none = matching(
+    let none = forget_matching(
         &client,
         json!({"query": "volcanoes of Iceland", "threshold": 0.95}),
     )
@@ -329,36 +349,39 @@ async fn a_question_forgets_what_it_finds_and_nothing_before_that() {
 
 #[tokio::test]
 async fn many_are_forgotten_by_their_ids() {
-    let client = client().await;
+    let client = client_with_box().await;
     let mut all = Vec::new();
     let sent: Vec<Value> = (0..45)
         .map(|n| json!({"content": format!("Fact number {n} holds.")}))
         .collect();
-    all.extend(ids(&write(&client, json!(sent)).await["memories"], "id"));
-    let kept = write_one(&client, "This one stays.").await;
-    let corrected = correct(
+    all.extend(collect_field(
+        &write_memories(&client, json!(sent)).await["memories"],
+        "id",
+    ));
+    let kept = write_memory(&client, "This one stays.").await;
+    let corrected = correct_memory(
         &client,
         json!({"id": kept, "newContent": "This one stays here."}),
     )
     .await;
-    forget(&client, json!({"id": all[0]})).await;
+    forget_memory(&client, json!({"id": all[0]})).await;
     let mut named = all.clone();
     named.extend(["1111111111111111111111".into(), "x".into(), all[3].clone()]);
-    let dry = matching(&client, json!({"ids": named, "dryRun": true})).await;
+    let dry = forget_matching(&client, json!({"ids": named, "dryRun": true})).await;
     assert_eq!(
         dry["count"], 44,
         "known ones that are not forgotten, each once"
     );
 
-    let gone = matching(&client, json!({"ids": named})).await;
+    let gone = forget_matching(&client, json!({"ids": named})).await;
     assert_eq!(
         (&gone["count"], &gone["forgotten"][0]["score"]),
         (&json!(44), &json!(1.0))
     );
-    assert_eq!(live(&client).await, ["This one stays here."]);
+    assert_eq!(live_sentences(&client).await, ["This one stays here."]);
 
     let again = json!({"containerTag": "box", "ids": all});
-    refused(
+    expect_error(
         &client.post("/v4/memories/forget-matching", again).await,
         409,
         "ConflictError",
@@ -366,23 +389,23 @@ async fn many_are_forgotten_by_their_ids() {
     );
 
     let unknown = json!({"containerTag": "box", "ids": ["1111111111111111111111", ""]});
-    refused(
+    expect_error(
         &client.post("/v4/memories/forget-matching", unknown).await,
         404,
         "NotFoundError",
         "Memory",
     );
     assert_eq!(
-        entry(&client, corrected["id"].as_str().unwrap()).await["isForgotten"],
+        latest_memory(&client, corrected["id"].as_str().unwrap()).await["isForgotten"],
         false
     );
 }
 
 #[tokio::test]
 async fn wrong_requests_are_refused_and_the_place_named() {
-    let client = client().await;
-    write_one(&client, "The mill was sold.").await;
-    let mut faults = Faults::default();
+    let client = client_with_box().await;
+    write_memory(&client, "The mill was sold.").await;
+    let mut faults = ErrorMismatches::default();
     for (body, named) in [
         (json!({"id": "x"}), "containerTag"),
         (json!({"containerTag": "box"}), "id"),
@@ -400,12 +423,12 @@ async fn wrong_requests_are_refused_and_the_place_named() {
     ] {
         let answer = client
             .app
-            .call("DELETE", "/v4/memories", &client.key, &body)
+            .call_json("DELETE", "/v4/memories", &client.key, &body)
             .await;
-        faults.note(&body.to_string(), &answer, 400, "ValidationError", named);
+        faults.check_error(&body.to_string(), &answer, 400, "ValidationError", named);
     }
 
-    let query = |more: Value| with(json!({"containerTag": "box", "query": "mill"}), &more);
+    let query = |more: Value| merge_shapes(json!({"containerTag": "box", "query": "mill"}), &more);
     for (body, named) in [
         (json!({"query": "mill"}), "containerTag"),
         (json!({"containerTag": "box"}), "query"),
@@ -423,7 +446,7 @@ async fn wrong_requests_are_refused_and_the_place_named() {
         let answer = client
             .post("/v4/memories/forget-matching", body.clone())
             .await;
-        faults.note(&body.to_string(), &answer, 400, "ValidationError", named);
+        faults.check_error(&body.to_string(), &answer, 400, "ValidationError", named);
     }
     faults.assert_none();
 
@@ -434,16 +457,16 @@ async fn wrong_requests_are_refused_and_the_place_named() {
         "1111111111111111111111-0",
         "é-0",
     ] {
-        refused(
-            &ask(&client, json!({"id": id})).await,
+        expect_error(
+            &send_forget(&client, json!({"id": id})).await,
             404,
             "NotFoundError",
             "not found",
         );
     }
 
-    refused(
-        &ask(&client, json!({"content": "Never written."})).await,
+    expect_error(
+        &send_forget(&client, json!({"content": "Never written."})).await,
         404,
         "NotFoundError",
         "Memory",
@@ -461,9 +484,9 @@ async fn wrong_requests_are_refused_and_the_place_named() {
         } else {
             "POST"
         };
-        let answer = client.app.call(method, path, &client.key, &body).await;
-        refused(&answer, 404, "NotFoundError", "Container tag");
+        let answer = client.app.call_json(method, path, &client.key, &body).await;
+        expect_error(&answer, 404, "NotFoundError", "Container tag");
     }
 
-    assert_eq!(live(&client).await, ["The mill was sold."]);
+    assert_eq!(live_sentences(&client).await, ["The mill was sold."]);
 }

@@ -2,19 +2,25 @@
 
 use serde_json::{Value, json};
 
-use crate::client::Client;
-use crate::memories::{client, entries, entry, live, searched, talk, write, write_one};
-use crate::shape::{Faults, ok, refused, with};
+use crate::client::OrgClient;
+use crate::memories::{
+    client_with_box, latest_memories, latest_memory, live_sentences, searched_sentences,
+    send_conversation, write_memories, write_memory,
+};
+use crate::shape::{ErrorMismatches, expect_error, expect_ok, merge_shapes};
 
 /// Corrects a memory and returns the answer.
-pub(crate) async fn correct(client: &Client, more: Value) -> Value {
+pub(crate) async fn correct_memory(client: &OrgClient, more: Value) -> Value {
     let shape = json!({
         "id": "id", "memory": "string", "version": "int", "parentMemoryId": "id|null", "rootMemoryId": "id",
         "createdAt": "time", "forgetAfter": "time|null", "forgetReason": "string|null", "metadata": "object|null",
     });
-    ok(
+    expect_ok(
         client
-            .patch("/v4/memories", with(json!({"containerTag": "box"}), &more))
+            .send_patch(
+                "/v4/memories",
+                merge_shapes(json!({"containerTag": "box"}), &more),
+            )
             .await,
         &shape,
     )
@@ -22,9 +28,9 @@ pub(crate) async fn correct(client: &Client, more: Value) -> Value {
 
 #[tokio::test]
 async fn a_correction_is_the_next_version_and_the_old_one_its_history() {
-    let client = client().await;
-    let first = write_one(&client, "The ferry leaves at eight.").await;
-    let second = correct(
+    let client = client_with_box().await;
+    let first = write_memory(&client, "The ferry leaves at eight.").await;
+    let second = correct_memory(
         &client,
         json!({"id": first, "newContent": " The ferry leaves at nine. "}),
     )
@@ -40,7 +46,7 @@ async fn a_correction_is_the_next_version_and_the_old_one_its_history() {
 
     let by_content =
         json!({"content": "The ferry leaves at nine.", "newContent": "The ferry leaves at ten."});
-    let third = correct(&client, by_content).await;
+    let third = correct_memory(&client, by_content).await;
     assert_eq!(
         (
             &third["version"],
@@ -50,7 +56,7 @@ async fn a_correction_is_the_next_version_and_the_old_one_its_history() {
         (&json!(3), &second["id"], &json!(first))
     );
 
-    let shown = entry(&client, third["id"].as_str().unwrap()).await;
+    let shown = latest_memory(&client, third["id"].as_str().unwrap()).await;
     let history: Vec<(&Value, &Value)> = shown["history"]
         .as_array()
         .unwrap()
@@ -65,22 +71,22 @@ async fn a_correction_is_the_next_version_and_the_old_one_its_history() {
         ],
         "newest first"
     );
-    assert_eq!(entries(&client).await.len(), 1);
+    assert_eq!(latest_memories(&client).await.len(), 1);
     assert_eq!(
-        searched(&client, "When does the ferry leave?").await,
+        searched_sentences(&client, "When does the ferry leave?").await,
         ["The ferry leaves at ten."]
     );
 }
 
 #[tokio::test]
 async fn what_is_not_named_is_taken_over() {
-    let client = client().await;
+    let client = client_with_box().await;
     let sent = json!([{
         "content": "The ferry leaves at eight.", "isStatic": true, "metadata": {"a": 1}, "forgetAfter": "2027-01-01",
         "forgetReason": "The summer is over.", "temporalContext": {"eventDate": ["2026-07-01"]},
     }]);
-    let old = write(&client, sent).await["memories"][0]["id"].clone();
-    let kept = correct(
+    let old = write_memories(&client, sent).await["memories"][0]["id"].clone();
+    let kept = correct_memory(
         &client,
         json!({"id": old, "newContent": "It leaves at nine."}),
     )
@@ -91,7 +97,7 @@ async fn what_is_not_named_is_taken_over() {
     );
     assert_eq!(kept["forgetReason"], "The summer is over.");
 
-    let shown = entry(&client, kept["id"].as_str().unwrap()).await;
+    let shown = latest_memory(&client, kept["id"].as_str().unwrap()).await;
     assert_eq!(
         shown["temporalContext"]["eventDate"],
         json!(["2026-07-01T00:00:00.000Z"])
@@ -105,7 +111,7 @@ async fn what_is_not_named_is_taken_over() {
         "id": kept["id"], "newContent": "It leaves at ten.", "metadata": null, "forgetAfter": null, "forgetReason": null,
         "temporalContext": null,
     });
-    let cleared = correct(&client, cleared).await;
+    let cleared = correct_memory(&client, cleared).await;
     assert_eq!(
         [
             &cleared["metadata"],
@@ -116,7 +122,7 @@ async fn what_is_not_named_is_taken_over() {
     );
 
     let set = json!({"id": cleared["id"], "newContent": "It leaves.", "metadata": {"b": 2}, "forgetAfter": "2028-02-03"});
-    let set = correct(&client, set).await;
+    let set = correct_memory(&client, set).await;
     assert_eq!(
         (&set["metadata"], &set["forgetAfter"]),
         (&json!({"b": 2}), &json!("2028-02-03T00:00:00.000Z"))
@@ -125,12 +131,12 @@ async fn what_is_not_named_is_taken_over() {
 
 #[tokio::test]
 async fn a_correction_stays_when_its_document_is_processed_again_and_when_it_is_deleted() {
-    let client = client().await;
+    let client = client_with_box().await;
     let document = client
-        .add(json!({"content": "Anna lives in Bonn.", "containerTag": "box"}))
+        .add_document(json!({"content": "Anna lives in Bonn.", "containerTag": "box"}))
         .await;
-    assert_eq!(live(&client).await, ["Anna lives in Bonn."]);
-    correct(
+    assert_eq!(live_sentences(&client).await, ["Anna lives in Bonn."]);
+    correct_memory(
         &client,
         json!({"content": "Anna lives in Bonn.", "newContent": "Anna lives in Kiel."}),
     )
@@ -139,9 +145,11 @@ async fn a_correction_stays_when_its_document_is_processed_again_and_when_it_is_
         "Anna lives in Bonn. ",
         "Anna lives in Bonn.\n\nAnna's employer is Rheinwerft.",
     ] {
-        client.update(&document, json!({"content": content})).await;
-        client.settle().await;
-        let live = live(&client).await;
+        client
+            .update_document(&document, json!({"content": content}))
+            .await;
+        client.run_until_settled().await;
+        let live = live_sentences(&client).await;
         assert!(live.contains(&"Anna lives in Kiel.".to_owned()), "{live:?}");
         assert!(
             !live.contains(&"Anna lives in Bonn.".to_owned()),
@@ -156,24 +164,24 @@ async fn a_correction_stays_when_its_document_is_processed_again_and_when_it_is_
             .status,
         204
     );
-    assert_eq!(live(&client).await, ["Anna lives in Kiel."]);
+    assert_eq!(live_sentences(&client).await, ["Anna lives in Kiel."]);
 }
 
 #[tokio::test]
 async fn a_correction_counts_as_said_after_what_it_corrects() {
-    let client = client().await;
+    let client = client_with_box().await;
     let dated = |date: &str| json!([{"content": "I live in Bonn.", "temporalContext": {"documentDate": date}}]);
-    write(&client, dated("2031-01-01")).await;
-    write(&client, dated("2032-01-01")).await;
+    write_memories(&client, dated("2031-01-01")).await;
+    write_memories(&client, dated("2032-01-01")).await;
     let early = json!({
         "content": "I live in Bonn.", "newContent": "I live in Kiel.", "temporalContext": {"documentDate": "2020-01-01"},
     });
 
-    correct(&client, early).await;
-    assert_eq!(live(&client).await, ["I live in Kiel."]);
-    let new = write_one(&client, "I live in Rome.").await;
+    correct_memory(&client, early).await;
+    assert_eq!(live_sentences(&client).await, ["I live in Kiel."]);
+    let new = write_memory(&client, "I live in Rome.").await;
     assert_eq!(
-        live(&client).await,
+        live_sentences(&client).await,
         ["I live in Kiel."],
         "what was said earlier than 2032 is history: {new}"
     );
@@ -181,38 +189,41 @@ async fn a_correction_counts_as_said_after_what_it_corrects() {
 
 #[tokio::test]
 async fn the_same_correction_again_is_a_retry() {
-    let client = client().await;
-    let id = write_one(&client, "The ferry leaves at eight.").await;
+    let client = client_with_box().await;
+    let id = write_memory(&client, "The ferry leaves at eight.").await;
     let body = json!({"id": id, "newContent": "The ferry leaves at nine.", "metadata": {"a": 1}});
-    let first = correct(&client, body.clone()).await;
+    let first = correct_memory(&client, body.clone()).await;
     client.app.world.clock.advance_seconds(60);
-    assert_eq!(correct(&client, body.clone()).await, first);
+    assert_eq!(correct_memory(&client, body.clone()).await, first);
     client.app.world.clock.advance_seconds(120);
     let late = client
-        .patch("/v4/memories", with(body, &json!({"containerTag": "box"})))
+        .send_patch(
+            "/v4/memories",
+            merge_shapes(body, &json!({"containerTag": "box"})),
+        )
         .await;
-    refused(&late, 409, "ConflictError", "newer version");
-    assert_eq!(entries(&client).await[0]["version"], 2);
+    expect_error(&late, 409, "ConflictError", "newer version");
+    assert_eq!(latest_memories(&client).await[0]["version"], 2);
 }
 
 #[tokio::test]
 async fn only_the_latest_version_that_is_not_forgotten_can_be_corrected() {
-    let client = client().await;
-    let old = write_one(&client, "The ferry leaves at eight.").await;
-    let new = correct(
+    let client = client_with_box().await;
+    let old = write_memory(&client, "The ferry leaves at eight.").await;
+    let new = correct_memory(
         &client,
         json!({"id": old, "newContent": "The ferry leaves at nine."}),
     )
     .await;
-    let document = talk(&client, &["I live in Bonn."]).await;
+    let document = send_conversation(&client, &["I live in Bonn."]).await;
     let send = |more: Value| {
-        let body = with(
+        let body = merge_shapes(
             json!({"containerTag": "box", "newContent": "Other words."}),
             &more,
         );
-        client.patch("/v4/memories", body)
+        client.send_patch("/v4/memories", body)
     };
-    refused(
+    expect_error(
         &send(json!({"id": old})).await,
         409,
         "ConflictError",
@@ -226,13 +237,13 @@ async fn only_the_latest_version_that_is_not_forgotten_can_be_corrected() {
         json!({"content": "The ferry leaves at eight."}),
         json!({"content": "the ferry leaves at nine."}),
     ] {
-        refused(&send(unknown).await, 404, "NotFoundError", "Memory");
+        expect_error(&send(unknown).await, 404, "NotFoundError", "Memory");
     }
 
     let gone = json!({"containerTag": "box", "id": new["id"]}).to_string();
     assert_eq!(
         client
-            .raw("DELETE", "/v4/memories", "application/json", gone)
+            .send_bytes("DELETE", "/v4/memories", "application/json", gone)
             .await
             .status,
         200
@@ -242,13 +253,13 @@ async fn only_the_latest_version_that_is_not_forgotten_can_be_corrected() {
         json!({"id": new["id"]}),
         json!({"content": "The ferry leaves at nine."}),
     ] {
-        refused(&send(named).await, 409, "ConflictError", "forgotten");
+        expect_error(&send(named).await, 409, "ConflictError", "forgotten");
     }
 
     let short = json!([{"content": "The shop is shut.", "forgetAfter": "2026-01-02"}]);
-    let short = write(&client, short).await["memories"][0]["id"].clone();
+    let short = write_memories(&client, short).await["memories"][0]["id"].clone();
     client.app.world.clock.advance_seconds(2 * 86_400);
-    refused(
+    expect_error(
         &send(json!({"id": short})).await,
         409,
         "ConflictError",
@@ -256,8 +267,8 @@ async fn only_the_latest_version_that_is_not_forgotten_can_be_corrected() {
     );
 
     let nowhere = json!({"containerTag": "nowhere", "id": new["id"], "newContent": "Words."});
-    refused(
-        &client.patch("/v4/memories", nowhere).await,
+    expect_error(
+        &client.send_patch("/v4/memories", nowhere).await,
         404,
         "NotFoundError",
         "Container tag",
@@ -266,11 +277,11 @@ async fn only_the_latest_version_that_is_not_forgotten_can_be_corrected() {
 
 #[tokio::test]
 async fn wrong_requests_are_refused_and_the_place_named() {
-    let client = client().await;
-    let id = write_one(&client, "The ferry leaves at eight.").await;
-    let mut faults = Faults::default();
+    let client = client_with_box().await;
+    let id = write_memory(&client, "The ferry leaves at eight.").await;
+    let mut faults = ErrorMismatches::default();
     let new = |more: Value| {
-        with(
+        merge_shapes(
             json!({"containerTag": "box", "id": id, "newContent": "Words."}),
             &more,
         )
@@ -305,10 +316,13 @@ async fn wrong_requests_are_refused_and_the_place_named() {
             "eventDate",
         ),
     ] {
-        let answer = client.patch("/v4/memories", body.clone()).await;
-        faults.note(&body.to_string(), &answer, 400, "ValidationError", named);
+        let answer = client.send_patch("/v4/memories", body.clone()).await;
+        faults.check_error(&body.to_string(), &answer, 400, "ValidationError", named);
     }
     faults.assert_none();
 
-    assert_eq!(live(&client).await, ["The ferry leaves at eight."]);
+    assert_eq!(
+        live_sentences(&client).await,
+        ["The ferry leaves at eight."]
+    );
 }

@@ -8,13 +8,13 @@ use futures::FutureExt;
 use serde_json::{Value, json};
 use testkit::TestApp;
 
-use crate::client::{Client, ids};
-use crate::containers::{by_tag, list};
-use crate::shape::{assert_shape, ok, refused};
+use crate::client::{OrgClient, collect_field};
+use crate::containers::{field_by_tag, list_tags};
+use crate::shape::{assert_shape, expect_error, expect_ok};
 
 pub(crate) const MERGE: &str = "/v3/container-tags/merge";
 
-pub(crate) async fn begin(client: &Client, tags: &[&str], target: &str) -> String {
+pub(crate) async fn begin_merge(client: &OrgClient, tags: &[&str], target: &str) -> String {
     let answer = client
         .post(
             MERGE,
@@ -35,7 +35,7 @@ pub(crate) async fn begin(client: &Client, tags: &[&str], target: &str) -> Strin
     answer.body["mergeId"].as_str().expect("an id").to_owned()
 }
 
-pub(crate) async fn status(client: &Client, id: &str) -> Value {
+pub(crate) async fn merge_status(client: &OrgClient, id: &str) -> Value {
     let progress = json!({
         "phase": "string", "currentSourceTag": "string|null", "currentKind": "string|null", "copiedRows": "int",
         "completedSourceTags": ["string"], "inFlightItems": "int", "attempt": "int",
@@ -48,24 +48,29 @@ pub(crate) async fn status(client: &Client, id: &str) -> Value {
     if answer.body["progress"].is_object() {
         shape["progress"] = progress;
     }
-    ok(answer, &shape)
+    expect_ok(answer, &shape)
 }
 
-pub(crate) async fn add(client: &Client, tag: &str, custom_id: &str, content: &str) -> String {
+pub(crate) async fn add_document(
+    client: &OrgClient,
+    tag: &str,
+    custom_id: &str,
+    content: &str,
+) -> String {
     client
-        .add(json!({"content": content, "containerTag": tag, "customId": custom_id}))
+        .add_document(json!({"content": content, "containerTag": tag, "customId": custom_id}))
         .await
 }
 
 /// Returns the ids in a listing, sorted and with repetitions.
-pub(crate) async fn listed(client: &Client, tags: &[&str]) -> Vec<String> {
-    let mut found = client.listed(json!({"containerTags": tags})).await;
+pub(crate) async fn listed_ids(client: &OrgClient, tags: &[&str]) -> Vec<String> {
+    let mut found = client.listed_ids(json!({"containerTags": tags})).await;
     found.sort();
     found
 }
 
 /// Checks that every document is seen exactly once, whichever route is asked.
-async fn each_once(client: &Client, source: &[String], all: &[String], began: bool) {
+async fn check_each_once(client: &OrgClient, source: &[String], all: &[String], began: bool) {
     let sorted = |ids: &[String]| {
         ids.iter()
             .cloned()
@@ -75,14 +80,14 @@ async fn each_once(client: &Client, source: &[String], all: &[String], began: bo
     };
     let (source, all) = (sorted(source), sorted(all));
 
-    let of_source = listed(client, &["from"]).await;
+    let of_source = listed_ids(client, &["from"]).await;
     assert!(of_source == source || of_source.is_empty(), "{of_source:?}");
-    assert_eq!(listed(client, &["from", "to"]).await, all);
-    assert_eq!(listed(client, &[]).await, all);
+    assert_eq!(listed_ids(client, &["from", "to"]).await, all);
+    assert_eq!(listed_ids(client, &[]).await, all);
     if began {
-        assert_eq!(listed(client, &["to"]).await, all);
+        assert_eq!(listed_ids(client, &["to"]).await, all);
         // While a source exists, the target from which it is read must not be deletable.
-        let parts = by_tag(client, "mergeStatus").await;
+        let parts = field_by_tag(client, "mergeStatus").await;
         assert!(
             !parts.contains_key("from") || parts["to"] == "target",
             "{parts:?}"
@@ -93,7 +98,7 @@ async fn each_once(client: &Client, source: &[String], all: &[String], began: bo
         json!({"q": "heron"}),
         json!({"q": "heron", "containerTags": ["from", "to"]}),
     ] {
-        let texts = client.found_with(body).await;
+        let texts = client.search_texts_with(body).await;
         let once: BTreeSet<&String> = texts.iter().collect();
         assert_eq!(
             (texts.len(), once.len()),
@@ -105,11 +110,11 @@ async fn each_once(client: &Client, source: &[String], all: &[String], began: bo
 
 #[tokio::test]
 async fn at_every_moment_each_document_is_seen_exactly_once() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let mut source = Vec::new();
     for name in ["a", "b"] {
         source.push(
-            add(
+            add_document(
                 &client,
                 "from",
                 name,
@@ -120,36 +125,36 @@ async fn at_every_moment_each_document_is_seen_exactly_once() {
     }
 
     let mut all = source.clone();
-    all.push(add(&client, "to", "c", "The heron of c waits in the reeds.").await);
-    each_once(&client, &source, &all, false).await;
-    let id = begin(&client, &["from"], "to").await;
+    all.push(add_document(&client, "to", "c", "The heron of c waits in the reeds.").await);
+    check_each_once(&client, &source, &all, false).await;
+    let id = begin_merge(&client, &["from"], "to").await;
     let slow = TestApp::start(&client.app.world, 5).await.expect("an app");
     let (mut seen, mut reads) = (vec!["queued".to_owned()], 0);
 
     while seen.last().is_some_and(|last| last != "completed") {
-        let mut turn = pin!(slow.turn());
-        let mut at = slow.faults.calls();
+        let mut turn = pin!(slow.run_workers_once());
+        let mut at = slow.faults.call_count();
         loop {
             slow.faults.pause_at(at);
             let ended = loop {
                 if (&mut turn).now_or_never().is_some() {
                     break true;
                 }
-                if slow.faults.calls() >= at {
+                if slow.faults.call_count() >= at {
                     break false;
                 }
                 tokio::task::yield_now().await;
             };
-            each_once(&client, &source, &all, true).await;
+            check_each_once(&client, &source, &all, true).await;
             reads += 1;
-            slow.faults.resume();
+            slow.faults.resume_calls();
             if ended {
                 break;
             }
-            at = slow.faults.calls() + 1;
+            at = slow.faults.call_count() + 1;
         }
 
-        let now = status(&client, &id).await["status"]
+        let now = merge_status(&client, &id).await["status"]
             .as_str()
             .expect("a status")
             .to_owned();
@@ -177,19 +182,22 @@ async fn at_every_moment_each_document_is_seen_exactly_once() {
         places.is_sorted() && places.iter().all(Option::is_some),
         "{seen:?}"
     );
-    assert_eq!(listed(&client, &["from"]).await, Vec::<String>::new());
-    assert_eq!(ids(&json!(list(&client).await), "containerTag"), ["to"]);
-    assert_eq!(by_tag(&client, "documentCount").await["to"], 3);
+    assert_eq!(listed_ids(&client, &["from"]).await, Vec::<String>::new());
+    assert_eq!(
+        collect_field(&json!(list_tags(&client).await), "containerTag"),
+        ["to"]
+    );
+    assert_eq!(field_by_tag(&client, "documentCount").await["to"], 3);
 
     for (document, name) in source.iter().zip(["a", "b"]) {
         assert_eq!(
-            client.document(document).await["containerTags"],
+            client.get_document(document).await["containerTags"],
             json!(["to"])
         );
-        assert_eq!(client.document(name).await["id"], json!(document));
+        assert_eq!(client.get_document(name).await["id"], json!(document));
     }
 
-    refused(
+    expect_error(
         &client.get("/v3/container-tags/from").await,
         404,
         "NotFoundError",
@@ -199,15 +207,15 @@ async fn at_every_moment_each_document_is_seen_exactly_once() {
 
 #[tokio::test]
 async fn of_equal_custom_ids_the_newest_content_stays() {
-    let client = Client::new().await;
-    let older = add(&client, "from", "same", "The heron OLD-1 waits.").await;
-    let alone = add(&client, "from", "alone", "The heron ALN-2 waits.").await;
-    let newest = add(&client, "to", "same", "The heron NEW-3 waits.").await;
-    let other_newest = add(&client, "from", "late", "The crane NEW-4 flies.").await;
-    let other_older = add(&client, "to", "late", "The crane OLD-5 flies.").await;
-    add(&client, "from", "late", "The crane NEW-6 flies.").await;
+    let client = OrgClient::new().await;
+    let older = add_document(&client, "from", "same", "The heron OLD-1 waits.").await;
+    let alone = add_document(&client, "from", "alone", "The heron ALN-2 waits.").await;
+    let newest = add_document(&client, "to", "same", "The heron NEW-3 waits.").await;
+    let other_newest = add_document(&client, "from", "late", "The crane NEW-4 flies.").await;
+    let other_older = add_document(&client, "to", "late", "The crane OLD-5 flies.").await;
+    add_document(&client, "from", "late", "The crane NEW-6 flies.").await;
     let body = json!({"containerTags": ["from", "to"], "targetContainerTag": "to", "dryRun": true});
-    let preview = ok(
+    let preview = expect_ok(
         client.post(MERGE, body).await,
         &json!({
             "success": "bool", "dryRun": "bool", "targetTag": "string", "sourceTags": ["string"], "sources": [{
@@ -217,17 +225,20 @@ async fn of_equal_custom_ids_the_newest_content_stays() {
     );
     let found = json!([{"containerTag": "from", "documents": 3, "equalCustomIds": 2, "superseded": 1, "kept": 2}]);
     assert_eq!(preview["sources"], found);
-    assert_eq!(by_tag(&client, "mergeStatus").await["from"], Value::Null);
+    assert_eq!(
+        field_by_tag(&client, "mergeStatus").await["from"],
+        Value::Null
+    );
 
-    let id = begin(&client, &["from", "to"], "to").await;
+    let id = begin_merge(&client, &["from", "to"], "to").await;
     // The newest document is already the one that stays.
     assert_eq!(
-        client.document("same?containerTag=to").await["id"],
+        client.get_document("same?containerTag=to").await["id"],
         json!(newest)
     );
 
-    client.settle().await;
-    let ended = status(&client, &id).await;
+    client.run_until_settled().await;
+    let ended = merge_status(&client, &id).await;
     assert_eq!(
         (&ended["status"], &ended["progress"]),
         (&json!("completed"), &Value::Null),
@@ -236,24 +247,24 @@ async fn of_equal_custom_ids_the_newest_content_stays() {
 
     let mut left = vec![alone.clone(), newest.clone(), other_newest.clone()];
     left.sort();
-    assert_eq!(listed(&client, &["to"]).await, left);
-    assert_eq!(by_tag(&client, "documentCount").await["to"], 3);
+    assert_eq!(listed_ids(&client, &["to"]).await, left);
+    assert_eq!(field_by_tag(&client, "documentCount").await["to"], 3);
 
     for (loser, winner) in [(&older, &newest), (&other_older, &other_newest)] {
-        let kept = client.document_or_failure(loser).await;
+        let kept = client.get_document_unchecked(loser).await;
         assert_eq!(kept["supersededBy"], json!(winner), "{kept}");
         let change = client
-            .patch(
+            .send_patch(
                 &format!("/v3/documents/{loser}"),
                 json!({"metadata": {"a": 1}}),
             )
             .await;
-        refused(&change, 409, "ConflictError", "superseded");
+        expect_error(&change, 409, "ConflictError", "superseded");
     }
 
     for (gone, there) in [("OLD-1", "NEW-3"), ("OLD-5", "NEW-6")] {
         assert!(
-            !client.finds(gone).await && client.finds(there).await,
+            !client.search_finds(gone).await && client.search_finds(there).await,
             "{gone}"
         );
     }
@@ -264,23 +275,23 @@ async fn of_equal_custom_ids_the_newest_content_stays() {
         ("alone", &alone),
     ] {
         let body = json!({"content": format!("The owl of {name} sees."), "containerTag": "to", "customId": name});
-        assert_eq!(client.add(body).await, *winner);
+        assert_eq!(client.add_document(body).await, *winner);
     }
 
-    assert_eq!(listed(&client, &["to"]).await, left);
-    let cold = Client::of(
+    assert_eq!(listed_ids(&client, &["to"]).await, left);
+    let cold = OrgClient::of(
         TestApp::start(&client.app.world, 1).await.expect("an app"),
         "acme",
     )
     .await;
-    assert_eq!(listed(&cold, &["to"]).await, left);
-    assert!(!cold.finds("OLD-1").await);
+    assert_eq!(listed_ids(&cold, &["to"]).await, left);
+    assert!(!cold.search_finds("OLD-1").await);
 
     // A selection by tag includes all documents of the merge.
     let body = json!({"containerTags": ["to"]});
     let bulk = client
         .app
-        .call("DELETE", "/v3/documents/bulk", &client.key, &body)
+        .call_json("DELETE", "/v3/documents/bulk", &client.key, &body)
         .await;
     assert_eq!(bulk.body["deletedCount"], 5, "{}", bulk.body);
     assert_eq!(
@@ -291,11 +302,11 @@ async fn of_equal_custom_ids_the_newest_content_stays() {
 
 #[tokio::test]
 async fn memories_of_the_target_are_those_of_all() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let tell = async |tag: &str, name: &str, text: &str, date: &str| {
         let body =
             json!({"content": text, "containerTag": tag, "customId": name, "documentDate": date});
-        client.add(body).await;
+        client.add_document(body).await;
     };
 
     tell(
@@ -312,14 +323,14 @@ async fn memories_of_the_target_are_those_of_all() {
         "2025-02-01",
     )
     .await;
-    begin(&client, &["from"], "to").await;
+    begin_merge(&client, &["from"], "to").await;
     for settled in [false, true] {
         if settled {
-            client.settle().await;
+            client.run_until_settled().await;
         }
         let path = "/v3/container-tags/to/profile";
         let shape = json!({"profile": {"static": ["string"], "dynamic": ["string"]}});
-        let profile = ok(client.get(path).await, &shape)["profile"].to_string();
+        let profile = expect_ok(client.get(path).await, &shape)["profile"].to_string();
         assert!(
             profile.contains("Berlin") && !profile.contains("Bonn"),
             "{profile}"
@@ -344,7 +355,7 @@ async fn memories_of_the_target_are_those_of_all() {
     let body = json!({"containerTag": "to", "id": old.expect("a memory")["id"]});
     let forgotten = client
         .app
-        .call("DELETE", "/v4/memories", &client.key, &body)
+        .call_json("DELETE", "/v4/memories", &client.key, &body)
         .await;
     assert_eq!(forgotten.status, 200, "{}", forgotten.body);
     let search = client
@@ -358,14 +369,16 @@ async fn memories_of_the_target_are_those_of_all() {
 
 #[tokio::test]
 async fn it_waits_for_what_is_still_processed() {
-    let client = Client::new().await;
-    add(&client, "to", "same", "The heron OLD-1 waits.").await;
+    let client = OrgClient::new().await;
+    add_document(&client, "to", "same", "The heron OLD-1 waits.").await;
     let newest = client
-        .send(json!({"content": "NEW-2 waits.", "containerTag": "from", "customId": "same"}))
+        .send_document(
+            json!({"content": "NEW-2 waits.", "containerTag": "from", "customId": "same"}),
+        )
         .await;
-    let id = begin(&client, &["from"], "to").await;
-    client.settle().await;
-    assert_eq!(status(&client, &id).await["status"], "completed");
-    assert_eq!(listed(&client, &["to"]).await, [newest]);
-    assert!(client.finds("NEW-2").await && !client.finds("OLD-1").await);
+    let id = begin_merge(&client, &["from"], "to").await;
+    client.run_until_settled().await;
+    assert_eq!(merge_status(&client, &id).await["status"], "completed");
+    assert_eq!(listed_ids(&client, &["to"]).await, [newest]);
+    assert!(client.search_finds("NEW-2").await && !client.search_finds("OLD-1").await);
 }

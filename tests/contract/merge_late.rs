@@ -5,37 +5,40 @@ use std::pin::pin;
 use std::time::Duration;
 
 use bytes::Bytes;
-use domain::document::Body;
+use domain::document::DocumentBody;
 use domain::key::Permission;
-use domain::ports::Arrival;
-use domain::settings::LogContent;
-use domain::usecase::file_arrived;
-use domain::{Document, Envelope, Revision, Status};
+use domain::ports::UploadArrival;
+use domain::settings::LogContentMode;
+use domain::usecase::accept_file;
+use domain::{Document, DocumentStatus, JobMessage, Revision};
 use futures::FutureExt;
 use serde_json::{Value, json};
 use testkit::TestApp;
 
-use crate::client::Client;
-use crate::containers::by_tag;
-use crate::merge::{add, begin, listed, status};
-use crate::request_log::{keep, log};
+use crate::client::OrgClient;
+use crate::containers::field_by_tag;
+use crate::merge::{add_document, begin_merge, listed_ids, merge_status};
+use crate::request_log::{read_log, set_log_content};
 use crate::uploads;
 
-async fn tags(client: &Client) -> Vec<String> {
-    by_tag(client, "documentCount").await.into_keys().collect()
+async fn list_tags(client: &OrgClient) -> Vec<String> {
+    field_by_tag(client, "documentCount")
+        .await
+        .into_keys()
+        .collect()
 }
 
 /// Creates a document whose file did not arrive in time, and returns its id.
-async fn without_file(client: &Client, tag: &str, custom_id: &str) -> String {
+async fn without_file(client: &OrgClient, tag: &str, custom_id: &str) -> String {
     let body = json!({"fileName": "a.txt", "containerTag": tag, "customId": custom_id});
-    let id = uploads::begin(client, body).await["id"]
+    let id = uploads::begin_upload(client, body).await["id"]
         .as_str()
         .expect("an id")
         .to_owned();
     client.app.world.clock.advance_seconds(20 * 60);
-    client.settle().await;
+    client.run_until_settled().await;
     assert_eq!(
-        client.document_or_failure(&id).await["errorCode"],
+        client.get_document_unchecked(&id).await["errorCode"],
         "upload_missing"
     );
     id
@@ -43,47 +46,47 @@ async fn without_file(client: &Client, tag: &str, custom_id: &str) -> String {
 
 #[tokio::test]
 async fn what_failed_without_content_does_not_win() {
-    let client = Client::new().await;
-    let served = add(&client, "from", "same", "The heron OLD-1 waits.").await;
+    let client = OrgClient::new().await;
+    let served = add_document(&client, "from", "same", "The heron OLD-1 waits.").await;
     let failed = without_file(&client, "to", "same").await;
-    begin(&client, &["from"], "to").await;
+    begin_merge(&client, &["from"], "to").await;
     assert_eq!(
-        client.document("same?containerTag=to").await["id"],
+        client.get_document("same?containerTag=to").await["id"],
         json!(served)
     );
 
-    client.settle().await;
-    assert_eq!(listed(&client, &["to"]).await, [served.as_str()]);
+    client.run_until_settled().await;
+    assert_eq!(listed_ids(&client, &["to"]).await, [served.as_str()]);
     assert_eq!(
-        client.document_or_failure(&failed).await["supersededBy"],
+        client.get_document_unchecked(&failed).await["supersededBy"],
         json!(served)
     );
     assert_eq!(
-        add(&client, "to", "same", "The heron NEW-2 waits.").await,
+        add_document(&client, "to", "same", "The heron NEW-2 waits.").await,
         served
     );
 }
 
 /// Lets `slow` change a document, with a pause before its call number `call` in which `other`
 /// happens. Returns whether the request reached that call.
-async fn meanwhile(
-    slow: &Client,
+async fn pause_and_run(
+    slow: &OrgClient,
     call: u64,
     path: &str,
     body: Value,
     other: impl Future<Output = ()>,
 ) -> bool {
-    let at = slow.app.faults.calls() + call;
+    let at = slow.app.faults.call_count() + call;
     slow.app.faults.pause_at(at);
-    let mut asked = pin!(slow.patch(path, body));
+    let mut asked = pin!(slow.send_patch(path, body));
     let mut early = (&mut asked).now_or_never();
-    while early.is_none() && slow.app.faults.calls() < at {
+    while early.is_none() && slow.app.faults.call_count() < at {
         tokio::time::sleep(Duration::from_millis(1)).await;
         early = (&mut asked).now_or_never();
     }
 
     other.await;
-    slow.app.faults.resume();
+    slow.app.faults.resume_calls();
     let answer = if let Some(answer) = early {
         answer
     } else {
@@ -91,23 +94,23 @@ async fn meanwhile(
     };
 
     assert!(answer.status.is_success(), "{}", answer.body);
-    slow.app.faults.calls() > at
+    slow.app.faults.call_count() > at
 }
 
 #[tokio::test]
 async fn a_document_that_moves_while_it_changes_does_not_bring_its_old_tag_back() {
     const MOST: u64 = 40;
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let mut ids = Vec::new();
     for call in 0..MOST {
         let body = json!({"content": format!("Heron {call}."), "containerTag": "from", "customId": format!("d{call}")});
-        ids.push(client.send(body).await);
+        ids.push(client.send_document(body).await);
     }
 
-    add(&client, "to", "x", "A crane.").await;
-    begin(&client, &["from"], "to").await;
-    client.settle().await;
-    let slow = Client::of(
+    add_document(&client, "to", "x", "A crane.").await;
+    begin_merge(&client, &["from"], "to").await;
+    client.run_until_settled().await;
+    let slow = OrgClient::of(
         TestApp::start(&client.app.world, 3).await.expect("an app"),
         "acme",
     )
@@ -115,12 +118,18 @@ async fn a_document_that_moves_while_it_changes_does_not_bring_its_old_tag_back(
     for (call, id) in ids.iter().enumerate() {
         let path = format!("/v3/documents/{id}");
         // If the move came first, there is nothing left to change.
-        let other = async { drop(client.patch(&path, json!({"metadata": {"n": call}})).await) };
+        let other = async {
+            drop(
+                client
+                    .send_patch(&path, json!({"metadata": {"n": call}}))
+                    .await,
+            )
+        };
         let body = json!({"customId": format!("e{call}")});
-        let reached = meanwhile(&slow, call as u64, &path, body, other).await;
-        let document = client.document_or_failure(&format!("e{call}")).await;
+        let reached = pause_and_run(&slow, call as u64, &path, body, other).await;
+        let document = client.get_document_unchecked(&format!("e{call}")).await;
         assert_eq!(document["containerTags"], json!(["to"]), "{call}");
-        assert_eq!(tags(&client).await, ["to"], "{call}");
+        assert_eq!(list_tags(&client).await, ["to"], "{call}");
         if !reached {
             assert!(call > 8, "{call}");
             return;
@@ -132,21 +141,26 @@ async fn a_document_that_moves_while_it_changes_does_not_bring_its_old_tag_back(
 
 #[tokio::test]
 async fn what_is_still_processed_learns_as_its_new_tag_says() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let folders = json!({"memoryFilesystemPaths": ["/notes"]});
     assert_eq!(
-        client.patch("/v3/container-tags/to", folders).await.status,
+        client
+            .send_patch("/v3/container-tags/to", folders)
+            .await
+            .status,
         200
     );
 
     let body =
         |path: &str, text: &str| json!({"content": text, "containerTag": "from", "filepath": path});
-    client.send(body("/other/a.md", "I live in Bonn.")).await;
     client
-        .send(body("/notes/b.md", "I prefer tea over coffee."))
+        .send_document(body("/other/a.md", "I live in Bonn."))
         .await;
-    begin(&client, &["from"], "to").await;
-    client.settle().await;
+    client
+        .send_document(body("/notes/b.md", "I prefer tea over coffee."))
+        .await;
+    begin_merge(&client, &["from"], "to").await;
+    client.run_until_settled().await;
     let all = client
         .post("/v4/memories/list", json!({"containerTags": ["to"]}))
         .await
@@ -156,10 +170,10 @@ async fn what_is_still_processed_learns_as_its_new_tag_says() {
 }
 
 /// Stores the file that a document waits for, and reports its arrival.
-async fn arrive(client: &Client, id: &str) {
+async fn deliver_file(client: &OrgClient, id: &str) {
     let ctx = &client.app.system.ctx;
     let path = client
-        .record(id)
+        .stored_record(id)
         .await
         .expect("a record")
         .body
@@ -171,59 +185,72 @@ async fn arrive(client: &Client, id: &str) {
         .put_object(&client.tenant, &path, bytes)
         .await
         .expect("a stored file");
-    let arrival = Arrival {
+    let arrival = UploadArrival {
         org: client.tenant.org().clone(),
         path,
     };
 
-    file_arrived(ctx, &arrival)
+    accept_file(ctx, &arrival)
         .await
         .expect("nothing to try again");
 }
 
 #[tokio::test]
 async fn a_late_file_comes_to_the_tag_that_its_document_has_now() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let merged = without_file(&client, "from", "a").await;
     let deleted = without_file(&client, "box", "b").await;
     let superseded = without_file(&client, "from", "same").await;
-    add(&client, "to", "same", "The heron NEW-2 waits.").await;
-    begin(&client, &["from"], "to").await;
-    client.settle().await;
+    add_document(&client, "to", "same", "The heron NEW-2 waits.").await;
+    begin_merge(&client, &["from"], "to").await;
+    client.run_until_settled().await;
     assert_eq!(client.delete("/v3/container-tags/box").await.status, 200);
     for id in [&merged, &deleted, &superseded] {
-        arrive(&client, id).await;
+        deliver_file(&client, id).await;
     }
 
-    let left = client.record(&deleted).await.expect("a record");
-    assert_eq!(left.status, Status::Failed, "nobody works on it any more");
-    client.settle().await;
+    let left = client.stored_record(&deleted).await.expect("a record");
     assert_eq!(
-        client.record(&merged).await.expect("a record").tag.as_str(),
+        left.status,
+        DocumentStatus::Failed,
+        "nobody works on it any more"
+    );
+    client.run_until_settled().await;
+    assert_eq!(
+        client
+            .stored_record(&merged)
+            .await
+            .expect("a record")
+            .tag
+            .as_str(),
         "to"
     );
-    assert_eq!(client.document(&merged).await["status"], "done");
+    assert_eq!(client.get_document(&merged).await["status"], "done");
     assert_eq!(
-        client.record(&superseded).await.expect("a record").status,
-        Status::Failed
+        client
+            .stored_record(&superseded)
+            .await
+            .expect("a record")
+            .status,
+        DocumentStatus::Failed
     );
-    assert_eq!(tags(&client).await, ["to"]);
+    assert_eq!(list_tags(&client).await, ["to"]);
 }
 
 #[tokio::test]
 async fn whoever_deletes_a_custom_id_deletes_all_of_it() {
     for way in ["id", "older", "customId", "bulk"] {
-        let client = Client::new().await;
-        let older = add(&client, "from", "same", "The heron OLD-1 waits.").await;
-        let newer = add(&client, "to", "same", "The heron NEW-2 waits.").await;
-        let other = add(&client, "from", "other", "The heron ALN-3 waits.").await;
-        begin(&client, &["from"], "to").await;
+        let client = OrgClient::new().await;
+        let older = add_document(&client, "from", "same", "The heron OLD-1 waits.").await;
+        let newer = add_document(&client, "to", "same", "The heron NEW-2 waits.").await;
+        let other = add_document(&client, "from", "other", "The heron ALN-3 waits.").await;
+        begin_merge(&client, &["from"], "to").await;
         let answer = match way {
             "bulk" => {
                 let body = json!({"ids": [newer]});
                 client
                     .app
-                    .call("DELETE", "/v3/documents/bulk", &client.key, &body)
+                    .call_json("DELETE", "/v3/documents/bulk", &client.key, &body)
                     .await
             }
             "id" => client.delete(&format!("/v3/documents/{newer}")).await,
@@ -233,27 +260,27 @@ async fn whoever_deletes_a_custom_id_deletes_all_of_it() {
         assert!(answer.status.is_success(), "{way}: {}", answer.body);
         assert_eq!(client.get("/v3/documents/same").await.status, 404, "{way}");
         assert!(
-            !client.finds("OLD-1").await && !client.finds("NEW-2").await,
+            !client.search_finds("OLD-1").await && !client.search_finds("NEW-2").await,
             "{way}"
         );
 
-        client.settle().await;
-        assert_eq!(listed(&client, &["to"]).await, [other], "{way}");
+        client.run_until_settled().await;
+        assert_eq!(listed_ids(&client, &["to"]).await, [other], "{way}");
     }
 }
 
 #[tokio::test]
 async fn a_source_shows_its_documents_by_id_until_it_ends() {
-    let client = Client::new().await;
-    let id = add(&client, "from", "a", "The heron HRN-1 waits.").await;
-    let other = add(&client, "to", "b", "The crane CRN-2 flies.").await;
-    add(&client, "third", "c", "An owl.").await;
+    let client = OrgClient::new().await;
+    let id = add_document(&client, "from", "a", "The heron HRN-1 waits.").await;
+    let other = add_document(&client, "to", "b", "The crane CRN-2 flies.").await;
+    add_document(&client, "third", "c", "An owl.").await;
     let mut keys = vec![(client.key.clone(), "to")];
     for tag in ["from", "to", "third"] {
         keys.push((
             client
                 .app
-                .key_with("acme", Permission::Write, Some(&[tag]))
+                .create_key_with("acme", Permission::Write, Some(&[tag]))
                 .await,
             tag,
         ));
@@ -268,7 +295,7 @@ async fn a_source_shows_its_documents_by_id_until_it_ends() {
         }
     };
 
-    let merge = begin(&client, &["from"], "to").await;
+    let merge = begin_merge(&client, &["from"], "to").await;
     for (key, tag) in &keys {
         let own = if *tag == "third" {
             json!(404)
@@ -296,8 +323,8 @@ async fn a_source_shows_its_documents_by_id_until_it_ends() {
         json!(404)
     );
     assert_eq!(shown(&keys[1].0, &other).await, json!(404));
-    client.settle().await;
-    assert_eq!(status(&client, &merge).await["status"], "completed");
+    client.run_until_settled().await;
+    assert_eq!(merge_status(&client, &merge).await["status"], "completed");
     assert_eq!(shown(&keys[1].0, &id).await, json!(404));
     assert_eq!(
         shown(full, &format!("{id}?containerTag=from")).await,
@@ -307,9 +334,9 @@ async fn a_source_shows_its_documents_by_id_until_it_ends() {
 
 /// Replaces the content of a document like a request that began before a merge. Returns whether the
 /// document still existed.
-async fn replace(client: &Client, id: &str) -> bool {
+async fn replace_content(client: &OrgClient, id: &str) -> bool {
     let ctx = &client.app.system.ctx;
-    let old = client.record(id).await.expect("a record");
+    let old = client.stored_record(id).await.expect("a record");
     if old.superseded_by.is_some() {
         return false;
     }
@@ -324,7 +351,7 @@ async fn replace(client: &Client, id: &str) -> bool {
             Bytes::from_static(b"The heron NEW-3 waits."),
         )
         .await;
-    let body = Body {
+    let body = DocumentBody {
         blob: blob.expect("stored bytes"),
         hash: path,
         sent_at: Some(ctx.clock.now()),
@@ -335,16 +362,16 @@ async fn replace(client: &Client, id: &str) -> bool {
     let new = Document {
         revision,
         body,
-        status: Status::Queued,
+        status: DocumentStatus::Queued,
         extracted: None,
         ..old
     };
 
     ctx.documents
-        .accept(&client.tenant, &new, Some(&expected), &[])
+        .accept_revision(&client.tenant, &new, Some(&expected), &[])
         .await
         .expect("an accepted document");
-    let message = Envelope::to_process(client.tenant.org(), &new);
+    let message = JobMessage::process_document(client.tenant.org(), &new);
     ctx.jobs.send(&[message]).await.expect("a sent message");
 
     true
@@ -353,35 +380,39 @@ async fn replace(client: &Client, id: &str) -> bool {
 #[tokio::test]
 async fn content_that_changes_while_it_is_looked_at_is_looked_at_again() {
     for call in 0.. {
-        let client = Client::new().await;
-        let from = add(&client, "from", "same", "The heron OLD-1 waits.").await;
-        let to = add(&client, "to", "same", "The heron OLD-2 waits.").await;
-        let id = begin(&client, &["from"], "to").await;
-        client.app.turn().await;
+        let client = OrgClient::new().await;
+        let from = add_document(&client, "from", "same", "The heron OLD-1 waits.").await;
+        let to = add_document(&client, "to", "same", "The heron OLD-2 waits.").await;
+        let id = begin_merge(&client, &["from"], "to").await;
+        client.app.run_workers_once().await;
         client.app.world.clock.advance_seconds(31);
         let slow = TestApp::start(&client.app.world, 5).await.expect("an app");
-        let at = slow.faults.calls() + call;
+        let at = slow.faults.call_count() + call;
         slow.faults.pause_at(at);
-        let mut turn = pin!(slow.turn());
+        let mut turn = pin!(slow.run_workers_once());
         let mut ended = (&mut turn).now_or_never().is_some();
-        while !ended && slow.faults.calls() < at {
+        while !ended && slow.faults.call_count() < at {
             tokio::time::sleep(Duration::from_millis(1)).await;
             ended = (&mut turn).now_or_never().is_some();
         }
 
-        let replaced = replace(&client, &from).await;
-        slow.faults.resume();
+        let replaced = replace_content(&client, &from).await;
+        slow.faults.resume_calls();
         if !ended {
             turn.await;
         }
-        client.settle().await;
-        assert_eq!(status(&client, &id).await["status"], "completed", "{call}");
+        client.run_until_settled().await;
         assert_eq!(
-            listed(&client, &["to"]).await,
+            merge_status(&client, &id).await["status"],
+            "completed",
+            "{call}"
+        );
+        assert_eq!(
+            listed_ids(&client, &["to"]).await,
             [if replaced { &from } else { &to }.clone()],
             "{call}"
         );
-        assert_eq!(client.finds("NEW-3").await, replaced, "{call}");
+        assert_eq!(client.search_finds("NEW-3").await, replaced, "{call}");
 
         if ended {
             assert!(call > 10 && !replaced, "{call}");
@@ -392,11 +423,11 @@ async fn content_that_changes_while_it_is_looked_at_is_looked_at_again() {
 
 #[tokio::test]
 async fn a_refused_request_is_in_the_log_with_its_container() {
-    let client = Client::new().await;
-    add(&client, "from", "a", "A heron.").await;
-    add(&client, "to", "b", "A crane.").await;
-    keep(&client, LogContent::Full).await;
-    begin(&client, &["from"], "to").await;
+    let client = OrgClient::new().await;
+    add_document(&client, "from", "a", "A heron.").await;
+    add_document(&client, "to", "b", "A crane.").await;
+    set_log_content(&client, LogContentMode::Full).await;
+    begin_merge(&client, &["from"], "to").await;
     let refused = client
         .post(
             "/v3/documents",
@@ -405,7 +436,7 @@ async fn a_refused_request_is_in_the_log_with_its_container() {
         .await;
     assert_eq!(refused.status, 409, "{}", refused.body);
 
-    let told: Vec<_> = log(&client)
+    let told: Vec<_> = read_log(&client)
         .await
         .into_iter()
         .filter(|record| record.status == 409)

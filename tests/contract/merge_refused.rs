@@ -3,23 +3,23 @@
 use domain::key::Permission;
 use serde_json::{Value, json};
 
-use crate::client::{Client, ids};
-use crate::containers::{container, list};
-use crate::merge::{MERGE, add, begin, listed};
-use crate::shape::refused;
+use crate::client::{OrgClient, collect_field};
+use crate::containers::{find_container, list_tags};
+use crate::merge::{MERGE, add_document, begin_merge, listed_ids};
+use crate::shape::expect_error;
 
 #[tokio::test]
 async fn writes_are_refused_while_it_runs_and_taken_afterwards() {
-    let client = Client::new().await;
-    let id = add(&client, "from", "a", "I live in Bonn.").await;
-    add(&client, "to", "b", "I prefer tea over coffee.").await;
+    let client = OrgClient::new().await;
+    let id = add_document(&client, "from", "a", "I live in Bonn.").await;
+    add_document(&client, "to", "b", "I prefer tea over coffee.").await;
     let memories = client
         .post("/v4/memories/list", json!({"containerTags": ["from"]}))
         .await
         .body;
-    let memory = ids(&memories["memoryEntries"], "id").remove(0);
-    begin(&client, &["from"], "to").await;
-    let shown = list(&client).await;
+    let memory = collect_field(&memories["memoryEntries"], "id").remove(0);
+    begin_merge(&client, &["from"], "to").await;
+    let shown = list_tags(&client).await;
     let roles: Vec<&Value> = shown.iter().map(|tag| &tag["mergeStatus"]).collect();
     assert_eq!(
         (roles, &shown[0]["mergeTargetTag"]),
@@ -73,25 +73,28 @@ async fn writes_are_refused_while_it_runs_and_taken_afterwards() {
             if path == MERGE {
                 client
                     .app
-                    .call("PATCH", "/v3/container-tags/third", &client.key, &json!({}))
+                    .call_json("PATCH", "/v3/container-tags/third", &client.key, &json!({}))
                     .await;
             }
-            let answer = client.app.call(method, &path, &client.key, &body).await;
-            refused(&answer, 409, "ConflictError", "merge");
+            let answer = client
+                .app
+                .call_json(method, &path, &client.key, &body)
+                .await;
+            expect_error(&answer, 409, "ConflictError", "merge");
         }
     }
 
-    client.settle().await;
-    let again = add(&client, "to", "a", "The heron HRN-1 waits.").await;
-    assert_eq!((again, client.finds("HRN-1").await), (id, true));
+    client.run_until_settled().await;
+    let again = add_document(&client, "to", "a", "The heron HRN-1 waits.").await;
+    assert_eq!((again, client.search_finds("HRN-1").await), (id, true));
 
     // The old name is free, and names a new container.
     let fresh = client
-        .add(json!({"content": "A crane.", "containerTag": "from"}))
+        .add_document(json!({"content": "A crane.", "containerTag": "from"}))
         .await;
-    assert_eq!(listed(&client, &["from"]).await, [fresh]);
+    assert_eq!(listed_ids(&client, &["from"]).await, [fresh]);
     assert_eq!(
-        container(&client, "to")
+        find_container(&client, "to")
             .await
             .expect("a container")
             .ids
@@ -102,10 +105,10 @@ async fn writes_are_refused_while_it_runs_and_taken_afterwards() {
 
 #[tokio::test]
 async fn a_wrong_merge_is_refused_and_changes_nothing() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     for tag in ["from", "to"] {
         client
-            .patch(&format!("/v3/container-tags/{tag}"), json!({}))
+            .send_patch(&format!("/v3/container-tags/{tag}"), json!({}))
             .await;
     }
 
@@ -155,23 +158,23 @@ async fn a_wrong_merge_is_refused_and_changes_nothing() {
             "Container tag",
         ),
     ] {
-        refused(&client.post(MERGE, body).await, status, kind, named);
+        expect_error(&client.post(MERGE, body).await, status, kind, named);
     }
 
     let body = json!({"containerTags": ["from"], "targetContainerTag": "to"});
     let agent = client
         .app
-        .key_with("acme", Permission::Write, Some(&["from", "to"]))
+        .create_key_with("acme", Permission::Write, Some(&["from", "to"]))
         .await;
-    refused(
+    expect_error(
         &client.app.post(MERGE, &agent, &body).await,
         403,
         "PermissionError",
         "administrator",
     );
 
-    let other = client.app.key("other").await;
-    refused(
+    let other = client.app.create_key("other").await;
+    expect_error(
         &client.app.post(MERGE, &other, &body).await,
         404,
         "NotFoundError",
@@ -179,7 +182,7 @@ async fn a_wrong_merge_is_refused_and_changes_nothing() {
     );
 
     for id in ["x", "1111111111111111111111"] {
-        refused(
+        expect_error(
             &client.get(&format!("{MERGE}/{id}")).await,
             404,
             "NotFoundError",
@@ -187,15 +190,15 @@ async fn a_wrong_merge_is_refused_and_changes_nothing() {
         );
     }
 
-    let id = begin(&client, &["from"], "to").await;
-    refused(
+    let id = begin_merge(&client, &["from"], "to").await;
+    expect_error(
         &client.app.get(&format!("{MERGE}/{id}"), &other).await,
         404,
         "NotFoundError",
         "Merge",
     );
     assert_eq!(
-        ids(&json!(list(&client).await), "containerTag"),
+        collect_field(&json!(list_tags(&client).await), "containerTag"),
         ["from", "to"]
     );
 }

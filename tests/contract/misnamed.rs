@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
-use testkit::Answer;
+use testkit::TestAnswer;
 
-use crate::client::Client;
-use crate::matrix::operations::{component, entries, every_operation};
+use crate::client::OrgClient;
+use crate::matrix::operations::{entries, every_operation, resolve_reference};
 
 /// Names that people use for a container tag.
 const WRITTEN: [&str; 16] = [
@@ -30,30 +30,30 @@ const WRITTEN: [&str; 16] = [
 ];
 
 /// A place in which an operation takes fields, with their names.
-enum Place {
+enum FieldPlace {
     Body(BTreeSet<String>),
     Form(BTreeSet<String>),
     Query(BTreeSet<String>),
 }
 
-impl Place {
+impl FieldPlace {
     fn of(operation: &Value) -> Vec<Self> {
         let parameters = operation["parameters"]
             .as_array()
             .into_iter()
             .flatten()
-            .map(component);
+            .map(resolve_reference);
         let query = parameters.filter(|parameter| parameter["in"] == "query");
         let query: BTreeSet<String> = query
             .map(|parameter| parameter["name"].as_str().expect("a name").to_owned())
             .collect();
         let mut places = Vec::new();
-        for (media, content) in component(&operation["requestBody"])["content"]
+        for (media, content) in resolve_reference(&operation["requestBody"])["content"]
             .as_object()
             .into_iter()
             .flatten()
         {
-            let names = fields(&content["schema"]);
+            let names = schema_fields(&content["schema"]);
             let is_form = media == "multipart/form-data";
             places.push(if is_form {
                 Self::Form(names)
@@ -69,29 +69,35 @@ impl Place {
         places
     }
 
-    fn takes(&self, name: &str) -> bool {
+    fn accepts_field(&self, name: &str) -> bool {
         let (Self::Body(fields) | Self::Form(fields) | Self::Query(fields)) = self;
         fields.contains(name)
     }
 
     /// Sends a request with only a field of this name.
-    async fn ask(&self, client: &Client, method: &str, path: &str, name: &str) -> Answer {
+    async fn send_field(
+        &self,
+        client: &OrgClient,
+        method: &str,
+        path: &str,
+        name: &str,
+    ) -> TestAnswer {
         match self {
             Self::Body(_) => {
                 let body = Value::from(Map::from_iter([(name.to_owned(), json!("box"))]));
-                client.app.call(method, path, &client.key, &body).await
+                client.app.call_json(method, path, &client.key, &body).await
             }
             Self::Form(_) => {
                 client
                     .app
-                    .upload(&client.key, "a.txt", b"Words.", &[(name, "box")])
+                    .upload_file(&client.key, "a.txt", b"Words.", &[(name, "box")])
                     .await
             }
 
             Self::Query(_) => {
                 client
                     .app
-                    .call(
+                    .call_json(
                         method,
                         &format!("{path}?{name}=box"),
                         &client.key,
@@ -105,22 +111,24 @@ impl Place {
 
 #[tokio::test]
 async fn every_operation_refuses_a_misspelled_scope_by_its_right_name() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let (mut wrong, mut asked) = (Vec::new(), 0);
     for (method, path, operation) in every_operation() {
-        let path = filled(&path);
-        for place in Place::of(operation) {
+        let path = fill_path(&path);
+        for place in FieldPlace::of(operation) {
             for name in WRITTEN {
-                let answer = place.ask(&client, &method, &path, name).await;
+                let answer = place.send_field(&client, &method, &path, name).await;
                 let message = answer.body["error"].as_str().unwrap_or_default();
                 let is_refused = answer.status == 400
                     && message.starts_with(&format!("unknown field `{name}`: "));
-                let advice = if place.takes("containerTag") || place.takes("containerTags") {
+                let advice = if place.accepts_field("containerTag")
+                    || place.accepts_field("containerTags")
+                {
                     "did you mean `containerTag"
                 } else {
                     "this request takes no container tag"
                 };
-                let right = if place.takes(name) {
+                let right = if place.accepts_field(name) {
                     !message.contains("unknown field")
                 } else {
                     is_refused && message.contains(advice)
@@ -146,27 +154,30 @@ async fn every_operation_refuses_a_misspelled_scope_by_its_right_name() {
     );
     assert!(asked > 500, "{asked} requests");
 
-    let all = client.listed(json!({})).await;
+    let all = client.listed_ids(json!({})).await;
     assert_eq!(
         all,
-        client.listed(json!({"containerTags": ["box"]})).await,
+        client.listed_ids(json!({"containerTags": ["box"]})).await,
         "nothing went elsewhere"
     );
 }
 
 /// Returns the names of the fields in a schema, including those behind references.
-fn fields(schema: &Value) -> BTreeSet<String> {
+fn schema_fields(schema: &Value) -> BTreeSet<String> {
     let own = entries(&schema["properties"]).map(|(name, _)| name.clone());
     let parts = ["allOf", "anyOf", "oneOf"]
         .into_iter()
         .flat_map(|kind| schema[kind].as_array())
         .flatten();
-    let referred = schema["$ref"].is_string().then(|| component(schema));
-    own.chain(parts.chain(referred).flat_map(fields)).collect()
+    let referred = schema["$ref"]
+        .is_string()
+        .then(|| resolve_reference(schema));
+    own.chain(parts.chain(referred).flat_map(schema_fields))
+        .collect()
 }
 
 /// Returns a path with a value for each parameter.
-fn filled(path: &str) -> String {
+fn fill_path(path: &str) -> String {
     let parts = path.split('/').map(|part| match part {
         "{tag}" => "box",
         _ if part.starts_with('{') => "1111111111111111111111",
@@ -177,7 +188,7 @@ fn filled(path: &str) -> String {
 
 #[tokio::test]
 async fn a_scope_in_the_query_string_of_a_body_is_sent_to_where_it_belongs() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     for path in [
         "/v3/documents",
         "/v4/search",
@@ -186,7 +197,7 @@ async fn a_scope_in_the_query_string_of_a_body_is_sent_to_where_it_belongs() {
     ] {
         let body = json!({"content": "Words.", "q": "words", "containerTags": ["box"]});
         let answer = client.post(&format!("{path}?containerTag=box"), body).await;
-        crate::shape::refused(
+        crate::shape::expect_error(
             &answer,
             400,
             "ValidationError",
@@ -194,12 +205,12 @@ async fn a_scope_in_the_query_string_of_a_body_is_sent_to_where_it_belongs() {
         );
     }
 
-    assert!(client.listed(json!({})).await.is_empty());
+    assert!(client.listed_ids(json!({})).await.is_empty());
 }
 
 #[tokio::test]
 async fn a_document_of_a_batch_is_refused_for_its_own_misspelled_scope() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let documents = json!([{"content": "One.", "container_tag": "box"}, {"content": "Two.", "containerTag": "box"}]);
     let answer = client
         .post("/v3/documents/batch", json!({"documents": documents}))
@@ -222,9 +233,9 @@ async fn a_document_of_a_batch_is_refused_for_its_own_misspelled_scope() {
 
 #[tokio::test]
 async fn other_unknown_fields_are_ignored_as_ever() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let body = json!({"content": "Words.", "containerTag": "box", "tags": ["a"], "userId": "u", "project": "p"});
-    client.send(body).await;
+    client.send_document(body).await;
     let found = client
         .post(
             "/v4/search?verbose=1",

@@ -4,11 +4,11 @@
 use domain::key::Permission;
 use serde_json::{Value, json};
 
-use crate::client::Client;
-use crate::shape::refused;
+use crate::client::OrgClient;
+use crate::shape::expect_error;
 use crate::steps::process_only;
 
-fn note() -> Value {
+fn note_body() -> Value {
     json!({
         "content": "The canary OSPREY-11 sings.", "customId": "note", "containerTag": "a", "filepath": "/a.md",
         "metadata": {"n": 1}, "taskType": "superrag", "documentDate": "2025-04-15",
@@ -16,39 +16,43 @@ fn note() -> Value {
 }
 
 /// Counts the chunks with the canary that a search in a container finds.
-async fn found_in(client: &Client, tag: &str) -> usize {
+async fn count_found_in(client: &OrgClient, tag: &str) -> usize {
     client
-        .found_with(json!({"q": "OSPREY-11", "containerTag": tag}))
+        .search_texts_with(json!({"q": "OSPREY-11", "containerTag": tag}))
         .await
         .len()
 }
 
 /// Moves a document and returns its new id.
-async fn moved(client: &Client, name: &str, change: Value) -> String {
-    client.update(name, change).await["id"]
+async fn move_document(client: &OrgClient, name: &str, change: Value) -> String {
+    client.update_document(name, change).await["id"]
         .as_str()
         .expect("an id")
         .to_owned()
 }
 
-async fn assert_gone(client: &Client, id: &str) {
+async fn assert_gone(client: &OrgClient, id: &str) {
     let answer = client.get(&format!("/v3/documents/{id}")).await;
-    refused(&answer, 404, "NotFoundError", "Document not found");
+    expect_error(&answer, 404, "NotFoundError", "Document not found");
 }
 
 #[tokio::test]
 async fn another_container_takes_all_of_the_document() {
-    let client = Client::new().await;
-    let id = client.add(note()).await;
-    let before = client.document(&id).await;
+    let client = OrgClient::new().await;
+    let id = client.add_document(note_body()).await;
+    let before = client.get_document(&id).await;
     client.app.world.clock.advance_seconds(3600);
-    let new = moved(&client, &id, json!({"containerTag": "b"})).await;
+    let new = move_document(&client, &id, json!({"containerTag": "b"})).await;
     assert_ne!(new, id);
     assert_gone(&client, &id).await;
-    assert_eq!(found_in(&client, "a").await, 0, "gone with the answer");
+    assert_eq!(
+        count_found_in(&client, "a").await,
+        0,
+        "gone with the answer"
+    );
 
-    client.settle().await;
-    let after = client.document(&new).await;
+    client.run_until_settled().await;
+    let after = client.get_document(&new).await;
     for same in [
         "content",
         "metadata",
@@ -65,14 +69,17 @@ async fn another_container_takes_all_of_the_document() {
 
     assert_eq!(after["containerTags"], json!(["b"]));
     assert_eq!(
-        (found_in(&client, "a").await, found_in(&client, "b").await),
+        (
+            count_found_in(&client, "a").await,
+            count_found_in(&client, "b").await
+        ),
         (0, 1)
     );
-    assert_eq!(client.listed(json!({})).await, [new.as_str()]);
-    assert_eq!(client.document("note").await["id"], new.as_str());
+    assert_eq!(client.listed_ids(json!({})).await, [new.as_str()]);
+    assert_eq!(client.get_document("note").await["id"], new.as_str());
 
     let date = client
-        .record(&new)
+        .stored_record(&new)
         .await
         .expect("a record")
         .document_date
@@ -82,38 +89,38 @@ async fn another_container_takes_all_of_the_document() {
 
 #[tokio::test]
 async fn another_custom_id_takes_the_place_of_the_old() {
-    let client = Client::new().await;
-    let id = client.add(note()).await;
-    let new = moved(
+    let client = OrgClient::new().await;
+    let id = client.add_document(note_body()).await;
+    let new = move_document(
         &client,
         "note",
         json!({"customId": "log", "metadata": {"n": 2}}),
     )
     .await;
-    client.settle().await;
+    client.run_until_settled().await;
     assert_gone(&client, &id).await;
     assert_gone(&client, "note").await;
 
-    let after = client.document("log").await;
+    let after = client.get_document("log").await;
     assert_eq!(
         (&after["id"], &after["metadata"]),
         (&json!(new), &json!({"n": 2}))
     );
     assert_eq!(
-        (&after["status"], found_in(&client, "a").await),
+        (&after["status"], count_found_in(&client, "a").await),
         (&json!("done"), 1)
     );
 
     // The new name is now the document's identity.
     assert_eq!(
         client
-            .send(json!({"content": "New.", "customId": "log", "containerTag": "a"}))
+            .send_document(json!({"content": "New.", "customId": "log", "containerTag": "a"}))
             .await,
         new
     );
     assert_eq!(
         client
-            .send(json!({"content": "New.", "customId": "note", "containerTag": "a"}))
+            .send_document(json!({"content": "New.", "customId": "note", "containerTag": "a"}))
             .await,
         id,
         "its old name is free"
@@ -122,30 +129,36 @@ async fn another_custom_id_takes_the_place_of_the_old() {
 
 #[tokio::test]
 async fn a_document_without_a_custom_id_gets_one_or_moves_without() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let plain = json!({"content": "The canary OSPREY-11 sings.", "containerTag": "a"});
-    let id = client.add(plain).await;
-    let there = moved(&client, &id, json!({"containerTags": ["b"]})).await;
-    client.settle().await;
+    let id = client.add_document(plain).await;
+    let there = move_document(&client, &id, json!({"containerTags": ["b"]})).await;
+    client.run_until_settled().await;
     assert_eq!(
-        (found_in(&client, "a").await, found_in(&client, "b").await),
+        (
+            count_found_in(&client, "a").await,
+            count_found_in(&client, "b").await
+        ),
         (0, 1)
     );
 
-    let back = moved(&client, &there, json!({"containerTag": "a"})).await;
-    client.settle().await;
+    let back = move_document(&client, &there, json!({"containerTag": "a"})).await;
+    client.run_until_settled().await;
     assert_eq!(
-        (found_in(&client, "a").await, found_in(&client, "b").await),
+        (
+            count_found_in(&client, "a").await,
+            count_found_in(&client, "b").await
+        ),
         (1, 0)
     );
 
-    let named = moved(&client, &back, json!({"customId": "note"})).await;
-    client.settle().await;
-    assert_eq!(client.document("note").await["id"], named.as_str());
+    let named = move_document(&client, &back, json!({"customId": "note"})).await;
+    client.run_until_settled().await;
+    assert_eq!(client.get_document("note").await["id"], named.as_str());
     assert_eq!(
         (
-            found_in(&client, "a").await,
-            client.listed(json!({})).await.len()
+            count_found_in(&client, "a").await,
+            client.listed_ids(json!({})).await.len()
         ),
         (1, 1)
     );
@@ -153,24 +166,24 @@ async fn a_document_without_a_custom_id_gets_one_or_moves_without() {
 
 #[tokio::test]
 async fn new_content_moves_along() {
-    let client = Client::new().await;
-    let id = client.add(note()).await;
+    let client = OrgClient::new().await;
+    let id = client.add_document(note_body()).await;
     let change =
         json!({"containerTag": "b", "content": "The canary KESTREL-22 sings.", "filepath": null});
-    let new = moved(&client, &id, change).await;
-    client.settle().await;
-    let after = client.document(&new).await;
+    let new = move_document(&client, &id, change).await;
+    client.run_until_settled().await;
+    let after = client.get_document(&new).await;
     assert_eq!(
         (&after["content"], &after["filepath"]),
         (&json!("The canary KESTREL-22 sings."), &Value::Null)
     );
-    assert!(!client.finds("OSPREY-11").await && client.finds("KESTREL-22").await);
+    assert!(!client.search_finds("OSPREY-11").await && client.search_finds("KESTREL-22").await);
 }
 
 #[tokio::test]
 async fn a_move_is_possible_in_every_state() {
     for state in ["queued", "indexing", "failed"] {
-        let client = Client::new().await;
+        let client = OrgClient::new().await;
         let fields = [("customId", "note"), ("containerTag", "a")];
         let bytes: &[u8] = if state == "failed" {
             &[0, 1, 2, 3, 0, 0, 7]
@@ -179,21 +192,21 @@ async fn a_move_is_possible_in_every_state() {
         };
         let id = client
             .app
-            .upload(&client.key, "note.txt", bytes, &fields)
+            .upload_file(&client.key, "note.txt", bytes, &fields)
             .await
             .body["id"]
             .clone();
 
         match state {
             "indexing" => assert_eq!(process_only(&client).await, 1),
-            "failed" => client.settle().await,
+            "failed" => client.run_until_settled().await,
             _ => {}
         }
 
         let id = id.as_str().expect("an id");
-        assert_eq!(client.document_or_failure(id).await["status"], state);
-        let new = moved(&client, id, json!({"containerTag": "b"})).await;
-        client.settle().await;
+        assert_eq!(client.get_document_unchecked(id).await["status"], state);
+        let new = move_document(&client, id, json!({"containerTag": "b"})).await;
+        client.run_until_settled().await;
         assert_gone(&client, id).await;
 
         let wanted = if state == "failed" {
@@ -201,91 +214,97 @@ async fn a_move_is_possible_in_every_state() {
         } else {
             ("done", 1)
         };
-        let status = client.document_or_failure(&new).await["status"].clone();
+        let status = client.get_document_unchecked(&new).await["status"].clone();
         assert_eq!(
-            (status.as_str(), found_in(&client, "b").await),
+            (status.as_str(), count_found_in(&client, "b").await),
             (Some(wanted.0), wanted.1),
             "{state}"
         );
-        assert_eq!(found_in(&client, "a").await, 0);
-        assert_eq!(client.listed(json!({})).await, [new.as_str()]);
+        assert_eq!(count_found_in(&client, "a").await, 0);
+        assert_eq!(client.listed_ids(json!({})).await, [new.as_str()]);
     }
 }
 
 #[tokio::test]
 async fn an_occupied_place_is_a_conflict_and_nothing_changes() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let mut ids = Vec::new();
     for (custom_id, tag) in [("one", "a"), ("two", "a"), ("one", "b")] {
         let content = format!("The canary of {custom_id} in {tag}.");
         ids.push(
             client
-                .add(json!({"content": content, "customId": custom_id, "containerTag": tag}))
+                .add_document(
+                    json!({"content": content, "customId": custom_id, "containerTag": tag}),
+                )
                 .await,
         );
     }
 
     for change in [json!({"customId": "two"}), json!({"containerTag": "b"})] {
         let answer = client
-            .patch(&format!("/v3/documents/{}", ids[0]), change.clone())
+            .send_patch(&format!("/v3/documents/{}", ids[0]), change.clone())
             .await;
-        refused(&answer, 409, "ConflictError", "customId");
-        client.settle().await;
-        assert_eq!(client.found("canary").await.len(), 3, "{change}");
-        assert_eq!(client.listed(json!({})).await.len(), 3);
+        expect_error(&answer, 409, "ConflictError", "customId");
+        client.run_until_settled().await;
+        assert_eq!(client.search_texts("canary").await.len(), 3, "{change}");
+        assert_eq!(client.listed_ids(json!({})).await.len(), 3);
     }
 }
 
 #[tokio::test]
 async fn a_move_onto_another_document_of_equal_content_is_a_conflict_too() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let copy = |custom_id: &str, n: u8| json!({"content": "Equal words.", "customId": custom_id, "metadata": {"n": n}, "containerTag": "a"});
     let (one, two) = (
-        client.add(copy("one", 1)).await,
-        client.add(copy("two", 2)).await,
+        client.add_document(copy("one", 1)).await,
+        client.add_document(copy("two", 2)).await,
     );
     let answer = client
-        .patch(&format!("/v3/documents/{one}"), json!({"customId": "two"}))
+        .send_patch(&format!("/v3/documents/{one}"), json!({"customId": "two"}))
         .await;
 
-    refused(&answer, 409, "ConflictError", "customId");
+    expect_error(&answer, 409, "ConflictError", "customId");
     assert_eq!(
-        client.document(&one).await["metadata"],
+        client.get_document(&one).await["metadata"],
         json!({"n": 1}),
         "nobody asked to delete it"
     );
-    assert_eq!(client.document(&two).await["metadata"], json!({"n": 2}));
+    assert_eq!(client.get_document(&two).await["metadata"], json!({"n": 2}));
 }
 
 #[tokio::test]
 async fn the_same_move_again_is_harmless() {
-    let client = Client::new().await;
-    client.add(note()).await;
+    let client = OrgClient::new().await;
+    client.add_document(note_body()).await;
     let change = json!({"containerTag": "b", "metadata": {"n": 2}});
-    let new = moved(&client, "note", change.clone()).await;
-    client.settle().await;
-    let before = client.document(&new).await;
+    let new = move_document(&client, "note", change.clone()).await;
+    client.run_until_settled().await;
+    let before = client.get_document(&new).await;
     assert_eq!(
-        moved(&client, "note", change.clone()).await,
+        move_document(&client, "note", change.clone()).await,
         new,
         "by its own name"
     );
-    assert_eq!(moved(&client, &new, change).await, new, "by its new id");
-    assert_eq!(client.document(&new).await, before);
-    assert_eq!(found_in(&client, "b").await, 1);
+    assert_eq!(
+        move_document(&client, &new, change).await,
+        new,
+        "by its new id"
+    );
+    assert_eq!(client.get_document(&new).await, before);
+    assert_eq!(count_found_in(&client, "b").await, 1);
 }
 
 #[tokio::test]
 async fn a_move_whose_answer_was_lost_can_be_asked_for_again_wherever_it_broke_off() {
     for call in 0.. {
-        let client = Client::new().await;
-        let id = client.add(note()).await;
-        let begun = client.app.faults.calls();
+        let client = OrgClient::new().await;
+        let id = client.add_document(note_body()).await;
+        let begun = client.app.faults.call_count();
         client.app.faults.crash_at(Some(begun + call));
         let answer = client
-            .patch(&format!("/v3/documents/{id}"), json!({"containerTag": "b"}))
+            .send_patch(&format!("/v3/documents/{id}"), json!({"containerTag": "b"}))
             .await;
-        let is_past_the_end = client.app.faults.calls() <= begun + call;
+        let is_past_the_end = client.app.faults.call_count() <= begun + call;
         assert!(
             !is_past_the_end || answer.status.is_success(),
             "{}",
@@ -293,19 +312,22 @@ async fn a_move_whose_answer_was_lost_can_be_asked_for_again_wherever_it_broke_o
         );
 
         client.app.faults.crash_at(None);
-        let listed = client.listed(json!({})).await;
+        let listed = client.listed_ids(json!({})).await;
         assert!(!listed.is_empty(), "nothing is lost: call {call}");
 
         if listed.contains(&id) {
-            moved(&client, &id, json!({"containerTag": "b"})).await;
+            move_document(&client, &id, json!({"containerTag": "b"})).await;
         }
-        client.settle().await;
+        client.run_until_settled().await;
         assert_eq!(
-            (found_in(&client, "a").await, found_in(&client, "b").await),
+            (
+                count_found_in(&client, "a").await,
+                count_found_in(&client, "b").await
+            ),
             (0, 1),
             "call {call}"
         );
-        assert_eq!(client.listed(json!({})).await.len(), 1, "call {call}");
+        assert_eq!(client.listed_ids(json!({})).await.len(), 1, "call {call}");
 
         if is_past_the_end {
             return;
@@ -315,16 +337,16 @@ async fn a_move_whose_answer_was_lost_can_be_asked_for_again_wherever_it_broke_o
 
 #[tokio::test]
 async fn a_scoped_key_moves_within_its_tags_alone() {
-    let client = Client::new().await;
-    let id = client.add(note()).await;
+    let client = OrgClient::new().await;
+    let id = client.add_document(note_body()).await;
     let scoped = client
         .app
-        .key_with("acme", Permission::Write, Some(&["a", "b"]))
+        .create_key_with("acme", Permission::Write, Some(&["a", "b"]))
         .await;
     let patch = async |id: &str, tag: &str| {
         client
             .app
-            .call(
+            .call_json(
                 "PATCH",
                 &format!("/v3/documents/{id}"),
                 &scoped,
@@ -332,35 +354,43 @@ async fn a_scoped_key_moves_within_its_tags_alone() {
             )
             .await
     };
-    refused(&patch(&id, "c").await, 403, "PermissionError", "");
-    assert_eq!(client.document(&id).await["containerTags"], json!(["a"]));
+    expect_error(&patch(&id, "c").await, 403, "PermissionError", "");
+    assert_eq!(
+        client.get_document(&id).await["containerTags"],
+        json!(["a"])
+    );
 
     let answer = patch(&id, "b").await;
     assert_eq!(answer.status, 200, "{}", answer.body);
-    client.settle().await;
+    client.run_until_settled().await;
     assert_eq!(
-        (found_in(&client, "a").await, found_in(&client, "b").await),
+        (
+            count_found_in(&client, "a").await,
+            count_found_in(&client, "b").await
+        ),
         (0, 1)
     );
 }
 
 #[tokio::test]
 async fn a_custom_id_of_several_containers_does_not_say_which_is_meant() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     for tag in ["a", "b"] {
         client
-            .add(json!({"content": format!("In {tag}."), "customId": "note", "containerTag": tag}))
+            .add_document(
+                json!({"content": format!("In {tag}."), "customId": "note", "containerTag": tag}),
+            )
             .await;
     }
 
     let answer = client
-        .patch("/v3/documents/note", json!({"metadata": {"n": 1}}))
+        .send_patch("/v3/documents/note", json!({"metadata": {"n": 1}}))
         .await;
-    refused(&answer, 409, "ConflictError", "containerTag");
+    expect_error(&answer, 409, "ConflictError", "containerTag");
 
     // The advice in the error message must work.
     let answer = client
-        .patch(
+        .send_patch(
             "/v3/documents/note?containerTag=a",
             json!({"metadata": {"n": 1}}),
         )

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, ids};
+use crate::client::{OrgClient, collect_field};
 
 const DOCUMENTS: usize = 60;
 
 /// Creates documents in three containers. A third of them are changed after all were created.
-async fn many() -> Client {
-    let client = Client::new().await;
+async fn create_documents() -> OrgClient {
+    let client = OrgClient::new().await;
     let body = |i: usize, text: &str| {
         json!({
             "content": format!("{text} {i}"), "customId": format!("n{i}"), "containerTag": format!("box-{}", i % 3),
@@ -16,15 +16,15 @@ async fn many() -> Client {
         })
     };
     for i in 0..DOCUMENTS {
-        client.send(body(i, "First")).await;
+        client.send_document(body(i, "First")).await;
     }
     for i in (0..DOCUMENTS).step_by(3).rev() {
-        client.send(body(i, "Changed")).await;
+        client.send_document(body(i, "Changed")).await;
     }
     client
 }
 
-async fn page(client: &Client, base: &Value, limit: Value, page: Value) -> Value {
+async fn get_page(client: &OrgClient, base: &Value, limit: Value, page: Value) -> Value {
     let mut body = base.clone();
     body["limit"] = limit;
     body["page"] = page;
@@ -35,7 +35,7 @@ async fn page(client: &Client, base: &Value, limit: Value, page: Value) -> Value
 
 #[tokio::test]
 async fn pages_of_any_size_concatenate_to_the_whole_list() {
-    let client = many().await;
+    let client = create_documents().await;
     let filter = json!({"AND": [{"key": "even", "value": "true"}]});
     for base in [
         json!({}),
@@ -43,8 +43,8 @@ async fn pages_of_any_size_concatenate_to_the_whole_list() {
         json!({"sort": "updatedAt", "order": "asc", "containerTags": ["box-0", "box-2"]}),
         json!({"sort": "createdAt", "order": "asc", "filters": filter}),
     ] {
-        let whole = ids(
-            &page(&client, &base, json!(1100), json!(1)).await["memories"],
+        let whole = collect_field(
+            &get_page(&client, &base, json!(1100), json!(1)).await["memories"],
             "id",
         );
         for size in [7, 13, 20, 39, 40, 59, 60, 61, 1100] {
@@ -52,7 +52,7 @@ async fn pages_of_any_size_concatenate_to_the_whole_list() {
             let mut all = Vec::new();
             // Some clients send sizes and page numbers as strings.
             for number in 1..=pages {
-                let body = page(
+                let body = get_page(
                     &client,
                     &base,
                     json!(size.to_string()),
@@ -61,11 +61,11 @@ async fn pages_of_any_size_concatenate_to_the_whole_list() {
                 .await;
                 let wanted = json!({"currentPage": number, "limit": size, "totalItems": whole.len(), "totalPages": pages});
                 assert_eq!(body["pagination"], wanted);
-                all.extend(ids(&body["memories"], "id"));
+                all.extend(collect_field(&body["memories"], "id"));
             }
 
             assert_eq!(all, whole, "{base} in pages of {size}");
-            let beyond = page(&client, &base, json!(size), json!(pages + 1)).await;
+            let beyond = get_page(&client, &base, json!(size), json!(pages + 1)).await;
             assert_eq!(beyond["memories"], json!([]));
             assert_eq!(beyond["pagination"]["totalItems"], whole.len());
         }
@@ -74,20 +74,20 @@ async fn pages_of_any_size_concatenate_to_the_whole_list() {
 
 #[tokio::test]
 async fn a_page_far_beyond_the_end_is_empty() {
-    let client = Client::new().await;
-    client.send(json!({"content": "One."})).await;
-    let body = page(&client, &json!({}), json!(1100), json!(u64::MAX)).await;
+    let client = OrgClient::new().await;
+    client.send_document(json!({"content": "One."})).await;
+    let body = get_page(&client, &json!({}), json!(1100), json!(u64::MAX)).await;
     assert_eq!(body["memories"], json!([]));
 }
 
 #[tokio::test]
 async fn order_follows_the_field_and_the_direction() {
-    let client = many().await;
+    let client = create_documents().await;
     for (sort, field) in [("createdAt", "createdAt"), ("updatedAt", "updatedAt")] {
         for order in ["asc", "desc"] {
             let body = json!({"sort": sort, "order": order, "limit": 100});
             let list = client.post("/v3/documents/list", body).await.body;
-            let times = ids(&list["memories"], field);
+            let times = collect_field(&list["memories"], field);
             assert_eq!(times.len(), DOCUMENTS);
             let ordered = if order == "asc" {
                 times.is_sorted()

@@ -2,33 +2,36 @@
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, ids};
-use crate::shape::{Faults, failure, listed, ok, pagination, with};
+use crate::client::{OrgClient, collect_field};
+use crate::shape::{
+    ErrorMismatches, expect_ok, failure_shape, listed_document_shape, merge_shapes,
+    pagination_shape,
+};
 use crate::steps::process_only;
 
 /// Returns the ids in a view, newest first. Checks the shape of the view.
-async fn view(client: &Client, query: &str) -> Vec<String> {
-    let mut shape = json!({"documents": [listed()], "totalCount": "int"});
+async fn processing_ids(client: &OrgClient, query: &str) -> Vec<String> {
+    let mut shape = json!({"documents": [listed_document_shape()], "totalCount": "int"});
     if query.contains("view=all") {
-        shape["pagination"] = pagination();
+        shape["pagination"] = pagination_shape();
     }
-    let body = ok(
+    let body = expect_ok(
         client
             .get(&format!("/v3/documents/processing{query}"))
             .await,
         &shape,
     );
-    ids(&body["documents"], "id")
+    collect_field(&body["documents"], "id")
 }
 
 #[tokio::test]
 async fn what_is_unfinished_is_shown_with_its_stage() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let first = client
-        .send(json!({"content": "The first words.", "containerTag": "a"}))
+        .send_document(json!({"content": "The first words.", "containerTag": "a"}))
         .await;
     let second = client
-        .send(json!({"content": "The second words.", "containerTag": "b"}))
+        .send_document(json!({"content": "The second words.", "containerTag": "b"}))
         .await;
     for query in [
         "",
@@ -38,37 +41,46 @@ async fn what_is_unfinished_is_shown_with_its_stage() {
         "?containerTags=a,b",
     ] {
         assert_eq!(
-            view(&client, query).await,
+            processing_ids(&client, query).await,
             [second.as_str(), first.as_str()],
             "{query}"
         );
     }
 
-    assert_eq!(view(&client, "?containerTags=a").await, [first.as_str()]);
-    assert_eq!(view(&client, "?containerTags=unknown").await, [""; 0]);
+    assert_eq!(
+        processing_ids(&client, "?containerTags=a").await,
+        [first.as_str()]
+    );
+    assert_eq!(
+        processing_ids(&client, "?containerTags=unknown").await,
+        [""; 0]
+    );
     assert_eq!(process_only(&client).await, 2);
     let body = client.get("/v3/documents/processing").await.body;
-    assert_eq!(ids(&body["documents"], "status"), ["indexing", "indexing"]);
+    assert_eq!(
+        collect_field(&body["documents"], "status"),
+        ["indexing", "indexing"]
+    );
     assert_eq!(body["totalCount"], 2);
-    client.settle().await;
-    assert_eq!(view(&client, "?view=all").await, [""; 0]);
+    client.run_until_settled().await;
+    assert_eq!(processing_ids(&client, "?view=all").await, [""; 0]);
 }
 
 #[tokio::test]
 async fn failed_documents_are_in_the_view_of_all() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let answer = client
         .app
-        .upload(&client.key, "a.bin", &[0, 1, 2, 3, 0, 0, 7, 1, 0], &[])
+        .upload_file(&client.key, "a.bin", &[0, 1, 2, 3, 0, 0, 7, 1, 0], &[])
         .await;
-    client.settle().await;
-    assert_eq!(view(&client, "").await, [""; 0]);
-    assert_eq!(view(&client, "?view=pending").await, [""; 0]);
+    client.run_until_settled().await;
+    assert_eq!(processing_ids(&client, "").await, [""; 0]);
+    assert_eq!(processing_ids(&client, "?view=pending").await, [""; 0]);
     let shape = json!({
-        "documents": [with(listed(), &failure())], "totalCount": "int", "pagination": pagination(),
+        "documents": [merge_shapes(listed_document_shape(), &failure_shape())], "totalCount": "int", "pagination": pagination_shape(),
     });
 
-    let body = ok(
+    let body = expect_ok(
         client.get("/v3/documents/processing?view=all").await,
         &shape,
     );
@@ -77,12 +89,12 @@ async fn failed_documents_are_in_the_view_of_all() {
 
 #[tokio::test]
 async fn after_four_hours_a_document_is_stuck_and_no_longer_active() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let id = client
-        .send(json!({"content": "Nobody works on this."}))
+        .send_document(json!({"content": "Nobody works on this."}))
         .await;
     client.app.world.clock.advance_seconds(4 * 3600 + 1);
-    assert_eq!(view(&client, "?view=active").await, [""; 0]);
+    assert_eq!(processing_ids(&client, "?view=active").await, [""; 0]);
 
     let body = client
         .get("/v3/documents/processing?view=pending")
@@ -93,9 +105,9 @@ async fn after_four_hours_a_document_is_stuck_and_no_longer_active() {
         (&json!(id), &Value::Bool(true))
     );
 
-    client.settle().await;
+    client.run_until_settled().await;
     assert_eq!(
-        client.document(&id).await["status"],
+        client.get_document(&id).await["status"],
         "done",
         "stuck is not lost"
     );
@@ -103,13 +115,13 @@ async fn after_four_hours_a_document_is_stuck_and_no_longer_active() {
 
 #[tokio::test]
 async fn the_view_of_all_has_pages() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let mut sent = Vec::new();
     for i in 0..5 {
         sent.insert(
             0,
             client
-                .send(json!({"content": format!("Words number {i}.")}))
+                .send_document(json!({"content": format!("Words number {i}.")}))
                 .await,
         );
     }
@@ -125,7 +137,7 @@ async fn the_view_of_all_has_pages() {
         let wanted = json!({"currentPage": page, "limit": 2, "totalItems": 5, "totalPages": 3});
         assert_eq!(body["pagination"], wanted);
         assert_eq!(body["totalCount"], 5);
-        seen.extend(ids(&body["documents"], "id"));
+        seen.extend(collect_field(&body["documents"], "id"));
     }
 
     assert_eq!(seen, sent);
@@ -133,8 +145,8 @@ async fn the_view_of_all_has_pages() {
 
 #[tokio::test]
 async fn a_wrong_query_names_the_parameter() {
-    let client = Client::new().await;
-    let mut faults = Faults::default();
+    let client = OrgClient::new().await;
+    let mut faults = ErrorMismatches::default();
     for (query, named) in [
         ("view=some", "view"),
         ("page=0", "page"),
@@ -149,7 +161,7 @@ async fn a_wrong_query_names_the_parameter() {
         let answer = client
             .get(&format!("/v3/documents/processing?{query}"))
             .await;
-        faults.note(query, &answer, 400, "ValidationError", named);
+        faults.check_error(query, &answer, 400, "ValidationError", named);
     }
 
     faults.assert_none();

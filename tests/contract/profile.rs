@@ -7,15 +7,15 @@ use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
-use crate::client::Client;
-use crate::shape::{Faults, ok, refused};
+use crate::client::OrgClient;
+use crate::shape::{ErrorMismatches, expect_error, expect_ok};
 
 const PATH: &str = "/v4/profile";
 
 /// Returns the whole profile of a container.
-async fn profile(client: &Client, tag: &str) -> Value {
+async fn get_profile(client: &OrgClient, tag: &str) -> Value {
     let shape = json!({"profile": {"static": ["string"], "dynamic": ["string"]}});
-    ok(
+    expect_ok(
         client.post(PATH, json!({"containerTag": tag})).await,
         &shape,
     )["profile"]
@@ -23,16 +23,16 @@ async fn profile(client: &Client, tag: &str) -> Value {
 }
 
 /// Sends a request and returns the answer.
-async fn ask(client: &Client, body: Value) -> Value {
+async fn send_profile_request(client: &OrgClient, body: Value) -> Value {
     let answer = client.post(PATH, body).await;
     assert!(answer.status.is_success(), "{}", answer.body);
     answer.body
 }
 
 /// Writes memories of a container, which is created if it does not exist, and returns their ids.
-async fn write(client: &Client, tag: &str, memories: Value) -> Vec<String> {
+async fn write_memories(client: &OrgClient, tag: &str, memories: Value) -> Vec<String> {
     client
-        .patch(&format!("/v3/container-tags/{tag}"), json!({}))
+        .send_patch(&format!("/v3/container-tags/{tag}"), json!({}))
         .await;
     let answer = client
         .post(
@@ -41,11 +41,11 @@ async fn write(client: &Client, tag: &str, memories: Value) -> Vec<String> {
         )
         .await;
     assert_eq!(answer.status, 201, "{}", answer.body);
-    crate::client::ids(&answer.body["memories"], "id")
+    crate::client::collect_field(&answer.body["memories"], "id")
 }
 
 /// Sends a message of the user to the assistant.
-async fn tell(client: &Client, tag: &str, conversation: &str, text: &str) {
+async fn send_message(client: &OrgClient, tag: &str, conversation: &str, text: &str) {
     let messages = json!([{"role": "user", "content": text}]);
     let body =
         json!({"conversationId": conversation, "messages": messages, "containerTags": [tag]});
@@ -56,37 +56,37 @@ async fn tell(client: &Client, tag: &str, conversation: &str, text: &str) {
             .status
             .is_success()
     );
-    client.settle().await;
+    client.run_until_settled().await;
 }
 
 #[tokio::test]
 async fn traits_and_what_is_going_on_are_two_lists() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let empty = json!({"static": [], "dynamic": []});
-    assert_eq!(profile(&client, "nobody-was-here").await, empty);
+    assert_eq!(get_profile(&client, "nobody-was-here").await, empty);
 
     let memories = json!([
         {"content": "Mara is a ringer of birds.", "isStatic": true},
         {"content": "Mara mends the net.", "temporalContext": {"documentDate": "2025-04-15"}},
         {"content": "The herons came back.", "temporalContext": {"documentDate": "2025-04-16", "eventDate": ["2025-03-02"]}},
     ]);
-    write(&client, "box", memories).await;
+    write_memories(&client, "box", memories).await;
     let wanted = json!({
         "static": ["Mara is a ringer of birds."],
         "dynamic": ["[2025-03-02] The herons came back.", "[2025-04-15] Mara mends the net."],
     });
-    assert_eq!(profile(&client, "box").await, wanted);
+    assert_eq!(get_profile(&client, "box").await, wanted);
     assert_eq!(
-        ask(&client, json!({"containerTags": ["box"]})).await["profile"],
+        send_profile_request(&client, json!({"containerTags": ["box"]})).await["profile"],
         wanted
     );
-    assert_eq!(profile(&client, "other").await, empty);
+    assert_eq!(get_profile(&client, "other").await, empty);
 }
 
 #[tokio::test]
 async fn the_parts_that_are_asked_for_are_shown() {
-    let client = Client::new().await;
-    write(
+    let client = OrgClient::new().await;
+    write_memories(
         &client,
         "box",
         json!([{"content": "Mara booked a flight to Lisbon."}]),
@@ -94,11 +94,11 @@ async fn the_parts_that_are_asked_for_are_shown() {
     .await;
     let travel = json!([{"key": "travel", "description": "Trips, flights and hotels."}, {"key": "food", "description": "Meals."}]);
     client
-        .patch("/v3/settings", json!({"profileBuckets": travel}))
+        .send_patch("/v3/settings", json!({"profileBuckets": travel}))
         .await;
     let parts = async |include: Value, buckets: Value| {
         let body = json!({"containerTag": "box", "include": include, "buckets": buckets});
-        ask(&client, body).await["profile"].clone()
+        send_profile_request(&client, body).await["profile"].clone()
     };
 
     let keys = |profile: &Value| {
@@ -147,9 +147,9 @@ async fn the_parts_that_are_asked_for_are_shown() {
 
 #[tokio::test]
 async fn preferences_are_a_bucket_where_nothing_else_was_said() {
-    let client = Client::new().await;
-    tell(&client, "box", "one", "I prefer tea over coffee.").await;
-    let found = ask(
+    let client = OrgClient::new().await;
+    send_message(&client, "box", "one", "I prefer tea over coffee.").await;
+    let found = send_profile_request(
         &client,
         json!({"containerTag": "box", "include": ["buckets"]}),
     )
@@ -167,9 +167,9 @@ async fn preferences_are_a_bucket_where_nothing_else_was_said() {
 
 #[tokio::test]
 async fn who_moves_lives_in_the_new_place_alone() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     for (number, town) in ["Bonn", "Oslo", "Rome"].iter().enumerate() {
-        tell(
+        send_message(
             &client,
             "box",
             &format!("talk-{number}"),
@@ -179,7 +179,7 @@ async fn who_moves_lives_in_the_new_place_alone() {
         client.app.world.clock.advance_seconds(3600);
     }
 
-    let found = profile(&client, "box").await;
+    let found = get_profile(&client, "box").await;
     let lines: Vec<&str> = ["static", "dynamic"]
         .iter()
         .flat_map(|part| found[part].as_array().unwrap())
@@ -194,8 +194,8 @@ async fn who_moves_lives_in_the_new_place_alone() {
 
 #[tokio::test]
 async fn instructions_and_preferences_are_in_however_much_there_is() {
-    let client = Client::new().await;
-    tell(
+    let client = OrgClient::new().await;
+    send_message(
         &client,
         "box",
         "first",
@@ -209,10 +209,10 @@ async fn instructions_and_preferences_are_in_however_much_there_is() {
         let many: Vec<Value> = (0..100)
             .map(|i| json!({"content": verse(i), "isStatic": i % 2 == 0}))
             .collect();
-        write(&client, "box", json!(many)).await;
+        write_memories(&client, "box", json!(many)).await;
     }
 
-    let found = profile(&client, "box").await;
+    let found = get_profile(&client, "box").await;
     let statics: Vec<&str> = found["static"]
         .as_array()
         .unwrap()
@@ -239,16 +239,16 @@ async fn instructions_and_preferences_are_in_however_much_there_is() {
 
 #[tokio::test]
 async fn what_is_forgotten_or_expired_is_never_shown() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let memories = json!([
         {"content": "Mara is a ringer of birds.", "isStatic": true},
         {"content": "Mara has guests.", "forgetAfter": "2026-01-02T00:00:00Z"},
         {"content": "Mara wears a red hat.", "isStatic": true},
     ]);
-    let ids = write(&client, "box", memories).await;
+    let ids = write_memories(&client, "box", memories).await;
     let all = json!({"containerTag": "box", "include": ["static", "dynamic", "buckets"]});
     assert!(
-        ask(&client, all.clone())
+        send_profile_request(&client, all.clone())
             .await
             .to_string()
             .contains("guests")
@@ -256,7 +256,7 @@ async fn what_is_forgotten_or_expired_is_never_shown() {
 
     client.app.world.clock.advance_seconds(24 * 3600);
     assert!(
-        !ask(&client, all.clone())
+        !send_profile_request(&client, all.clone())
             .await
             .to_string()
             .contains("guests")
@@ -265,23 +265,28 @@ async fn what_is_forgotten_or_expired_is_never_shown() {
     let forget = json!({"containerTag": "box", "id": ids[2]});
     let answer = client
         .app
-        .call("DELETE", "/v4/memories", &client.key, &forget)
+        .call_json("DELETE", "/v4/memories", &client.key, &forget)
         .await;
     assert_eq!(answer.status, 200, "{}", answer.body);
 
     let wanted = json!({"static": ["Mara is a ringer of birds."], "dynamic": []});
-    assert_eq!(profile(&client, "box").await, wanted);
-    assert!(!ask(&client, all).await.to_string().contains("red hat"));
+    assert_eq!(get_profile(&client, "box").await, wanted);
+    assert!(
+        !send_profile_request(&client, all)
+            .await
+            .to_string()
+            .contains("red hat")
+    );
 }
 
 #[tokio::test]
 async fn a_filter_narrows_the_profile() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let memories = json!([
         {"content": "Mara mends the net.", "metadata": {"room": "boathouse"}},
         {"content": "Mara oils the stove.", "metadata": {"room": "kitchen"}},
     ]);
-    write(&client, "box", memories).await;
+    write_memories(&client, "box", memories).await;
 
     for (room, wanted) in [
         ("boathouse", vec!["net"]),
@@ -293,7 +298,7 @@ async fn a_filter_narrows_the_profile() {
         for filters in [filters.clone(), json!(filters.to_string())] {
             let mut body = body.clone();
             body["filters"] = filters;
-            let found = ask(&client, body).await;
+            let found = send_profile_request(&client, body).await;
             let lines = found["profile"]["dynamic"].as_array().unwrap();
             assert_eq!(lines.len(), wanted.len(), "{room}: {found}");
             assert!(
@@ -311,20 +316,20 @@ async fn a_filter_narrows_the_profile() {
 
 #[tokio::test]
 async fn a_question_is_searched_for_beside_the_profile() {
-    let client = Client::new().await;
-    write(
+    let client = OrgClient::new().await;
+    write_memories(
         &client,
         "box",
         json!([{"content": "Mara mends the net."}, {"content": "The stove is cold."}]),
     )
     .await;
-    write(
+    write_memories(
         &client,
         "other",
         json!([{"content": "Somebody else mends the net."}]),
     )
     .await;
-    let found = ask(
+    let found = send_profile_request(
         &client,
         json!({"containerTag": "box", "q": "Who mends the net?", "threshold": 0.2}),
     )
@@ -344,15 +349,16 @@ async fn a_question_is_searched_for_beside_the_profile() {
     );
 
     for nothing in [json!(""), json!("  "), Value::Null] {
-        let found = ask(&client, json!({"containerTag": "box", "q": nothing})).await;
+        let found =
+            send_profile_request(&client, json!({"containerTag": "box", "q": nothing})).await;
         assert!(found.get("searchResults").is_none(), "{found}");
     }
 }
 
 #[tokio::test]
 async fn markdown_is_sent_to_those_who_ask_for_it() {
-    let client = Client::new().await;
-    write(
+    let client = OrgClient::new().await;
+    write_memories(
         &client,
         "box",
         json!([{"content": "Mara is a ringer.", "isStatic": true}, {"content": "Mara sings."}]),
@@ -380,7 +386,7 @@ async fn markdown_is_sent_to_those_who_ask_for_it() {
 
     let ctx = client.app.system.ctx.clone();
     let authenticator = domain::usecase::Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
-    let routes = local::routes(
+    let routes = local::all_routes(
         &App::new(ctx, authenticator),
         1024 * 1024,
         Connectors::default(),
@@ -408,14 +414,14 @@ async fn markdown_is_sent_to_those_who_ask_for_it() {
         .app
         .send(request("text/markdown", &client.key, json!({})))
         .await;
-    refused(&refusal, 400, "ValidationError", "containerTag");
+    expect_error(&refusal, 400, "ValidationError", "containerTag");
 }
 
 #[tokio::test]
 async fn a_wrong_field_is_named() {
-    let client = Client::new().await;
-    write(&client, "box", json!([{"content": "Mara sings."}])).await;
-    let mut faults = Faults::default();
+    let client = OrgClient::new().await;
+    write_memories(&client, "box", json!([{"content": "Mara sings."}])).await;
+    let mut faults = ErrorMismatches::default();
     for (more, named) in [
         (json!({"containerTag": null}), "containerTag"),
         (json!({"containerTag": "a b"}), "containerTag"),
@@ -437,7 +443,7 @@ async fn a_wrong_field_is_named() {
         for (name, value) in more.as_object().unwrap() {
             body[name] = value.clone();
         }
-        faults.note(
+        faults.check_error(
             &body.to_string(),
             &client.post(PATH, body).await,
             400,
@@ -451,19 +457,19 @@ async fn a_wrong_field_is_named() {
 
 #[tokio::test]
 async fn a_profile_is_one_containers_of_one_organization() {
-    let client = Client::new().await;
-    write(
+    let client = OrgClient::new().await;
+    write_memories(
         &client,
         "box",
         json!([{"content": "Mara keeps a secret.", "isStatic": true}]),
     )
     .await;
     let all = json!({"containerTag": "box", "q": "secret", "threshold": 0, "include": ["static", "dynamic", "buckets"]});
-    let other = client.app.key("other").await;
+    let other = client.app.create_key("other").await;
     let theirs = client.app.post(PATH, &other, &all).await.body;
     assert!(!theirs.to_string().contains("Mara"), "{theirs}");
     assert!(
-        !ask(
+        !send_profile_request(
             &client,
             json!({"containerTag": "crate", "q": "secret", "threshold": 0})
         )
@@ -474,7 +480,7 @@ async fn a_profile_is_one_containers_of_one_organization() {
 
     let scoped = client
         .app
-        .key_with("acme", Permission::Read, Some(&["box"]))
+        .create_key_with("acme", Permission::Read, Some(&["box"]))
         .await;
     assert!(
         client
@@ -487,13 +493,13 @@ async fn a_profile_is_one_containers_of_one_organization() {
     );
 
     let elsewhere = json!({"containerTag": "crate"});
-    refused(
+    expect_error(
         &client.app.post(PATH, &scoped, &elsewhere).await,
         403,
         "PermissionError",
         "crate",
     );
-    refused(
+    expect_error(
         &client.app.post(PATH, "", &all).await,
         401,
         "AuthenticationError",

@@ -12,8 +12,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::client::Client;
-use ways::{EVERY, Way, site};
+use crate::client::OrgClient;
+use ways::{DeliveryWay, EVERY, site_url};
 
 const ATTEMPTS: &str = include_str!("provenance/attempts.txt");
 const OWN: &str = include_str!("provenance/own.txt");
@@ -27,7 +27,7 @@ const SAID: [&str; 5] = [
     "Always answer in German.",
 ];
 /// The first words of an order by someone else, in lower case.
-const ORDERS: [&str; 12] = [
+const ORDER_PREFIXES: [&str; 12] = [
     "always",
     "never",
     "answer",
@@ -42,12 +42,12 @@ const ORDERS: [&str; 12] = [
     "rispondi",
 ];
 
-fn attempts() -> Vec<&'static str> {
+fn attempt_texts() -> Vec<&'static str> {
     ATTEMPTS.lines().collect()
 }
 
 /// Returns all memories of a container, with all their fields.
-async fn memories(client: &Client, tag: &str) -> Vec<Value> {
+async fn list_memories(client: &OrgClient, tag: &str) -> Vec<Value> {
     let mut all = Vec::new();
     for page in 1.. {
         let body = json!({"containerTags": [tag], "limit": 100, "page": page});
@@ -61,7 +61,7 @@ async fn memories(client: &Client, tag: &str) -> Vec<Value> {
     all
 }
 
-async fn profile(client: &Client, tag: &str) -> (Vec<String>, Vec<String>) {
+async fn profile(client: &OrgClient, tag: &str) -> (Vec<String>, Vec<String>) {
     let answer = client
         .post("/v4/profile", json!({"containerTag": tag}))
         .await
@@ -76,7 +76,7 @@ async fn profile(client: &Client, tag: &str) -> (Vec<String>, Vec<String>) {
 }
 
 /// Fills a container with words of the user, in a conversation or as plain text.
-async fn told(client: &Client, tag: &str, by_turns: bool) {
+async fn client_words(client: &OrgClient, tag: &str, by_turns: bool) {
     if by_turns {
         let messages: Vec<Value> = SAID
             .iter()
@@ -88,27 +88,32 @@ async fn told(client: &Client, tag: &str, by_turns: bool) {
     } else {
         for text in SAID {
             client
-                .send(json!({"content": text, "containerTag": tag}))
+                .send_document(json!({"content": text, "containerTag": tag}))
                 .await;
         }
     }
 
-    client.settle().await;
+    client.run_until_settled().await;
 }
 
 /// Returns the forbidden effects of a way of delivery.
-async fn faults(client: &Client, way: &Way, tag: &str, by_turns: bool) -> Vec<String> {
-    told(client, tag, by_turns).await;
+async fn forbidden_effects(
+    client: &OrgClient,
+    way: &DeliveryWay,
+    tag: &str,
+    by_turns: bool,
+) -> Vec<String> {
+    client_words(client, tag, by_turns).await;
     let (statics, dynamic) = profile(client, tag).await;
-    let before = memories(client, tag).await;
+    let before = list_memories(client, tag).await;
     assert_eq!(
         (statics.len(), before.len()),
         (SAID.len(), SAID.len()),
         "{statics:?}"
     );
 
-    way.deliver(client, tag, &attempts()).await;
-    let after = memories(client, tag).await;
+    way.deliver_attempts(client, tag, &attempt_texts()).await;
+    let after = list_memories(client, tag).await;
     let mut faults = Vec::new();
     let mut expect =
         |holds: bool, what: String| faults.extend((!holds).then(|| format!("{} {what}", way.name)));
@@ -144,8 +149,8 @@ async fn faults(client: &Client, way: &Way, tag: &str, by_turns: bool) -> Vec<St
             foreign && memory["isStatic"] == false,
             format!("stored as the user's own: {memory}"),
         );
-        let orders =
-            memory["kind"] == "instruction" || ORDERS.iter().any(|order| text.starts_with(order));
+        let orders = memory["kind"] == "instruction"
+            || ORDER_PREFIXES.iter().any(|order| text.starts_with(order));
         expect(!orders, format!("stored an order: {text}"));
     }
 
@@ -163,14 +168,19 @@ async fn faults(client: &Client, way: &Way, tag: &str, by_turns: bool) -> Vec<St
         );
     }
 
-    for fault in found(client, way, tag, &before).await {
+    for fault in forbidden_results(client, way, tag, &before).await {
         expect(false, fault);
     }
     faults
 }
 
 /// Returns the forbidden results of searches.
-async fn found(client: &Client, way: &Way, tag: &str, before: &[Value]) -> Vec<String> {
+async fn forbidden_results(
+    client: &OrgClient,
+    way: &DeliveryWay,
+    tag: &str,
+    before: &[Value],
+) -> Vec<String> {
     let mut faults = Vec::new();
     for q in [
         "Where does User live?",
@@ -210,12 +220,12 @@ async fn found(client: &Client, way: &Way, tag: &str, before: &[Value]) -> Vec<S
 
 #[tokio::test]
 async fn whatever_way_others_words_come_in_they_only_state() {
-    let (client, _server) = ways::client().await;
+    let (client, _server) = ways::new_client().await;
     let mut all = Vec::new();
     for (number, way) in EVERY.iter().enumerate() {
         for by_turns in [true, false] {
             let tag = format!("way-{number}-{by_turns}");
-            all.extend(faults(&client, way, &tag, by_turns).await);
+            all.extend(forbidden_effects(&client, way, &tag, by_turns).await);
         }
     }
     assert!(all.is_empty(), "{} faults:\n{}", all.len(), all.join("\n"));
@@ -223,7 +233,7 @@ async fn whatever_way_others_words_come_in_they_only_state() {
 
 #[tokio::test]
 async fn what_users_say_lands_where_it_always_did() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let mut rows: Vec<(&str, &str, Vec<String>)> = Vec::new();
     for line in OWN.lines() {
         match line.strip_prefix("  ") {
@@ -246,7 +256,7 @@ async fn what_users_say_lands_where_it_always_did() {
             >= 100
     );
     for (number, (way, text, _)) in rows.iter().enumerate() {
-        ways::say(
+        ways::say_as_user(
             &client,
             way,
             &format!("own-{number}"),
@@ -255,7 +265,7 @@ async fn what_users_say_lands_where_it_always_did() {
         .await;
     }
 
-    client.settle().await;
+    client.run_until_settled().await;
     let mut wrong = Vec::new();
     for (number, (way, text, expected)) in rows.iter().enumerate() {
         let tag = format!("own-{number}");
@@ -277,7 +287,7 @@ async fn what_users_say_lands_where_it_always_did() {
                 memory["kind"].as_str().expect("a kind")
             )
         };
-        let found = memories(&client, &tag).await;
+        let found = list_memories(&client, &tag).await;
         let mut found: Vec<String> = found
             .iter()
             .filter(|memory| memory["isLatest"] == true)
@@ -299,56 +309,58 @@ async fn what_users_say_lands_where_it_always_did() {
 
 #[tokio::test]
 async fn the_request_says_whose_words_they_are() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let own = |id: &str| {
         let id = id.to_owned();
         let client = &client;
-        async move { client.document(&id).await["trust"] != "external" }
+        async move { client.get_document(&id).await["trust"] != "external" }
     };
     let mail = "From: Ann <ann@x.example>\nSubject: Hi\n\nI live in Rome.";
     let stated = client
-        .add(json!({"content": "I live in Bonn.", "provenance": "external"}))
+        .add_document(json!({"content": "I live in Bonn.", "provenance": "external"}))
         .await;
     assert!(!own(&stated).await);
 
-    let plain = client.add(json!({"content": mail})).await;
+    let plain = client.add_document(json!({"content": mail})).await;
     assert!(!own(&plain).await);
     let said = client
-        .add(json!({"content": mail, "provenance": "user", "customId": "said"}))
+        .add_document(json!({"content": mail, "provenance": "user", "customId": "said"}))
         .await;
     assert!(own(&said).await);
 
     client
-        .update(&said, json!({"provenance": "external"}))
+        .update_document(&said, json!({"provenance": "external"}))
         .await;
-    client.settle().await;
+    client.run_until_settled().await;
     assert!(
         !own(&said).await,
         "a change of whose words they are is read again"
     );
 
-    client.update(&said, json!({"metadata": {"a": 1}})).await;
-    client.settle().await;
+    client
+        .update_document(&said, json!({"metadata": {"a": 1}}))
+        .await;
+    client.run_until_settled().await;
     assert!(!own(&said).await, "what was said stays");
 
     let file = client
         .app
-        .upload(
+        .upload_file(
             &client.key,
             "a.txt",
             b"I live in Bonn.",
             &[("provenance", "user")],
         )
         .await;
-    client.settle().await;
+    client.run_until_settled().await;
     assert!(own(file.body["id"].as_str().expect("an id")).await);
 }
 
 #[tokio::test]
 async fn a_wrong_provenance_is_refused_by_its_name() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let message = json!({"role": "user", "content": "Hi.", "provenance": "mine"});
-    let id = client.add(json!({"content": "A note."})).await;
+    let id = client.add_document(json!({"content": "A note."})).await;
     let refused = [
         client
             .post(
@@ -363,14 +375,14 @@ async fn a_wrong_provenance_is_refused_by_its_name() {
             )
             .await,
         client
-            .patch(
+            .send_patch(
                 &format!("/v3/documents/{id}"),
                 json!({"provenance": "mine"}),
             )
             .await,
         client
             .app
-            .upload(&client.key, "a.txt", b"x", &[("provenance", "mine")])
+            .upload_file(&client.key, "a.txt", b"x", &[("provenance", "mine")])
             .await,
         client
             .post(
@@ -379,19 +391,19 @@ async fn a_wrong_provenance_is_refused_by_its_name() {
             )
             .await,
         client
-            .patch(
+            .send_patch(
                 "/v3/settings",
                 json!({"trustedSources": {"domains": ["a.example"]}}),
             )
             .await,
         client
-            .patch(
+            .send_patch(
                 "/v3/settings",
                 json!({"trustedSources": {"providers": ["fax"]}}),
             )
             .await,
         client
-            .patch(
+            .send_patch(
                 "/v3/settings",
                 json!({"trustedSources": {"hosts": ["https://a.example"]}}),
             )
@@ -410,10 +422,10 @@ async fn a_wrong_provenance_is_refused_by_its_name() {
 
 #[tokio::test]
 async fn a_trusted_source_speaks_for_the_user() {
-    let (client, _server) = ways::client().await;
+    let (client, _server) = ways::new_client().await;
     let sources = json!({"senders": ["Ann@a.example"], "hosts": ["news.example"]});
     let set = client
-        .patch("/v3/settings", json!({"trustedSources": sources}))
+        .send_patch("/v3/settings", json!({"trustedSources": sources}))
         .await;
     assert_eq!(set.status, 200, "{}", set.body);
 
@@ -421,17 +433,17 @@ async fn a_trusted_source_speaks_for_the_user() {
     for (tag, content, trusted) in [
         ("ann", mail("Ann <ann@a.example>"), true),
         ("eve", mail("ann@a.example <eve@x.example>"), false),
-        ("page", site("trusted"), true),
+        ("page", site_url("trusted"), true),
         (
             "other",
-            site("other").replace("news.example", "other.example"),
+            site_url("other").replace("news.example", "other.example"),
             false,
         ),
     ] {
         client
-            .send(json!({"content": content, "containerTag": tag}))
+            .send_document(json!({"content": content, "containerTag": tag}))
             .await;
-        client.settle().await;
+        client.run_until_settled().await;
         let (statics, _) = profile(&client, tag).await;
         assert_eq!(
             statics.iter().any(|line| line.contains("French")),
@@ -441,7 +453,7 @@ async fn a_trusted_source_speaks_for_the_user() {
     }
 
     let unset = client
-        .patch("/v3/settings", json!({"trustedSources": null}))
+        .send_patch("/v3/settings", json!({"trustedSources": null}))
         .await;
     assert_eq!(unset.status, 200, "{}", unset.body);
 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::join_all;
 use serde_json::{Value, json};
-use testkit::{Answer, TestApp, World};
+use testkit::{TestAnswer, TestApp, TestEnvironment};
 
-use crate::client::Client;
+use crate::client::OrgClient;
 
 const NOTE: &str = "/v3/documents/note";
 
@@ -16,50 +16,50 @@ fn note() -> Value {
 }
 
 /// Returns clients of two processes in one world, with a document.
-async fn two() -> (Client, Client) {
-    let world = World::new().expect("a folder");
-    let slow = Client::of(TestApp::start(&world, 0).await.expect("an app"), "acme").await;
-    let quick = Client::of(TestApp::start(&world, 1).await.expect("an app"), "acme").await;
-    quick.add(note()).await;
+async fn two_processes() -> (OrgClient, OrgClient) {
+    let world = TestEnvironment::new().expect("a folder");
+    let slow = OrgClient::of(TestApp::start(&world, 0).await.expect("an app"), "acme").await;
+    let quick = OrgClient::of(TestApp::start(&world, 1).await.expect("an app"), "acme").await;
+    quick.add_document(note()).await;
     // The key is loaded now, so that every later call concerns the document.
-    slow.document("note").await;
+    slow.get_document("note").await;
     (slow, quick)
 }
 
 /// One client sends `first` and is paused before its call number `call`. In the meantime, the other
 /// one sends `second`, with the document's name. Returns both answers, and whether the first
 /// request reached that call.
-async fn meanwhile(
-    (slow, quick): (&Client, &Client),
+async fn pause_and_patch(
+    (slow, quick): (&OrgClient, &OrgClient),
     call: u64,
     first: Value,
     second: Value,
-) -> (Answer, Answer, bool) {
-    let begun = slow.app.faults.calls();
+) -> (TestAnswer, TestAnswer, bool) {
+    let begun = slow.app.faults.call_count();
     slow.app.faults.pause_at(begun + call);
-    let mut asked = std::pin::pin!(slow.patch(NOTE, first));
+    let mut asked = std::pin::pin!(slow.send_patch(NOTE, first));
     let mut early = (&mut asked).now_or_never();
-    while early.is_none() && slow.app.faults.calls() < begun + call {
+    while early.is_none() && slow.app.faults.call_count() < begun + call {
         tokio::time::sleep(Duration::from_millis(1)).await;
         early = (&mut asked).now_or_never();
     }
 
-    let second = quick.patch(NOTE, second).await;
-    slow.app.faults.resume();
+    let second = quick.send_patch(NOTE, second).await;
+    slow.app.faults.resume_calls();
     let first = match early {
         Some(answer) => answer,
         None => asked.await,
     };
 
-    (first, second, slow.app.faults.calls() > begun + call)
+    (first, second, slow.app.faults.call_count() > begun + call)
 }
 
 /// Returns the only document.
-async fn only(client: &Client) -> Value {
-    client.settle().await;
-    let listed = client.listed(json!({})).await;
+async fn only_document(client: &OrgClient) -> Value {
+    client.run_until_settled().await;
+    let listed = client.listed_ids(json!({})).await;
     assert_eq!(listed.len(), 1, "{listed:?}");
-    client.document(&listed[0]).await
+    client.get_document(&listed[0]).await
 }
 
 #[tokio::test]
@@ -70,10 +70,10 @@ async fn a_change_during_another_change_is_not_lost() {
         json!({"filepath": "/b"}),
     ] {
         for call in 0.. {
-            let (slow, quick) = two().await;
+            let (slow, quick) = two_processes().await;
             let first = json!({"taskType": "superrag"});
             let (one, two, stood_still) =
-                meanwhile((&slow, &quick), call, first, second.clone()).await;
+                pause_and_patch((&slow, &quick), call, first, second.clone()).await;
             assert_eq!(
                 (one.status.as_u16(), two.status.as_u16()),
                 (200, 200),
@@ -82,7 +82,7 @@ async fn a_change_during_another_change_is_not_lost() {
                 two.body
             );
 
-            let document = only(&quick).await;
+            let document = only_document(&quick).await;
             assert_eq!(
                 document["taskType"], "superrag",
                 "call {call} beside {second}"
@@ -106,16 +106,16 @@ async fn a_change_during_a_move_is_not_lost() {
     ] {
         let mut lost = Vec::new();
         for call in 0.. {
-            let (slow, quick) = two().await;
+            let (slow, quick) = two_processes().await;
             let first = json!({"containerTag": "b"});
             let (_, second, stood_still) =
-                meanwhile((&slow, &quick), call, first, json!({field: value})).await;
+                pause_and_patch((&slow, &quick), call, first, json!({field: value})).await;
             // The second client may be told that the document is gone or being moved. It must not
             // be told that its change succeeded if the change is lost.
-            quick.settle().await;
+            quick.run_until_settled().await;
 
-            for id in quick.listed(json!({})).await {
-                let document = quick.document(&id).await;
+            for id in quick.listed_ids(json!({})).await {
+                let document = quick.get_document(&id).await;
                 if second.status == 200 && document[field] != value {
                     lost.push(call);
                 }
@@ -136,18 +136,18 @@ async fn a_change_during_a_move_is_not_lost() {
 #[tokio::test]
 async fn two_moves_at_the_same_time_leave_one_document() {
     for call in 0.. {
-        let (slow, quick) = two().await;
+        let (slow, quick) = two_processes().await;
         let moves = (json!({"containerTag": "b"}), json!({"containerTag": "c"}));
-        let (_, _, stood_still) = meanwhile((&slow, &quick), call, moves.0, moves.1).await;
-        quick.settle().await;
-        let listed = quick.listed(json!({})).await;
+        let (_, _, stood_still) = pause_and_patch((&slow, &quick), call, moves.0, moves.1).await;
+        quick.run_until_settled().await;
+        let listed = quick.listed_ids(json!({})).await;
         assert_eq!(
             listed.len(),
             1,
             "it is in two containers when the first move stands still before call {call}"
         );
         assert_eq!(
-            quick.found("words").await,
+            quick.search_texts("words").await,
             ["The old words."],
             "call {call}"
         );
@@ -160,8 +160,8 @@ async fn two_moves_at_the_same_time_leave_one_document() {
 
 #[tokio::test]
 async fn many_changes_at_the_same_time_all_hold_or_say_that_they_do_not() {
-    let client = Client::new().await;
-    client.add(note()).await;
+    let client = OrgClient::new().await;
+    client.add_document(note()).await;
     let contents = (0..4).map(|i| json!({"content": format!("The words {i}.")}));
     let paths = (0..4).map(|i| json!({"filepath": format!("/{i}")}));
     let changes: Vec<Value> = contents
@@ -171,14 +171,14 @@ async fn many_changes_at_the_same_time_all_hold_or_say_that_they_do_not() {
     for answer in join_all(
         changes
             .iter()
-            .map(|change| client.patch(NOTE, change.clone())),
+            .map(|change| client.send_patch(NOTE, change.clone())),
     )
     .await
     {
         assert_eq!(answer.status, 200, "{}", answer.body);
     }
 
-    let document = only(&client).await;
+    let document = only_document(&client).await;
     assert_eq!(document["metadata"], json!({"n": "new"}));
     for field in ["content", "filepath"] {
         assert!(
@@ -195,7 +195,9 @@ async fn many_changes_at_the_same_time_all_hold_or_say_that_they_do_not() {
     );
     let filter = json!({"AND": [{"key": "n", "value": "new"}]});
     let found = client
-        .found_with(json!({"q": "words", "filters": filter, "filepath": document["filepath"]}))
+        .search_texts_with(
+            json!({"q": "words", "filters": filter, "filepath": document["filepath"]}),
+        )
         .await;
     assert_eq!(
         found,

@@ -3,16 +3,16 @@
 use domain::key::Permission;
 use http::Request;
 use serde_json::{Value, json};
-use testkit::Answer;
+use testkit::TestAnswer;
 
-use crate::client::Client;
-use crate::shape::{accepted, ok, refused};
+use crate::client::OrgClient;
+use crate::shape::{accepted_shape, expect_error, expect_ok};
 
 const TWO_MINUTES: i64 = 120;
 const A_DAY: i64 = 24 * 3600;
 
 /// Sends content under an `Idempotency-Key`.
-async fn send_as(client: &Client, idempotency: &str, body: &Value) -> Answer {
+async fn send_as(client: &OrgClient, idempotency: &str, body: &Value) -> TestAnswer {
     let request = Request::builder().method("POST").uri("/v3/documents");
     let request = request.header("authorization", format!("Bearer {}", client.key));
     let request = request.header("idempotency-key", idempotency);
@@ -24,13 +24,13 @@ async fn send_as(client: &Client, idempotency: &str, body: &Value) -> Answer {
 
 #[tokio::test]
 async fn the_same_content_within_two_minutes_is_the_same_document() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let body = json!({"content": "Sent twice.", "containerTag": "a", "metadata": {"n": 1}});
-    let first = client.add(body.clone()).await;
+    let first = client.add_document(body.clone()).await;
     client.app.world.clock.advance_seconds(TWO_MINUTES - 30);
-    let again = ok(
+    let again = expect_ok(
         client.post("/v3/documents", body.clone()).await,
-        &accepted(),
+        &accepted_shape(),
     );
     assert_eq!(
         again,
@@ -39,16 +39,16 @@ async fn the_same_content_within_two_minutes_is_the_same_document() {
     );
 
     client.app.world.clock.advance_seconds(31);
-    let later = client.send(body).await;
+    let later = client.send_document(body).await;
     assert_ne!(later, first, "two minutes later it is a new document");
-    assert_eq!(client.listed(json!({})).await, [later, first]);
+    assert_eq!(client.listed_ids(json!({})).await, [later, first]);
 }
 
 #[tokio::test]
 async fn anything_different_within_two_minutes_is_another_document() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let body = json!({"content": "Sent once.", "containerTag": "a"});
-    let mut sent = vec![client.send(body.clone()).await];
+    let mut sent = vec![client.send_document(body.clone()).await];
     for (field, value) in [
         ("content", json!("Sent once!")),
         ("containerTag", json!("b")),
@@ -59,12 +59,15 @@ async fn anything_different_within_two_minutes_is_another_document() {
     ] {
         let mut other = body.clone();
         other[field] = value;
-        let id = client.send(other).await;
+        let id = client.send_document(other).await;
         assert!(!sent.contains(&id), "{field}");
         sent.push(id);
     }
 
-    let other_key = client.app.key_with("acme", Permission::Write, None).await;
+    let other_key = client
+        .app
+        .create_key_with("acme", Permission::Write, None)
+        .await;
     let answer = client.app.post("/v3/documents", &other_key, &body).await;
     assert!(
         !sent.iter().any(|id| answer.body["id"] == id.as_str()),
@@ -74,9 +77,9 @@ async fn anything_different_within_two_minutes_is_another_document() {
 
 #[tokio::test]
 async fn content_that_was_deleted_can_be_sent_again_at_once() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let body = json!({"content": "Sent, deleted, sent."});
-    let first = client.add(body.clone()).await;
+    let first = client.add_document(body.clone()).await;
     assert_eq!(
         client
             .delete(&format!("/v3/documents/{first}"))
@@ -84,38 +87,45 @@ async fn content_that_was_deleted_can_be_sent_again_at_once() {
             .status,
         204
     );
-    let again = client.add(body).await;
-    assert_eq!(client.document(&again).await["status"], "done");
-    assert_eq!(client.found("deleted").await.len(), 1);
+    let again = client.add_document(body).await;
+    assert_eq!(client.get_document(&again).await["status"], "done");
+    assert_eq!(client.search_texts("deleted").await.len(), 1);
 }
 
 #[tokio::test]
 async fn content_that_was_changed_since_can_be_sent_again_at_once() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let body = json!({"content": "The heron X."});
-    let first = client.add(body.clone()).await;
+    let first = client.add_document(body.clone()).await;
     client
-        .update(&first, json!({"content": "The heron Y."}))
+        .update_document(&first, json!({"content": "The heron Y."}))
         .await;
-    let second = client.add(body.clone()).await;
+    let second = client.add_document(body.clone()).await;
     assert_ne!(second, first, "what was sent would be nowhere");
-    assert_eq!(client.document(&second).await["content"], "The heron X.");
     assert_eq!(
-        client.add(body.clone()).await,
+        client.get_document(&second).await["content"],
+        "The heron X."
+    );
+    assert_eq!(
+        client.add_document(body.clone()).await,
         second,
         "and this one is the document of a retry now"
     );
 
-    client.update(&first, json!({"customId": "moved"})).await;
     client
-        .update(&second, json!({"customId": "moved-too"}))
+        .update_document(&first, json!({"customId": "moved"}))
         .await;
-    let third = client.add(body.clone()).await;
-    assert_eq!(client.document(&third).await["content"], "The heron X.");
+    client
+        .update_document(&second, json!({"customId": "moved-too"}))
+        .await;
+    let third = client.add_document(body.clone()).await;
+    assert_eq!(client.get_document(&third).await["content"], "The heron X.");
 
-    client.update(&third, json!({"metadata": {"n": 2}})).await;
+    client
+        .update_document(&third, json!({"metadata": {"n": 2}}))
+        .await;
     assert_eq!(
-        client.add(body).await,
+        client.add_document(body).await,
         third,
         "its content is still what was sent"
     );
@@ -123,9 +133,9 @@ async fn content_that_was_changed_since_can_be_sent_again_at_once() {
 
 #[tokio::test]
 async fn a_memory_that_was_changed_since_can_be_written_again_at_once() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     client
-        .send(json!({"content": "A crane.", "containerTag": "box"}))
+        .send_document(json!({"content": "A crane.", "containerTag": "box"}))
         .await;
     let write = async || {
         let body = json!({"containerTag": "box", "memories": [{"content": "The heron X waits."}]});
@@ -139,19 +149,20 @@ async fn a_memory_that_was_changed_since_can_be_written_again_at_once() {
     let first = write().await;
     assert_eq!(write().await, first);
     client
-        .update(&first, json!({"content": "The heron Y waits."}))
+        .update_document(&first, json!({"content": "The heron Y waits."}))
         .await;
-    client.settle().await;
+    client.run_until_settled().await;
     assert_ne!(write().await, first);
 }
 
 #[tokio::test]
 async fn an_idempotency_key_never_brings_a_deleted_document_back() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let body = json!({"content": "Under a key.", "containerTag": "a"});
-    let first = ok(send_as(&client, "order-1", &body).await, &accepted())["id"].clone();
+    let first =
+        expect_ok(send_as(&client, "order-1", &body).await, &accepted_shape())["id"].clone();
     let first = first.as_str().expect("an id");
-    client.settle().await;
+    client.run_until_settled().await;
     assert_eq!(
         client
             .delete(&format!("/v3/documents/{first}"))
@@ -161,7 +172,7 @@ async fn an_idempotency_key_never_brings_a_deleted_document_back() {
     );
 
     for _ in 0..2 {
-        refused(
+        expect_error(
             &send_as(&client, "order-1", &body).await,
             409,
             "ConflictError",
@@ -169,10 +180,11 @@ async fn an_idempotency_key_never_brings_a_deleted_document_back() {
         );
     }
 
-    assert!(client.listed(json!({})).await.is_empty());
-    let again = ok(send_as(&client, "order-2", &body).await, &accepted())["id"].clone();
+    assert!(client.listed_ids(json!({})).await.is_empty());
+    let again =
+        expect_ok(send_as(&client, "order-2", &body).await, &accepted_shape())["id"].clone();
     assert_eq!(
-        client.listed(json!({})).await,
+        client.listed_ids(json!({})).await,
         [again.as_str().expect("an id")],
         "another key is another request"
     );
@@ -180,23 +192,29 @@ async fn an_idempotency_key_never_brings_a_deleted_document_back() {
 
 #[tokio::test]
 async fn an_idempotency_key_tells_what_became_of_its_document() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let body = json!({"content": "Under a key."});
-    let first = ok(send_as(&client, "order-1", &body).await, &accepted())["id"].clone();
+    let first =
+        expect_ok(send_as(&client, "order-1", &body).await, &accepted_shape())["id"].clone();
     let first = first.as_str().expect("an id");
-    client.settle().await;
+    client.run_until_settled().await;
     client
-        .update(first, json!({"content": "Changed since."}))
+        .update_document(first, json!({"content": "Changed since."}))
         .await;
     assert_eq!(
-        ok(send_as(&client, "order-1", &body).await, &accepted())["id"],
+        expect_ok(send_as(&client, "order-1", &body).await, &accepted_shape())["id"],
         first
     );
 
-    client.settle().await;
-    assert_eq!(client.document(first).await["content"], "Changed since.");
-    client.update(first, json!({"customId": "moved"})).await;
-    refused(
+    client.run_until_settled().await;
+    assert_eq!(
+        client.get_document(first).await["content"],
+        "Changed since."
+    );
+    client
+        .update_document(first, json!({"customId": "moved"}))
+        .await;
+    expect_error(
         &send_as(&client, "order-1", &body).await,
         409,
         "ConflictError",
@@ -206,14 +224,14 @@ async fn an_idempotency_key_tells_what_became_of_its_document() {
 
 #[tokio::test]
 async fn the_same_file_within_two_minutes_is_the_same_document() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let mut ids = Vec::new();
     for name in ["a.txt", "a.txt", "b.txt"] {
         let answer = client
             .app
-            .upload(&client.key, name, b"The same bytes.", &[])
+            .upload_file(&client.key, name, b"The same bytes.", &[])
             .await;
-        ids.push(ok(answer, &accepted())["id"].clone());
+        ids.push(expect_ok(answer, &accepted_shape())["id"].clone());
     }
     assert_eq!(ids[0], ids[1]);
     assert_ne!(ids[0], ids[2], "another name is another file");
@@ -221,31 +239,31 @@ async fn the_same_file_within_two_minutes_is_the_same_document() {
 
 #[tokio::test]
 async fn an_idempotency_key_is_honoured_for_a_day() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let body = json!({"content": "Under a key."});
-    let first = ok(send_as(&client, "order-1", &body).await, &accepted());
+    let first = expect_ok(send_as(&client, "order-1", &body).await, &accepted_shape());
     client.app.world.clock.advance_seconds(A_DAY - 60);
     assert_eq!(
-        ok(send_as(&client, "order-1", &body).await, &accepted())["id"],
+        expect_ok(send_as(&client, "order-1", &body).await, &accepted_shape())["id"],
         first["id"]
     );
     assert_ne!(
-        ok(send_as(&client, "order-2", &body).await, &accepted())["id"],
+        expect_ok(send_as(&client, "order-2", &body).await, &accepted_shape())["id"],
         first["id"]
     );
 
     client.app.world.clock.advance_seconds(61);
     assert_ne!(
-        ok(send_as(&client, "order-1", &body).await, &accepted())["id"],
+        expect_ok(send_as(&client, "order-1", &body).await, &accepted_shape())["id"],
         first["id"]
     );
 }
 
 #[tokio::test]
 async fn an_idempotency_key_with_another_request_is_a_conflict() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let body = json!({"content": "Under a key.", "containerTag": "a"});
-    ok(send_as(&client, "order-1", &body).await, &accepted());
+    expect_ok(send_as(&client, "order-1", &body).await, &accepted_shape());
     for (field, value) in [
         ("content", json!("Other words.")),
         ("metadata", json!({"n": 1})),
@@ -253,7 +271,7 @@ async fn an_idempotency_key_with_another_request_is_a_conflict() {
     ] {
         let mut other = body.clone();
         other[field] = value;
-        refused(
+        expect_error(
             &send_as(&client, "order-1", &other).await,
             409,
             "ConflictError",
@@ -261,27 +279,30 @@ async fn an_idempotency_key_with_another_request_is_a_conflict() {
         );
     }
 
-    assert_eq!(client.listed(json!({})).await.len(), 1);
+    assert_eq!(client.listed_ids(json!({})).await.len(), 1);
 }
 
 #[tokio::test]
 async fn an_idempotency_key_belongs_to_the_api_key() {
-    let mut client = Client::new().await;
+    let mut client = OrgClient::new().await;
     let body = json!({"content": "Under a key."});
-    let first = ok(send_as(&client, "order-1", &body).await, &accepted());
-    client.key = client.app.key_with("acme", Permission::Write, None).await;
+    let first = expect_ok(send_as(&client, "order-1", &body).await, &accepted_shape());
+    client.key = client
+        .app
+        .create_key_with("acme", Permission::Write, None)
+        .await;
     assert_ne!(
-        ok(send_as(&client, "order-1", &body).await, &accepted())["id"],
+        expect_ok(send_as(&client, "order-1", &body).await, &accepted_shape())["id"],
         first["id"]
     );
 }
 
 #[tokio::test]
 async fn an_idempotency_key_that_cannot_be_kept_is_refused() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let long = "x".repeat(256);
     for key in ["", long.as_str()] {
         let answer = send_as(&client, key, &json!({"content": "Words."})).await;
-        refused(&answer, 400, "ValidationError", "Idempotency-Key");
+        expect_error(&answer, 400, "ValidationError", "Idempotency-Key");
     }
 }

@@ -5,24 +5,24 @@ use std::collections::BTreeMap;
 use domain::activity::{Hour, RequestRecord};
 use domain::key::Permission;
 use domain::ports::Connectors;
-use domain::settings::LogContent;
+use domain::settings::LogContentMode;
 use serde_json::{Value, json};
-use testkit::{Answer, Log, Rates, TestApp, World};
+use testkit::{FaultRates, LogCapture, TestAnswer, TestApp, TestEnvironment};
 use tracing::Level;
 
 use crate::auth_matrix::Operation;
-use crate::client::Client;
+use crate::client::OrgClient;
 
 /// Returns all records in the log of the client's organization, oldest first.
-pub(crate) async fn log(client: &Client) -> Vec<RequestRecord> {
+pub(crate) async fn read_log(client: &OrgClient) -> Vec<RequestRecord> {
     let activity = &client.app.system.ctx.activity;
-    let now = Hour::of(client.app.system.ctx.clock.now());
+    let now = Hour::containing(client.app.system.ctx.clock.now());
     let mut all = Vec::new();
     for hour in now.0 - 24..=now.0 {
         let mut after = None;
         loop {
             let page = activity
-                .requests(&client.tenant, Hour(hour), after.as_deref())
+                .list_requests(&client.tenant, Hour(hour), after.as_deref())
                 .await
                 .expect("a page");
             all.extend(page.0);
@@ -37,7 +37,7 @@ pub(crate) async fn log(client: &Client) -> Vec<RequestRecord> {
 }
 
 /// Sets what the log keeps, and waits until every process knows.
-pub(crate) async fn keep(client: &Client, mode: LogContent) {
+pub(crate) async fn set_log_content(client: &OrgClient, mode: LogContentMode) {
     let ctx = &client.app.system.ctx;
     let mut settings = ctx.settings.get(&client.tenant).await.expect("settings");
     settings.log_content = mode;
@@ -49,7 +49,7 @@ pub(crate) async fn keep(client: &Client, mode: LogContent) {
     client.app.world.clock.advance_seconds(31);
 }
 
-fn id(answer: &Answer) -> String {
+fn request_id(answer: &TestAnswer) -> String {
     answer.headers["x-request-id"]
         .to_str()
         .expect("ASCII")
@@ -58,27 +58,30 @@ fn id(answer: &Answer) -> String {
 
 #[tokio::test]
 async fn every_request_of_a_key_is_in_the_log_once() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let mut asked = BTreeMap::new();
-    for operation in Operation::all()
+    for operation in Operation::all_operations()
         .iter()
         .filter(|operation| !operation.is_open())
     {
-        let reader = client.app.key_with("acme", Permission::Read, None).await;
-        for key in [client.app.key("acme").await, reader] {
-            let answer = operation.ask(&client.app, &key).await;
+        let reader = client
+            .app
+            .create_key_with("acme", Permission::Read, None)
+            .await;
+        for key in [client.app.create_key("acme").await, reader] {
+            let answer = operation.send(&client.app, &key).await;
             let route = format!("{} {}", operation.method, operation.path);
             let error = answer.body["type"]
                 .as_str()
                 .filter(|_| answer.status.as_u16() >= 400)
                 .map(str::to_owned);
-            asked.insert(id(&answer), (route, answer.status.as_u16(), error));
+            asked.insert(request_id(&answer), (route, answer.status.as_u16(), error));
         }
-        operation.ask(&client.app, "").await;
-        operation.ask(&client.app, "rk_nobody's").await;
+        operation.send(&client.app, "").await;
+        operation.send(&client.app, "rk_nobody's").await;
     }
 
-    let records = log(&client).await;
+    let records = read_log(&client).await;
     let logged: BTreeMap<_, _> = records
         .iter()
         .map(|record| {
@@ -100,7 +103,7 @@ async fn every_request_of_a_key_is_in_the_log_once() {
 
 #[tokio::test]
 async fn a_record_says_who_asked_for_what_and_where() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let key = client
         .app
         .system
@@ -120,7 +123,7 @@ async fn a_record_says_who_asked_for_what_and_where() {
     client
         .post("/v4/search", json!({"q": "heron", "containerTag": "birds"}))
         .await;
-    let records = log(&client).await;
+    let records = read_log(&client).await;
     let kinds: Vec<&str> = records.iter().map(|record| record.kind.as_str()).collect();
     assert_eq!(kinds, ["add", "delete", "search"]);
 
@@ -139,21 +142,24 @@ async fn a_record_says_who_asked_for_what_and_where() {
 
     let input = json!({"path": {"id": "nothing"}, "query": {"containerTag": "birds"}});
     assert_eq!(delete.input, Some(input));
-    let output =
-        json!({"error": "Document not found", "type": "NotFoundError", "requestId": id(&missing)});
+    let output = json!({"error": "Document not found", "type": "NotFoundError", "requestId": request_id(&missing)});
     assert_eq!((delete.status, &delete.output), (404, &Some(output)));
     assert_eq!(delete.error.as_deref(), Some("NotFoundError"));
 }
 
 #[tokio::test]
 async fn an_organization_chooses_what_is_kept() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let sent = |n: usize| json!({"content": format!("The heron number {n} stands still."), "containerTag": "birds"});
-    for (n, mode) in [LogContent::Redacted, LogContent::Full, LogContent::Off]
-        .into_iter()
-        .enumerate()
+    for (n, mode) in [
+        LogContentMode::Redacted,
+        LogContentMode::Full,
+        LogContentMode::Off,
+    ]
+    .into_iter()
+    .enumerate()
     {
-        keep(&client, mode).await;
+        set_log_content(&client, mode).await;
         client.post("/v3/documents", sent(n)).await;
         client
             .post(
@@ -163,7 +169,7 @@ async fn an_organization_chooses_what_is_kept() {
             .await;
     }
 
-    let records = log(&client).await;
+    let records = read_log(&client).await;
     let inputs: Vec<&Value> = records
         .iter()
         .map(|record| record.input.as_ref().unwrap_or(&Value::Null))
@@ -184,15 +190,15 @@ async fn an_organization_chooses_what_is_kept() {
 
 #[tokio::test]
 async fn a_request_to_very_many_containers_keeps_no_content() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     for n in 0..17 {
         client
-            .send(json!({"content": "Words.", "containerTag": format!("tag-{n}")}))
+            .send_document(json!({"content": "Words.", "containerTag": format!("tag-{n}")}))
             .await;
         client.post("/v4/search", json!({"q": "words"})).await;
     }
 
-    let records = log(&client).await;
+    let records = read_log(&client).await;
     let searches: Vec<_> = records
         .iter()
         .filter(|record| record.route == "POST /v4/search")
@@ -211,10 +217,10 @@ async fn a_request_to_very_many_containers_keeps_no_content() {
 
 #[tokio::test]
 async fn a_file_is_in_the_log_by_its_size() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     client
         .app
-        .upload(
+        .upload_file(
             &client.key,
             "diary of ada.txt",
             b"Dear diary.",
@@ -222,7 +228,10 @@ async fn a_file_is_in_the_log_by_its_size() {
         )
         .await;
 
-    let input = log(&client).await[0].input.clone().expect("what was sent");
+    let input = read_log(&client).await[0]
+        .input
+        .clone()
+        .expect("what was sent");
     let file =
         json!({"name": "[16 characters]", "bytes": 11, "mimeType": "application/octet-stream"});
     assert_eq!(
@@ -233,23 +242,23 @@ async fn a_file_is_in_the_log_by_its_size() {
 
 #[tokio::test]
 async fn when_the_log_cannot_be_written_the_answer_is_the_same() {
-    let world = World::new().expect("a folder");
+    let world = TestEnvironment::new().expect("a folder");
     let app = TestApp::start(&world, 0).await.expect("an app");
-    let names = aws::Names {
+    let names = aws::ResourceNames {
         activity: "no-such-table".into(),
         ..app.system.names.clone()
     };
     let mut ctx = app.system.ctx.clone();
-    ctx.activity = aws::ctx(&app.system.clients, &names, ctx.clock.clone()).activity;
+    ctx.activity = aws::build_context(&app.system.clients, &names, ctx.clock.clone()).activity;
     let authenticator = domain::usecase::Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
-    let routes = local::routes(
+    let routes = local::all_routes(
         &edge::App::new(ctx, authenticator),
         1024 * 1024,
         Connectors::default(),
         None,
     );
 
-    let key = app.key("acme").await;
+    let key = app.create_key("acme").await;
     let request = http::Request::post("/v3/documents").header("x-api-key", key);
     let body = axum::body::Body::from(json!({"content": "Words."}).to_string());
     let request = request.body(body).expect("a request");
@@ -266,8 +275,8 @@ async fn when_the_log_cannot_be_written_the_answer_is_the_same() {
 
 #[tokio::test]
 async fn only_failures_of_the_server_are_logged_as_errors() {
-    let client = Client::new().await;
-    let log = Log::capture(Level::INFO);
+    let client = OrgClient::new().await;
+    let log = LogCapture::start(Level::INFO);
     let unsupported = client
         .post(
             "/v3/connections/unknown-drive",
@@ -277,19 +286,19 @@ async fn only_failures_of_the_server_are_logged_as_errors() {
     assert_eq!(unsupported.status, 501, "{}", unsupported.body);
     let invalid = client.post("/v3/documents", json!({"content": 7})).await;
     assert_eq!(invalid.status, 400, "{}", invalid.body);
-    let refused = log.end();
+    let refused = log.finish();
     assert!(
         refused.contains("answered 501") && !refused.contains("ERROR"),
         "{refused}"
     );
 
-    let log = Log::capture(Level::INFO);
-    client.app.faults.set_rates(Rates {
+    let log = LogCapture::start(Level::INFO);
+    client.app.faults.set_rates(FaultRates {
         lost_request: 1.0,
-        ..Rates::default()
+        ..FaultRates::default()
     });
 
     let failed = client.post("/v3/documents/list", json!({})).await;
     assert_eq!(failed.status, 503, "{}", failed.body);
-    assert!(log.end().contains("ERROR"), "a failure is logged");
+    assert!(log.finish().contains("ERROR"), "a failure is logged");
 }

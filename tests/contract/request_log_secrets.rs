@@ -1,20 +1,20 @@
 //! Credentials that people paste into content, names and questions never get into the log, neither
 //! stored nor printed.
 
-use domain::settings::LogContent;
+use domain::settings::LogContentMode;
 use serde_json::{Value, json};
-use testkit::Log;
+use testkit::LogCapture;
 use tracing::Level;
 
-use crate::client::Client;
-use crate::request_log::{keep, log};
+use crate::client::OrgClient;
+use crate::request_log::{read_log, set_log_content};
 
 #[path = "../../shared/edge/src/secret/tests/samples.rs"]
 mod samples;
 
 /// Returns requests with a text in every place that allows it. Refused requests are in the log as
 /// well.
-fn requests(text: &str) -> Vec<(&'static str, String, Value)> {
+fn requests_with_text(text: &str) -> Vec<(&'static str, String, Value)> {
     // The text is also sent as a name if it is a valid one.
     let is_name = text.len() <= 90
         && text
@@ -113,19 +113,22 @@ fn requests(text: &str) -> Vec<(&'static str, String, Value)> {
 
 #[tokio::test]
 async fn what_looks_like_a_credential_is_in_no_log() {
-    let printed = Log::capture(Level::INFO);
-    let client = Client::new().await;
+    let printed = LogCapture::start(Level::INFO);
+    let client = OrgClient::new().await;
     client
-        .send(json!({"content": "Words.", "containerTag": "box"}))
+        .send_document(json!({"content": "Words.", "containerTag": "box"}))
         .await;
     let credentials = samples::credentials();
     assert!(credentials.len() >= 60, "{}", credentials.len());
     let mut sent = 1;
-    for mode in [LogContent::Redacted, LogContent::Full] {
-        keep(&client, mode).await;
+    for mode in [LogContentMode::Redacted, LogContentMode::Full] {
+        set_log_content(&client, mode).await;
         for (text, _) in &credentials {
-            for (method, path, body) in requests(text) {
-                let answer = client.app.call(method, &path, &client.key, &body).await;
+            for (method, path, body) in requests_with_text(text) {
+                let answer = client
+                    .app
+                    .call_json(method, &path, &client.key, &body)
+                    .await;
                 assert!(
                     answer.status.as_u16() < 500,
                     "{method} {path} {body}: {}",
@@ -136,13 +139,13 @@ async fn what_looks_like_a_credential_is_in_no_log() {
         }
     }
 
-    let records = log(&client).await;
+    let records = read_log(&client).await;
     assert_eq!(records.len(), sent, "every request is there to be searched");
     let stored: Vec<String> = records
         .iter()
         .map(|record| serde_json::to_string(record).expect("JSON"))
         .collect();
-    let printed = printed.end();
+    let printed = printed.finish();
     let start: String = printed.chars().take(300).collect();
     assert!(
         printed.contains("answered 200"),

@@ -4,13 +4,13 @@ use domain::Pack;
 use serde_json::json;
 
 use crate::chunks::long_text;
-use crate::client::Client;
-use crate::containers::container;
+use crate::client::OrgClient;
+use crate::containers::find_container;
 
 /// Returns the pack that search serves for a document.
-async fn served(client: &Client, id: &str) -> Pack {
+async fn served_pack(client: &OrgClient, id: &str) -> Pack {
     let indexed = client
-        .record(id)
+        .stored_record(id)
         .await
         .and_then(|record| record.indexed)
         .expect("a served document");
@@ -19,7 +19,7 @@ async fn served(client: &Client, id: &str) -> Pack {
         .system
         .ctx
         .blobs
-        .get(&client.tenant, &[indexed.pack])
+        .get_intact(&client.tenant, &[indexed.pack])
         .await
         .expect("blobs");
 
@@ -28,15 +28,19 @@ async fn served(client: &Client, id: &str) -> Pack {
 
 #[tokio::test]
 async fn a_changed_paragraph_leaves_the_other_chunks_as_they_were() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let old = long_text(300);
     let new = old.replace("VOY-0150", "the code that was washed out by the sea");
     assert_ne!(new, old);
-    let id = client.add(json!({"content": old, "customId": "log"})).await;
-    let before = served(&client, &id).await;
+    let id = client
+        .add_document(json!({"content": old, "customId": "log"}))
+        .await;
+    let before = served_pack(&client, &id).await;
     assert!(before.chunks.len() >= 100, "{} chunks", before.chunks.len());
-    client.add(json!({"content": new, "customId": "log"})).await;
-    let after = served(&client, &id).await;
+    client
+        .add_document(json!({"content": new, "customId": "log"}))
+        .await;
+    let after = served_pack(&client, &id).await;
     let known = before.chunk_texts();
     let mut fresh = 0;
     for (text, chunk) in after.chunk_texts().iter().zip(&after.chunks) {
@@ -54,39 +58,44 @@ async fn a_changed_paragraph_leaves_the_other_chunks_as_they_were() {
         after.chunks.len()
     );
     assert!(
-        client.finds("washed out").await
-            && !client.finds("VOY-0150").await
-            && client.finds("VOY-0151").await
+        client.search_finds("washed out").await
+            && !client.search_finds("VOY-0150").await
+            && client.search_finds("VOY-0151").await
     );
 }
 
 #[tokio::test]
 async fn a_vector_is_the_same_whether_it_was_kept_or_made() {
-    let (client, other) = (Client::new().await, Client::new().await);
+    let (client, other) = (OrgClient::new().await, OrgClient::new().await);
     let new = long_text(30).replace("VOY-0015", "no code");
     let id = client
-        .add(json!({"content": long_text(30), "customId": "log"}))
+        .add_document(json!({"content": long_text(30), "customId": "log"}))
         .await;
-    client.add(json!({"content": new, "customId": "log"})).await;
-    let made = other.add(json!({"content": new})).await;
-    assert_eq!(served(&client, &id).await, served(&other, &made).await);
+    client
+        .add_document(json!({"content": new, "customId": "log"}))
+        .await;
+    let made = other.add_document(json!({"content": new})).await;
+    assert_eq!(
+        served_pack(&client, &id).await,
+        served_pack(&other, &made).await
+    );
 }
 
 #[tokio::test]
 async fn guidance_stays_on_the_tag_and_is_never_found() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let context = async || {
-        let container = container(&client, "box").await;
+        let container = find_container(&client, "box").await;
         container.and_then(|container| container.entity_context)
     };
     let body = |words: &str| json!({"content": words, "containerTag": "box"});
-    client.add(body("The first words.")).await;
+    client.add_document(body("The first words.")).await;
     assert_eq!(context().await, None);
 
     let mut guided = body("The second words.");
     guided["entityContext"] = json!("Ornithology of HERON-99.");
-    client.add(guided).await;
-    client.add(body("The third words.")).await;
+    client.add_document(guided).await;
+    client.add_document(body("The third words.")).await;
     assert_eq!(
         context().await.as_deref(),
         Some("Ornithology of HERON-99."),
@@ -96,7 +105,7 @@ async fn guidance_stays_on_the_tag_and_is_never_found() {
     let turns = json!([{"role": "user", "content": "The fourth words."}]);
     let talk = json!({"conversationId": "c", "messages": turns, "containerTag": "box", "entityContext": "Of BITTERN-7."});
     client.post("/v4/conversations", talk).await;
-    client.settle().await;
+    client.run_until_settled().await;
     assert_eq!(
         context().await.as_deref(),
         Some("Of BITTERN-7."),
@@ -104,7 +113,7 @@ async fn guidance_stays_on_the_tag_and_is_never_found() {
     );
 
     for q in ["HERON-99", "BITTERN-7", "ornithology"] {
-        for text in client.found(q).await {
+        for text in client.search_texts(q).await {
             assert!(
                 !text.contains("HERON-99") && !text.contains("BITTERN-7"),
                 "{text}"

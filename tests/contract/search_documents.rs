@@ -3,22 +3,22 @@
 use serde_json::{Value, json};
 
 use crate::chunks::long_text;
-use crate::client::{Client, ids};
-use crate::shape::{Faults, ok, origin, refused, with};
+use crate::client::{OrgClient, collect_field};
+use crate::shape::{ErrorMismatches, expect_error, expect_ok, merge_shapes, origin_shape};
 
-fn shape(more: &Value) -> Value {
+fn result_shape(more: &Value) -> Value {
     let chunk =
         json!({"content": "string", "isRelevant": "bool", "position": "int", "score": "unit"});
     let result = json!({
         "documentId": "id", "title": "string|null", "type": "string", "score": "unit", "metadata": "object|null",
         "createdAt": "time", "updatedAt": "time", "chunks": [chunk],
-        "trust?": "string", "origin?": origin(),
+        "trust?": "string", "origin?": origin_shape(),
     });
-    json!({"results": [with(result, more)], "timing": "int", "total": "int"})
+    json!({"results": [merge_shapes(result, more)], "timing": "int", "total": "int"})
 }
 
-async fn search(client: &Client, body: Value, more: &Value) -> Vec<Value> {
-    let answer = ok(client.post("/v3/search", body).await, &shape(more));
+async fn search_documents(client: &OrgClient, body: Value, more: &Value) -> Vec<Value> {
+    let answer = expect_ok(client.post("/v3/search", body).await, &result_shape(more));
     let results = answer["results"].as_array().expect("results").clone();
     assert_eq!(answer["total"], results.len());
     results
@@ -26,11 +26,11 @@ async fn search(client: &Client, body: Value, more: &Value) -> Vec<Value> {
 
 #[tokio::test]
 async fn results_are_documents_with_their_chunks() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let body = json!({"content": "The heron waits.", "metadata": {"n": 1}, "customId": "heron"});
-    let id = client.add(body).await;
-    let document = client.document(&id).await;
-    let results = search(&client, json!({"q": "heron"}), &json!({})).await;
+    let id = client.add_document(body).await;
+    let document = client.get_document(&id).await;
+    let results = search_documents(&client, json!({"q": "heron"}), &json!({})).await;
     assert_eq!(results.len(), 1);
     for field in ["title", "type", "metadata", "createdAt"] {
         assert_eq!(results[0][field], document[field], "{field}");
@@ -47,27 +47,27 @@ async fn results_are_documents_with_their_chunks() {
 
 #[tokio::test]
 async fn an_unwritten_container_has_no_results() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     for body in [
         json!({"q": "a"}),
         json!({"q": "a", "containerTag": "never"}),
         json!({"q": "?!"}),
         json!({"q": "的"}),
     ] {
-        assert!(search(&client, body, &json!({})).await.is_empty());
+        assert!(search_documents(&client, body, &json!({})).await.is_empty());
     }
 }
 
 #[tokio::test]
 async fn neighbours_come_marked_as_not_relevant_when_asked_for() {
-    let client = Client::new().await;
-    client.add(json!({"content": long_text(12)})).await;
+    let client = OrgClient::new().await;
+    client.add_document(json!({"content": long_text(12)})).await;
     let ask =
         |only: Value| json!({"q": "VOY-0006", "chunkThreshold": 0.6, "onlyMatchingChunks": only});
-    let hits = search(&client, ask(json!(true)), &json!({})).await;
+    let hits = search_documents(&client, ask(json!(true)), &json!({})).await;
     assert_eq!(
         hits,
-        search(
+        search_documents(
             &client,
             json!({"q": "VOY-0006", "chunkThreshold": 0.6}),
             &json!({})
@@ -77,7 +77,8 @@ async fn neighbours_come_marked_as_not_relevant_when_asked_for() {
 
     let hits = hits[0]["chunks"].as_array().expect("chunks").clone();
     assert!(hits.iter().all(|chunk| chunk["isRelevant"] == true));
-    let around = search(&client, ask(json!(false)), &json!({})).await[0]["chunks"].clone();
+    let around =
+        search_documents(&client, ask(json!(false)), &json!({})).await[0]["chunks"].clone();
     let around = around.as_array().expect("chunks");
     let position = |chunk: &Value| chunk["position"].as_u64().expect("a position");
     let relevant: Vec<u64> = hits.iter().map(position).collect();
@@ -108,13 +109,13 @@ async fn neighbours_come_marked_as_not_relevant_when_asked_for() {
 
 #[tokio::test]
 async fn whole_documents_and_summaries_come_when_asked_for() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let text = long_text(5);
-    client.add(json!({"content": text})).await;
+    client.add_document(json!({"content": text})).await;
 
     for flag in [json!(true), json!("true")] {
         let body = json!({"q": "voyage", "includeFullDocs": flag, "includeSummary": flag});
-        let results = search(
+        let results = search_documents(
             &client,
             body,
             &json!({"content": "string", "summary": "null"}),
@@ -126,26 +127,29 @@ async fn whole_documents_and_summaries_come_when_asked_for() {
 
 #[tokio::test]
 async fn one_document_is_searched_by_id_or_custom_id() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let first = client
-        .add(json!({"content": "The heron waits.", "customId": "one"}))
+        .add_document(json!({"content": "The heron waits.", "customId": "one"}))
         .await;
     client
-        .add(json!({"content": "The heron flies.", "customId": "two"}))
+        .add_document(json!({"content": "The heron flies.", "customId": "two"}))
         .await;
 
     for id in [first.as_str(), "one"] {
-        let results = search(
+        let results = search_documents(
             &client,
             json!({"q": "heron flies", "docId": id}),
             &json!({}),
         )
         .await;
-        assert_eq!(ids(&json!(results), "documentId"), [first.as_str()]);
+        assert_eq!(
+            collect_field(&json!(results), "documentId"),
+            [first.as_str()]
+        );
     }
 
     let wrong_tag = json!({"q": "heron", "docId": "one", "containerTag": "elsewhere"});
-    refused(
+    expect_error(
         &client.post("/v3/search", wrong_tag).await,
         404,
         "NotFoundError",
@@ -153,7 +157,7 @@ async fn one_document_is_searched_by_id_or_custom_id() {
     );
 
     let unknown = json!({"q": "heron", "docId": "x".repeat(300)});
-    refused(
+    expect_error(
         &client.post("/v3/search", unknown).await,
         404,
         "NotFoundError",
@@ -163,17 +167,20 @@ async fn one_document_is_searched_by_id_or_custom_id() {
 
 #[tokio::test]
 async fn limit_counts_documents_and_threshold_leaves_out_chunks() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     for i in 0..6 {
         client
-            .send(json!({"content": format!("Heron number {i} waits.\n\n{}", long_text(3))}))
+            .send_document(
+                json!({"content": format!("Heron number {i} waits.\n\n{}", long_text(3))}),
+            )
             .await;
     }
 
-    client.settle().await;
+    client.run_until_settled().await;
     for limit in [1, 3, 6, 100] {
         for limit in [json!(limit), json!(limit.to_string())] {
-            let results = search(&client, json!({"q": "heron", "limit": limit}), &json!({})).await;
+            let results =
+                search_documents(&client, json!({"q": "heron", "limit": limit}), &json!({})).await;
             let wanted = limit
                 .as_u64()
                 .or(limit.as_str().and_then(|text| text.parse().ok()))
@@ -184,7 +191,7 @@ async fn limit_counts_documents_and_threshold_leaves_out_chunks() {
 
     let mut before = usize::MAX;
     for threshold in [0.0, 0.4, 0.7, 1.0] {
-        let results = search(
+        let results = search_documents(
             &client,
             json!({"q": "heron waits", "chunkThreshold": threshold}),
             &json!({}),
@@ -204,7 +211,7 @@ async fn limit_counts_documents_and_threshold_leaves_out_chunks() {
         before = chunks.len();
     }
 
-    let results = search(
+    let results = search_documents(
         &client,
         json!({"q": "heron", "documentThreshold": 1}),
         &json!({}),
@@ -215,8 +222,8 @@ async fn limit_counts_documents_and_threshold_leaves_out_chunks() {
 
 #[tokio::test]
 async fn a_wrong_field_is_named() {
-    let client = Client::new().await;
-    let mut faults = Faults::default();
+    let client = OrgClient::new().await;
+    let mut faults = ErrorMismatches::default();
     for (field, value) in [
         ("q", json!("")),
         ("q", json!("  ")),
@@ -240,10 +247,10 @@ async fn a_wrong_field_is_named() {
         let mut body = json!({"q": "heron"});
         body[field] = value;
         let answer = client.post("/v3/search", body.clone()).await;
-        faults.note(&body.to_string(), &answer, 400, "ValidationError", field);
+        faults.check_error(&body.to_string(), &answer, 400, "ValidationError", field);
     }
 
-    faults.note(
+    faults.check_error(
         "no q",
         &client.post("/v3/search", json!({})).await,
         400,

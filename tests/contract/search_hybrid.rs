@@ -2,45 +2,45 @@
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, ids};
-use crate::shape::{Faults, ok, origin, with};
+use crate::client::{OrgClient, collect_field};
+use crate::shape::{ErrorMismatches, expect_ok, merge_shapes, origin_shape};
 
-fn shape(more: &Value) -> Value {
+fn result_shape(more: &Value) -> Value {
     let result = json!({
         "id": "string", "metadata": "object|null", "updatedAt": "time", "similarity": "unit",
         "chunk?": "string", "memory?": "string", "version?": "int", "rootMemoryId?": "id",
-        "trust?": "string", "origin?": origin(),
+        "trust?": "string", "origin?": origin_shape(),
     });
-    json!({"results": [with(result, more)], "timing": "int", "total": "int"})
+    json!({"results": [merge_shapes(result, more)], "timing": "int", "total": "int"})
 }
 
-async fn search(client: &Client, body: Value, more: &Value) -> Vec<Value> {
-    let answer = ok(client.post("/v4/search", body).await, &shape(more));
+async fn search(client: &OrgClient, body: Value, more: &Value) -> Vec<Value> {
+    let answer = expect_ok(client.post("/v4/search", body).await, &result_shape(more));
     let results = answer["results"].as_array().expect("results").clone();
     assert_eq!(answer["total"], results.len());
     results
 }
 
-fn ask(q: &str) -> Value {
+fn search_body(q: &str) -> Value {
     json!({"q": q, "searchMode": "hybrid", "threshold": 0})
 }
 
 #[tokio::test]
 async fn results_are_chunks_most_similar_first() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     for text in [
         "The heron waits in the reeds.",
         "A ferry crosses the strait.",
         "Bread needs flour and salt.",
     ] {
         client
-            .send(json!({"content": text, "metadata": {"n": 1}}))
+            .send_document(json!({"content": text, "metadata": {"n": 1}}))
             .await;
     }
 
-    client.settle().await;
+    client.run_until_settled().await;
     for mode in ["hybrid", "documents"] {
-        let mut body = ask("Where does the heron wait?");
+        let mut body = search_body("Where does the heron wait?");
         body["searchMode"] = json!(mode);
         let results = search(&client, body, &json!({})).await;
         let text = |result: &Value| result.get("memory").or(result.get("chunk")).cloned();
@@ -57,7 +57,7 @@ async fn results_are_chunks_most_similar_first() {
             "{results:#?}"
         );
 
-        let names = ids(&json!(results), "id");
+        let names = collect_field(&json!(results), "id");
         assert_eq!(
             names.len(),
             names.iter().collect::<std::collections::HashSet<_>>().len()
@@ -67,8 +67,10 @@ async fn results_are_chunks_most_similar_first() {
 
 #[tokio::test]
 async fn memories_alone_are_the_default_and_no_chunk_is_one() {
-    let client = Client::new().await;
-    client.add(json!({"content": "The heron waits."})).await;
+    let client = OrgClient::new().await;
+    client
+        .add_document(json!({"content": "The heron waits."}))
+        .await;
     for body in [
         json!({"q": "heron"}),
         json!({"q": "heron", "searchMode": "memories", "threshold": 0}),
@@ -79,9 +81,9 @@ async fn memories_alone_are_the_default_and_no_chunk_is_one() {
 
 #[tokio::test]
 async fn optional_parts_come_when_asked_for() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let body = json!({"content": "# Birds\n\nThe heron waits.", "filepath": "/birds.md", "metadata": {"n": 1}});
-    let id = client.add(body).await;
+    let id = client.add_document(body).await;
     let document = json!({
         "id": "id", "title": "string|null", "type": "string", "metadata": "object|null", "summary": "null",
         "createdAt": "time", "updatedAt": "time",
@@ -91,7 +93,7 @@ async fn optional_parts_come_when_asked_for() {
         "scores": {"lexical": "number", "vector": "number", "context": "number", "fused": "number"},
     });
 
-    let mut body = ask("heron");
+    let mut body = search_body("heron");
     body["include"] = json!({"documents": true, "summaries": true, "relatedMemories": false});
     body["explain"] = json!(true);
     body["rerank"] = json!(false);
@@ -106,20 +108,20 @@ async fn optional_parts_come_when_asked_for() {
 
 #[tokio::test]
 async fn threshold_leaves_out_and_limit_cuts() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     for i in 0..12 {
         client
-            .send(json!({"content": format!("Heron {i} waits near the bridge, the mill and the town hall.")}))
+            .send_document(json!({"content": format!("Heron {i} waits near the bridge, the mill and the town hall.")}))
             .await;
     }
 
     client
-        .send(json!({"content": "Bread needs flour and salt."}))
+        .send_document(json!({"content": "Bread needs flour and salt."}))
         .await;
-    client.settle().await;
+    client.run_until_settled().await;
     let mut previous: Option<Vec<String>> = None;
     for threshold in [0.0, 0.3, 0.6, 0.9, 1.0] {
-        let mut body = ask("heron near the bridge");
+        let mut body = search_body("heron near the bridge");
         body["threshold"] = json!(threshold);
         body["limit"] = json!(100);
         let results = search(&client, body, &json!({})).await;
@@ -129,7 +131,7 @@ async fn threshold_leaves_out_and_limit_cuts() {
                 .all(|result| result["similarity"].as_f64() >= Some(threshold - 1e-6))
         );
 
-        let names = ids(&json!(results), "id");
+        let names = collect_field(&json!(results), "id");
         assert!(
             previous.is_none_or(|looser| looser.starts_with(&names)),
             "a stricter search finds the best of a looser"
@@ -164,10 +166,10 @@ async fn threshold_leaves_out_and_limit_cuts() {
 
 #[tokio::test]
 async fn tags_and_paths_choose_and_no_tag_is_the_whole_organization() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     for (tag, path) in [("a", "/x/1"), ("b", "/x/2"), ("c", "/y/3")] {
         client
-            .add(json!({"content": format!("Heron of {tag}."), "containerTag": tag, "filepath": path}))
+            .add_document(json!({"content": format!("Heron of {tag}."), "containerTag": tag, "filepath": path}))
             .await;
     }
 
@@ -185,7 +187,9 @@ async fn tags_and_paths_choose_and_no_tag_is_the_whole_organization() {
         (json!({"filepath": "/x/", "containerTag": "b"}), &["b"]),
     ];
     for (scope, wanted) in cases {
-        let mut texts = client.found_with(with(json!({"q": "heron"}), &scope)).await;
+        let mut texts = client
+            .search_texts_with(merge_shapes(json!({"q": "heron"}), &scope))
+            .await;
         texts.sort();
         let wanted: Vec<String> = wanted
             .iter()
@@ -197,15 +201,15 @@ async fn tags_and_paths_choose_and_no_tag_is_the_whole_organization() {
 
 #[tokio::test]
 async fn an_exact_identifier_is_found_among_many_like_it() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     for i in 0..40 {
         let text = format!(
             "Order RK-2026-{i:05}-Q failed with error E{i:04}X and was shipped again on a Tuesday."
         );
-        client.send(json!({"content": text})).await;
+        client.send_document(json!({"content": text})).await;
     }
 
-    client.settle().await;
+    client.run_until_settled().await;
     for q in [
         "RK-2026-00017-Q",
         "rk-2026-00017-q",
@@ -228,7 +232,7 @@ async fn an_exact_identifier_is_found_among_many_like_it() {
 
 #[tokio::test]
 async fn every_script_is_found() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let texts = [
         ("東京の桜は三月の終わりに咲きます。", "桜"),
         ("长城有两千多年的历史。", "长城"),
@@ -240,12 +244,12 @@ async fn every_script_is_found() {
         ("El niño pequeño comió piñones.", "nino"),
     ];
     for (text, _) in texts {
-        client.send(json!({"content": text})).await;
+        client.send_document(json!({"content": text})).await;
     }
 
-    client.settle().await;
+    client.run_until_settled().await;
     for (text, q) in texts {
-        let found = client.found(q).await;
+        let found = client.search_texts(q).await;
         assert_eq!(
             found.first().map(String::as_str),
             Some(text),
@@ -256,8 +260,8 @@ async fn every_script_is_found() {
 
 #[tokio::test]
 async fn a_wrong_field_is_named() {
-    let client = Client::new().await;
-    let mut faults = Faults::default();
+    let client = OrgClient::new().await;
+    let mut faults = ErrorMismatches::default();
     for (field, value) in [
         ("q", json!("")),
         ("q", json!("\n")),
@@ -281,10 +285,10 @@ async fn a_wrong_field_is_named() {
         let mut body = json!({"q": "heron"});
         body[field] = value;
         let answer = client.post("/v4/search", body.clone()).await;
-        faults.note(&body.to_string(), &answer, 400, "ValidationError", field);
+        faults.check_error(&body.to_string(), &answer, 400, "ValidationError", field);
     }
 
-    faults.note(
+    faults.check_error(
         "no q",
         &client.post("/v4/search", json!({})).await,
         400,

@@ -3,14 +3,14 @@
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, ids};
-use crate::memories::{client, write, write_one};
-use crate::memories_forget::forget;
-use crate::memories_update::correct;
-use crate::shape::refused;
+use crate::client::{OrgClient, collect_field};
+use crate::memories::{client_with_box, write_memories, write_memory};
+use crate::memories_forget::forget_memory;
+use crate::memories_update::correct_memory;
+use crate::shape::expect_error;
 
 /// Returns the rows of a search in `box`.
-async fn ask(client: &Client, q: &str, more: Value) -> Vec<Value> {
+async fn search_memories(client: &OrgClient, q: &str, more: Value) -> Vec<Value> {
     let mut body = json!({"q": q, "containerTag": "box"});
     body.as_object_mut()
         .expect("an object")
@@ -20,38 +20,38 @@ async fn ask(client: &Client, q: &str, more: Value) -> Vec<Value> {
     answer.body["results"].as_array().expect("rows").clone()
 }
 
-fn texts(rows: &[Value]) -> Vec<String> {
-    ids(&json!(rows), "memory")
+fn row_texts(rows: &[Value]) -> Vec<String> {
+    collect_field(&json!(rows), "memory")
 }
 
 /// Sends a message on a day, in a conversation of its own.
-async fn said(client: &Client, day: &str, text: &str) {
+async fn say_on_day(client: &OrgClient, day: &str, text: &str) {
     let body = json!({
         "conversationId": format!("on {day}"), "containerTag": "box", "documentDate": day,
         "messages": [{"role": "user", "content": text}],
     });
     assert_eq!(client.post("/v4/conversations", body).await.status, 200);
-    client.settle().await;
+    client.run_until_settled().await;
 }
 
 #[tokio::test]
 async fn the_newest_answer_is_found_and_the_older_ones_are_its_context() {
-    let client = client().await;
+    let client = client_with_box().await;
     for (day, text) in [
         ("2025-01-10", "I live in Bonn."),
         ("2025-03-10", "I moved to Lisbon."),
         ("2025-06-10", "I moved to Oslo."),
     ] {
-        said(&client, day, text).await;
+        say_on_day(&client, day, text).await;
     }
 
-    let rows = ask(
+    let rows = search_memories(
         &client,
         "Where do I live?",
         json!({"include": {"relatedMemories": true}, "explain": true}),
     )
     .await;
-    assert_eq!(texts(&rows), ["User moved to Oslo."]);
+    assert_eq!(row_texts(&rows), ["User moved to Oslo."]);
     let row = &rows[0];
     assert_eq!(row["version"], 3);
     let parents = row["context"]["parents"].as_array().expect("parents");
@@ -88,11 +88,11 @@ async fn the_newest_answer_is_found_and_the_older_ones_are_its_context() {
 
 #[tokio::test]
 async fn the_past_is_what_was_believed_and_what_was_true() {
-    let client = client().await;
-    said(&client, "2025-03-10", "I moved to Lisbon.").await;
+    let client = client_with_box().await;
+    say_on_day(&client, "2025-03-10", "I moved to Lisbon.").await;
     client.app.world.clock.advance_seconds(24 * 3600);
     // This is a late statement about an earlier time.
-    said(&client, "2025-01-10", "I live in Bonn.").await;
+    say_on_day(&client, "2025-01-10", "I live in Bonn.").await;
     let now = "2026-01-03T00:00:00Z";
 
     for (as_of, expected) in [
@@ -113,13 +113,13 @@ async fn the_past_is_what_was_believed_and_what_was_true() {
         (json!("2025-02-01"), vec![]),
         (json!(now), vec!["User moved to Lisbon."]),
     ] {
-        let rows = ask(&client, "Where do I live?", json!({"asOf": as_of})).await;
-        assert_eq!(texts(&rows), expected, "{as_of}");
+        let rows = search_memories(&client, "Where do I live?", json!({"asOf": as_of})).await;
+        assert_eq!(row_texts(&rows), expected, "{as_of}");
     }
 
     for bad in [json!("yesterday"), json!(7), json!({"believed": "x"})] {
         let body = json!({"q": "x", "containerTag": "box", "asOf": bad});
-        refused(
+        expect_error(
             &client.post("/v4/search", body).await,
             400,
             "ValidationError",
@@ -130,14 +130,14 @@ async fn the_past_is_what_was_believed_and_what_was_true() {
 
 #[tokio::test]
 async fn what_is_not_asked_for_is_not_shown() {
-    let client = client().await;
-    let id = write_one(&client, "I play the cello.").await;
-    let document = write(
+    let client = client_with_box().await;
+    let id = write_memory(&client, "I play the cello.").await;
+    let document = write_memories(
         &client,
         json!([{"content": "I keep bees.", "metadata": {"n": 1}}]),
     )
     .await;
-    let rows = ask(
+    let rows = search_memories(
         &client,
         "Do I keep bees?",
         json!({"include": {"documents": true, "summaries": true, "chunks": true}}),
@@ -149,7 +149,7 @@ async fn what_is_not_asked_for_is_not_shown() {
         (&Value::Null, &json!([]))
     );
 
-    let rows = ask(&client, "Do I keep bees?", json!({})).await;
+    let rows = search_memories(&client, "Do I keep bees?", json!({})).await;
     for part in [
         "documents",
         "chunks",
@@ -161,14 +161,14 @@ async fn what_is_not_asked_for_is_not_shown() {
         assert!(rows[0].get(part).is_none(), "{part}");
     }
 
-    forget(&client, json!({"id": id})).await;
+    forget_memory(&client, json!({"id": id})).await;
     assert!(
-        ask(&client, "Do I play the cello?", json!({"threshold": 0.6}))
+        search_memories(&client, "Do I play the cello?", json!({"threshold": 0.6}))
             .await
             .is_empty()
     );
 
-    let rows = ask(
+    let rows = search_memories(
         &client,
         "Do I play the cello?",
         json!({"include": {"forgottenMemories": true}}),
@@ -180,7 +180,7 @@ async fn what_is_not_asked_for_is_not_shown() {
     );
 
     let body = json!({"q": "x", "containerTag": "box", "include": {"everything": true}});
-    refused(
+    expect_error(
         &client.post("/v4/search", body).await,
         400,
         "ValidationError",
@@ -190,14 +190,14 @@ async fn what_is_not_asked_for_is_not_shown() {
 
 #[tokio::test]
 async fn what_has_expired_is_found_by_nobody_at_once() {
-    let client = client().await;
-    write(
+    let client = client_with_box().await;
+    write_memories(
         &client,
         json!([{"content": "The gate code is 4471.", "forgetAfter": "2026-01-02T00:00:00Z"}]),
     )
     .await;
     assert_eq!(
-        ask(&client, "What is the gate code?", json!({}))
+        search_memories(&client, "What is the gate code?", json!({}))
             .await
             .len(),
         1
@@ -206,7 +206,7 @@ async fn what_has_expired_is_found_by_nobody_at_once() {
     client.app.world.clock.advance_seconds(2 * 24 * 3600);
     for mode in ["memories", "hybrid"] {
         assert!(
-            ask(
+            search_memories(
                 &client,
                 "What is the gate code?",
                 json!({"searchMode": mode})
@@ -220,36 +220,36 @@ async fn what_has_expired_is_found_by_nobody_at_once() {
 
 #[tokio::test]
 async fn filters_and_paths_are_those_of_the_documents_behind_a_memory() {
-    let client = client().await;
+    let client = client_with_box().await;
     for (name, town) in [("a", "Bonn"), ("b", "Rome")] {
         let body = json!({
             "content": format!("Anna lives in {town}."), "containerTag": "box", "customId": name,
             "metadata": {"book": name}, "filepath": format!("/{name}/notes.md"),
         });
-        client.add(body).await;
+        client.add_document(body).await;
     }
 
     let filter =
         |book: &str| json!({"filters": {"AND": [{"key": "book", "value": book}]}, "threshold": 0});
     assert_eq!(
-        texts(&ask(&client, "Where does Anna live?", filter("b")).await),
+        row_texts(&search_memories(&client, "Where does Anna live?", filter("b")).await),
         ["Anna lives in Rome."]
     );
     assert!(
-        ask(&client, "Where does Anna live?", filter("a"))
+        search_memories(&client, "Where does Anna live?", filter("a"))
             .await
             .is_empty(),
         "the older answer is history"
     );
     let path = |path: &str| json!({"filepath": path, "threshold": 0});
     assert_eq!(
-        ask(&client, "Where does Anna live?", path("/b/"))
+        search_memories(&client, "Where does Anna live?", path("/b/"))
             .await
             .len(),
         1
     );
     assert!(
-        ask(&client, "Where does Anna live?", path("/c/"))
+        search_memories(&client, "Where does Anna live?", path("/c/"))
             .await
             .is_empty()
     );
@@ -257,25 +257,25 @@ async fn filters_and_paths_are_those_of_the_documents_behind_a_memory() {
 
 #[tokio::test]
 async fn other_wordings_another_order_and_one_row_a_subject_invent_nothing() {
-    let client = client().await;
+    let client = client_with_box().await;
     let written = [
         "I prefer tea over coffee.",
         "I play the cello.",
         "I keep bees in the garden.",
     ];
-    write(
+    write_memories(
         &client,
         json!(written.map(|content| json!({"content": content}))),
     )
     .await;
     let all = json!({"threshold": 0, "limit": 10});
-    let plain = ask(&client, "What do I play?", all.clone()).await;
+    let plain = search_memories(&client, "What do I play?", all.clone()).await;
     for option in ["rerank", "rewriteQuery"] {
         let mut body = all.clone();
         body[option] = json!(true);
-        let rows = ask(&client, "What do I play?", body).await;
+        let rows = search_memories(&client, "What do I play?", body).await;
         let sorted = |rows: &[Value]| {
-            let mut texts = texts(rows);
+            let mut texts = row_texts(rows);
             texts.sort();
             texts
         };
@@ -289,7 +289,7 @@ async fn other_wordings_another_order_and_one_row_a_subject_invent_nothing() {
 
     let mut body = all;
     body["aggregate"] = json!(true);
-    let rows = ask(&client, "What do I play?", body).await;
+    let rows = search_memories(&client, "What do I play?", body).await;
     assert!(rows.len() < plain.len(), "{rows:?}");
     let joined = rows
         .iter()
@@ -308,21 +308,21 @@ async fn other_wordings_another_order_and_one_row_a_subject_invent_nothing() {
 
 #[tokio::test]
 async fn a_corrected_memory_is_found_as_it_was_corrected() {
-    let client = client().await;
-    let id = write_one(&client, "My locker is number 12.").await;
-    correct(
+    let client = client_with_box().await;
+    let id = write_memory(&client, "My locker is number 12.").await;
+    correct_memory(
         &client,
         json!({"id": id, "newContent": "My locker is number 21."}),
     )
     .await;
-    let rows = ask(
+    let rows = search_memories(
         &client,
         "Which number is my locker?",
         json!({"include": {"relatedMemories": true}}),
     )
     .await;
 
-    assert_eq!(texts(&rows), ["My locker is number 21."]);
+    assert_eq!(row_texts(&rows), ["My locker is number 21."]);
     assert_eq!(
         rows[0]["context"]["parents"][0]["memory"],
         "My locker is number 12."

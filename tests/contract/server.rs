@@ -10,14 +10,14 @@ use tokio::task::JoinSet;
 
 /// A request: its first line and headers, and its body as far as it is text.
 #[derive(Debug, Clone)]
-pub(crate) struct Received {
+pub(crate) struct ReceivedRequest {
     pub(crate) head: String,
     pub(crate) body: String,
 }
 
-impl Received {
+impl ReceivedRequest {
     /// Returns the path and the query.
-    pub(crate) fn path(&self) -> &str {
+    pub(crate) fn path_and_query(&self) -> &str {
         self.head.split(' ').nth(1).unwrap_or_default()
     }
 }
@@ -26,7 +26,7 @@ impl Received {
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     connections: Arc<AtomicUsize>,
-    received: Arc<Mutex<Vec<Received>>>,
+    received: Arc<Mutex<Vec<ReceivedRequest>>>,
     _accepting: JoinSet<()>,
 }
 
@@ -34,13 +34,13 @@ impl Server {
     /// Starts a server that answers each request with the result of `answer`, and then closes the
     /// connection.
     pub(crate) async fn start(
-        answer: impl Fn(&Received) -> Vec<u8> + Send + Sync + 'static,
+        answer: impl Fn(&ReceivedRequest) -> Vec<u8> + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let (connections, received) = (
             Arc::<AtomicUsize>::default(),
-            Arc::<Mutex<Vec<Received>>>::default(),
+            Arc::<Mutex<Vec<ReceivedRequest>>>::default(),
         );
         let (count, log, answer) = (connections.clone(), received.clone(), Arc::new(answer));
         let mut accepting = JoinSet::new();
@@ -50,7 +50,7 @@ impl Server {
                 count.fetch_add(1, Ordering::SeqCst);
                 let (log, answer) = (log.clone(), answer.clone());
                 serving.spawn(async move {
-                    if let Some(request) = receive(&mut stream).await {
+                    if let Some(request) = receive_request(&mut stream).await {
                         let bytes = answer(&request);
                         log.lock().expect("the log").push(request);
                         // A client that has read enough may close the connection.
@@ -69,16 +69,16 @@ impl Server {
         }
     }
 
-    pub(crate) fn connections(&self) -> usize {
+    pub(crate) fn connection_count(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }
 
-    pub(crate) fn received(&self) -> Vec<Received> {
+    pub(crate) fn received_requests(&self) -> Vec<ReceivedRequest> {
         self.received.lock().expect("the log").clone()
     }
 }
 
-async fn receive(stream: &mut TcpStream) -> Option<Received> {
+async fn receive_request(stream: &mut TcpStream) -> Option<ReceivedRequest> {
     let mut bytes = Vec::new();
     let end = loop {
         if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
@@ -103,7 +103,7 @@ async fn receive(stream: &mut TcpStream) -> Option<Received> {
         }
     }
 
-    Some(Received {
+    Some(ReceivedRequest {
         head,
         body: String::from_utf8_lossy(&body).into_owned(),
     })
@@ -111,7 +111,7 @@ async fn receive(stream: &mut TcpStream) -> Option<Received> {
 
 /// Builds an answer with a status, header lines that end with a line break, and a body of known
 /// length.
-pub(crate) fn answer(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
+pub(crate) fn build_answer(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
     let head = format!(
         "HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\n\r\n",
         body.len()
@@ -120,6 +120,6 @@ pub(crate) fn answer(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
 }
 
 /// Builds a successful answer of this media type.
-pub(crate) fn page(media_type: &str, body: &[u8]) -> Vec<u8> {
-    answer("200 OK", &format!("Content-Type: {media_type}\r\n"), body)
+pub(crate) fn build_page(media_type: &str, body: &[u8]) -> Vec<u8> {
+    build_answer("200 OK", &format!("Content-Type: {media_type}\r\n"), body)
 }

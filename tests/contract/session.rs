@@ -4,8 +4,8 @@ use domain::key::Permission;
 use http::Request;
 use serde_json::{Value, json};
 
-use crate::client::Client;
-use crate::shape::{Faults, ok, refused};
+use crate::client::OrgClient;
+use crate::shape::{ErrorMismatches, expect_error, expect_ok};
 
 const PATH: &str = "/v3/session";
 
@@ -13,7 +13,7 @@ fn text(value: &Value) -> &str {
     value.as_str().expect("a text")
 }
 
-async fn session(client: &Client, key: &str) -> Value {
+async fn session(client: &OrgClient, key: &str) -> Value {
     let scope = json!({
         "type": "string", "permission": "string", "tag?": "string", "tags?": ["string"],
         "rateLimit?": {"max": "int", "timeWindow": "int"}, "expires?": "time",
@@ -30,12 +30,12 @@ async fn session(client: &Client, key: &str) -> Value {
         "role": "string", "accessType": "string", "containerTags": tags, "scope": scope,
     });
 
-    ok(answer, &shape)
+    expect_ok(answer, &shape)
 }
 
 #[tokio::test]
 async fn a_key_is_told_who_it_is_and_how_far_it_reaches() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let own = session(&client, &client.key).await;
     assert_eq!(
         own["org"],
@@ -61,7 +61,10 @@ async fn a_key_is_told_who_it_is_and_how_far_it_reaches() {
 
     let reader = session(
         &client,
-        &client.app.key_with("acme", Permission::Read, None).await,
+        &client
+            .app
+            .create_key_with("acme", Permission::Read, None)
+            .await,
     )
     .await;
     assert_eq!(
@@ -83,7 +86,7 @@ async fn a_key_is_told_who_it_is_and_how_far_it_reaches() {
 
     let two = client
         .app
-        .key_with("acme", Permission::Read, Some(&["a", "b"]))
+        .create_key_with("acme", Permission::Read, Some(&["a", "b"]))
         .await;
     let two = session(&client, &two).await;
     let access =
@@ -119,7 +122,7 @@ async fn a_key_is_told_who_it_is_and_how_far_it_reaches() {
     );
 
     for key in ["", "garbage"] {
-        refused(
+        expect_error(
             &client.app.get(PATH, key).await,
             401,
             "AuthenticationError",
@@ -130,9 +133,9 @@ async fn a_key_is_told_who_it_is_and_how_far_it_reaches() {
 
 #[tokio::test]
 async fn a_session_administers_for_a_quarter_of_an_hour() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let open = async || {
-        ok(
+        expect_ok(
             client.post(PATH, Value::Null).await,
             &json!({"token": "string", "expiresAt": "time"}),
         )
@@ -150,12 +153,12 @@ async fn a_session_administers_for_a_quarter_of_an_hour() {
     let token = text(&one["token"]);
     let patched = client
         .app
-        .call("PATCH", "/v3/settings", token, &json!({"chunkSize": 500}))
+        .call_json("PATCH", "/v3/settings", token, &json!({"chunkSize": 500}))
         .await;
     assert!(patched.status.is_success(), "{}", patched.body);
 
-    let mut faults = Faults::default();
-    faults.note(
+    let mut faults = ErrorMismatches::default();
+    faults.check_error(
         "prolonged",
         &client.app.post(PATH, token, &Value::Null).await,
         403,
@@ -170,7 +173,7 @@ async fn a_session_administers_for_a_quarter_of_an_hour() {
     );
 
     client.app.world.clock.advance_seconds(30);
-    faults.note(
+    faults.check_error(
         "ended",
         &client.app.get(PATH, token).await,
         401,
@@ -181,14 +184,14 @@ async fn a_session_administers_for_a_quarter_of_an_hour() {
     client.app.world.clock.advance_seconds(15 * 60 - 31);
     session(&client, text(&two["token"])).await;
     client.app.world.clock.advance_seconds(1);
-    faults.note(
+    faults.check_error(
         "over",
         &client.app.get(PATH, text(&two["token"])).await,
         401,
         "AuthenticationError",
         "expired",
     );
-    faults.note(
+    faults.check_error(
         "no session",
         &client.delete(PATH).await,
         400,
@@ -202,7 +205,7 @@ async fn a_session_administers_for_a_quarter_of_an_hour() {
 
 #[tokio::test]
 async fn a_session_ends_with_disabling_and_deletes_the_key_that_opened_it() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let token = client.post(PATH, Value::Null).await.body["token"].clone();
     let id = session(&client, &client.key).await["user"]["id"].clone();
     let path = format!("/v3/auth/keys/{}", text(&id));
@@ -210,10 +213,10 @@ async fn a_session_ends_with_disabling_and_deletes_the_key_that_opened_it() {
     assert_eq!(answer.body, json!({"success": true}));
 
     client.app.world.clock.advance_seconds(30);
-    refused(&client.get(PATH).await, 401, "AuthenticationError", "");
+    expect_error(&client.get(PATH).await, 401, "AuthenticationError", "");
     let own = session(&client, text(&token)).await["user"]["id"].clone();
     let path = format!("/v3/auth/keys/{}", text(&own));
-    refused(
+    expect_error(
         &client.app.delete(&path, text(&token)).await,
         409,
         "ConflictError",
@@ -223,7 +226,7 @@ async fn a_session_ends_with_disabling_and_deletes_the_key_that_opened_it() {
 
 #[tokio::test]
 async fn the_description_is_served_to_everybody() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let written: Value = serde_norway::from_str(include_str!("../../openapi.yaml")).expect("YAML");
     for path in ["/v3/openapi", "/v4/openapi"] {
         for key in ["", "garbage", &client.key] {

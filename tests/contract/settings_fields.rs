@@ -3,21 +3,21 @@
 
 use serde_json::{Value, json};
 
-use crate::client::Client;
-use crate::settings::nothing_set;
-use crate::shape::Faults;
+use crate::client::OrgClient;
+use crate::settings::empty_settings;
+use crate::shape::ErrorMismatches;
 
 const PATH: &str = "/v3/settings";
 
-async fn shown(client: &Client) -> Value {
+async fn get_settings(client: &OrgClient) -> Value {
     client.get(PATH).await.body
 }
 
 /// Changes settings. Checks that both forms of the answer show the stored values.
-async fn set(client: &Client, body: Value) -> Value {
-    let answer = client.patch(PATH, body.clone()).await;
+async fn change_settings(client: &OrgClient, body: Value) -> Value {
+    let answer = client.send_patch(PATH, body.clone()).await;
     assert!(answer.status.is_success(), "{body}: {}", answer.body);
-    let (answer, stored) = (answer.body, shown(client).await);
+    let (answer, stored) = (answer.body, get_settings(client).await);
     assert_eq!(
         (&answer["orgId"], &answer["orgSlug"]),
         (&json!("acme"), &json!("acme"))
@@ -39,9 +39,9 @@ async fn set(client: &Client, body: Value) -> Value {
 
 #[tokio::test]
 async fn every_setting_is_set_kept_and_cleared_by_itself() {
-    let client = Client::new().await;
-    assert_eq!(shown(&client).await, nothing_set());
-    set(&client, json!({"shouldLLMFilter": true})).await;
+    let client = OrgClient::new().await;
+    assert_eq!(get_settings(&client).await, empty_settings());
+    change_settings(&client, json!({"shouldLLMFilter": true})).await;
     let rules = |n: usize| json!({"patterns": vec!["*.md"; n], "folders": ["/ä b"]});
     for (name, values) in [
         (
@@ -86,15 +86,15 @@ async fn every_setting_is_set_kept_and_cleared_by_itself() {
         ("githubCustomKeyEnabled", [json!(false), json!(false)]),
     ] {
         for value in values {
-            let before = shown(&client).await;
-            let after = set(&client, json!({name: value})).await;
+            let before = get_settings(&client).await;
+            let after = change_settings(&client, json!({name: value})).await;
             let mut wanted = before;
             wanted[name] = value;
             assert_eq!(after, wanted, "{name}");
         }
     }
 
-    let all = nothing_set();
+    let all = empty_settings();
     let names = all
         .as_object()
         .expect("settings")
@@ -104,14 +104,14 @@ async fn every_setting_is_set_kept_and_cleared_by_itself() {
         .map(|name| (name.clone(), Value::Null))
         .collect::<serde_json::Map<_, _>>()
         .into();
-    assert_eq!(set(&client, nulls).await, nothing_set());
+    assert_eq!(change_settings(&client, nulls).await, empty_settings());
 
-    set(
+    change_settings(
         &client,
         json!({"shouldLLMFilter": true, "filterPrompt": "Birds.", "includeItems": {"folders": ["/a"]}}),
     )
     .await;
-    let blank = set(&client, json!({"filterPrompt": "  "})).await;
+    let blank = change_settings(&client, json!({"filterPrompt": "  "})).await;
     assert_eq!(blank["filterPrompt"], Value::Null);
     assert_eq!(
         blank["includeItems"],
@@ -121,13 +121,13 @@ async fn every_setting_is_set_kept_and_cleared_by_itself() {
 
 #[tokio::test]
 async fn what_is_wrong_is_named_and_nothing_of_the_request_is_set() {
-    let client = Client::new().await;
-    let before = set(
+    let client = OrgClient::new().await;
+    let before = change_settings(
         &client,
         json!({"shouldLLMFilter": true, "filterPrompt": "Birds.", "chunkSize": 500}),
     )
     .await;
-    let mut faults = Faults::default();
+    let mut faults = ErrorMismatches::default();
     let patterns = |patterns: Value| json!({"patterns": patterns, "folders": []});
 
     for (name, bad) in [
@@ -183,8 +183,8 @@ async fn what_is_wrong_is_named_and_nothing_of_the_request_is_set() {
     ] {
         for value in bad {
             let body = json!({"chunkSize": 600, name: value, "githubClientId": "app"});
-            let answer = client.patch(PATH, body).await;
-            faults.note(
+            let answer = client.send_patch(PATH, body).await;
+            faults.check_error(
                 &format!("{name} {value}"),
                 &answer,
                 400,
@@ -195,16 +195,16 @@ async fn what_is_wrong_is_named_and_nothing_of_the_request_is_set() {
     }
 
     let twice = json!({"cloudDriveClientId": "a", "googleDriveClientId": "b"});
-    faults.note(
+    faults.check_error(
         "twice",
-        &client.patch(PATH, twice).await,
+        &client.send_patch(PATH, twice).await,
         400,
         "ValidationError",
         "googleDriveClientId",
     );
 
-    let unknown = client.patch(PATH, json!({"colour": "red"})).await;
-    faults.note(
+    let unknown = client.send_patch(PATH, json!({"colour": "red"})).await;
+    faults.check_error(
         "unknown",
         &unknown,
         400,
@@ -212,18 +212,18 @@ async fn what_is_wrong_is_named_and_nothing_of_the_request_is_set() {
         "workspacePrompt, trustedSources, logContent, allowedRedirectUrls, cloudDriveClientId",
     );
     faults.assert_none();
-    assert_eq!(shown(&client).await, before);
+    assert_eq!(get_settings(&client).await, before);
 }
 
 #[tokio::test]
 async fn what_filters_is_set_while_filtering_is_on_and_kept_when_it_is_off() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let filters = [
         ("filterPrompt", json!("Birds.")),
         ("includeItems", json!({"patterns": ["*.md"], "folders": []})),
         ("excludeItems", json!({"patterns": [], "folders": ["/old"]})),
     ];
-    let mut faults = Faults::default();
+    let mut faults = ErrorMismatches::default();
 
     for (name, value) in &filters {
         for on in [None, Some(Value::Null), Some(json!(false))] {
@@ -231,8 +231,8 @@ async fn what_filters_is_set_while_filtering_is_on_and_kept_when_it_is_off() {
             body.as_object_mut()
                 .expect("an object")
                 .extend(on.map(|on| ("shouldLLMFilter".to_owned(), on)));
-            let answer = client.patch(PATH, body.clone()).await;
-            faults.note(
+            let answer = client.send_patch(PATH, body.clone()).await;
+            faults.check_error(
                 &body.to_string(),
                 &answer,
                 400,
@@ -241,22 +241,24 @@ async fn what_filters_is_set_while_filtering_is_on_and_kept_when_it_is_off() {
             );
         }
 
-        set(&client, json!({*name: null})).await;
+        change_settings(&client, json!({*name: null})).await;
     }
 
-    assert_eq!(shown(&client).await["filterPrompt"], Value::Null);
+    assert_eq!(get_settings(&client).await["filterPrompt"], Value::Null);
     let all: serde_json::Map<String, Value> = filters
         .iter()
         .map(|(name, value)| ((*name).to_owned(), value.clone()))
         .collect();
     let mut body = all.clone();
     body.insert("shouldLLMFilter".into(), json!(true));
-    set(&client, body.into()).await;
-    let off = set(&client, json!({"shouldLLMFilter": false})).await;
+    change_settings(&client, body.into()).await;
+    let off = change_settings(&client, json!({"shouldLLMFilter": false})).await;
     assert!(all.iter().all(|(name, value)| off[name] == *value), "{off}");
 
-    let answer = client.patch(PATH, json!({"filterPrompt": "Boats."})).await;
-    faults.note(
+    let answer = client
+        .send_patch(PATH, json!({"filterPrompt": "Boats."}))
+        .await;
+    faults.check_error(
         "off again",
         &answer,
         400,
@@ -265,14 +267,14 @@ async fn what_filters_is_set_while_filtering_is_on_and_kept_when_it_is_off() {
     );
     faults.assert_none();
 
-    let on = set(&client, json!({"shouldLLMFilter": true})).await;
+    let on = change_settings(&client, json!({"shouldLLMFilter": true})).await;
     assert_eq!(on["filterPrompt"], "Birds.");
 }
 
 #[tokio::test]
 async fn an_app_is_used_when_it_has_its_id_and_its_secret() {
-    let client = Client::new().await;
-    let mut faults = Faults::default();
+    let client = OrgClient::new().await;
+    let mut faults = ErrorMismatches::default();
     let name = "githubCustomKeyEnabled";
     for body in [
         json!({name: true}),
@@ -280,18 +282,18 @@ async fn an_app_is_used_when_it_has_its_id_and_its_secret() {
         json!({name: true, "githubClientSecret": "shh"}),
         json!({name: true, "notionClientId": "app", "notionClientSecret": "shh"}),
     ] {
-        faults.note(
+        faults.check_error(
             &body.to_string(),
-            &client.patch(PATH, body.clone()).await,
+            &client.send_patch(PATH, body.clone()).await,
             400,
             "ValidationError",
             name,
         );
     }
 
-    assert_eq!(shown(&client).await, nothing_set());
-    set(&client, json!({"githubClientId": "app"})).await;
-    let on = set(&client, json!({name: true, "githubClientSecret": "shh"})).await;
+    assert_eq!(get_settings(&client).await, empty_settings());
+    change_settings(&client, json!({"githubClientId": "app"})).await;
+    let on = change_settings(&client, json!({name: true, "githubClientSecret": "shh"})).await;
     let of_app = (
         &on["githubClientId"],
         &on["githubClientSecret"],
@@ -307,9 +309,9 @@ async fn an_app_is_used_when_it_has_its_id_and_its_secret() {
         json!({"githubClientId": null}),
         json!({"githubClientSecret": null}),
     ] {
-        faults.note(
+        faults.check_error(
             &body.to_string(),
-            &client.patch(PATH, body.clone()).await,
+            &client.send_patch(PATH, body.clone()).await,
             400,
             "ValidationError",
             name,
@@ -317,8 +319,8 @@ async fn an_app_is_used_when_it_has_its_id_and_its_secret() {
     }
     faults.assert_none();
 
-    assert_eq!(shown(&client).await, on);
-    let off = set(&client, json!({name: null, "githubClientSecret": null})).await;
+    assert_eq!(get_settings(&client).await, on);
+    let off = change_settings(&client, json!({name: null, "githubClientSecret": null})).await;
     assert_eq!(
         (&off["githubClientSecretSet"], &off["githubClientId"]),
         (&json!(false), &json!("app"))
@@ -327,15 +329,18 @@ async fn an_app_is_used_when_it_has_its_id_and_its_secret() {
 
 #[tokio::test]
 async fn the_vendors_names_are_taken_and_ours_answered() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let sent = json!({
         "googleDriveClientId": "app", "googleDriveClientSecret": "shh", "googleDriveCustomKeyEnabled": true,
     });
-    let answer = client.patch(PATH, sent).await.body;
+    let answer = client.send_patch(PATH, sent).await.body;
     let wanted = json!({
         "cloudDriveClientId": "app", "cloudDriveClientSecret": null, "cloudDriveClientSecretSet": true,
         "cloudDriveCustomKeyEnabled": true,
     });
     assert_eq!(answer["updated"], wanted);
-    assert_eq!(shown(&client).await["cloudDriveCustomKeyEnabled"], true);
+    assert_eq!(
+        get_settings(&client).await["cloudDriveCustomKeyEnabled"],
+        true
+    );
 }

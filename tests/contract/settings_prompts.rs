@@ -3,14 +3,14 @@
 
 use remote::ModelSettings;
 use serde_json::{Value, json};
-use testkit::{TestApp, World};
+use testkit::{TestApp, TestEnvironment};
 
-use crate::client::Client;
-use crate::server::{Server, page};
+use crate::client::OrgClient;
+use crate::server::{Server, build_page};
 
 const TEXT: &str = "Mara moved to Lisbon in 2021.";
 
-fn proposal(text: &str) -> Value {
+fn memory_proposal(text: &str) -> Value {
     json!({
         "text": text, "sentences": [1], "kind": "fact", "static": true, "confidence": 0.9, "speaker": null,
         "eventDate": null, "forgetAfter": null, "topic": null,
@@ -18,7 +18,7 @@ fn proposal(text: &str) -> Value {
 }
 
 /// Returns a client of a service whose model takes everything that it reads for a fact.
-async fn with_gullible_model() -> (Client, Server) {
+async fn with_gullible_model() -> (OrgClient, Server) {
     let server = Server::start(|_| {
         let memories = [
             "Mara moved to Lisbon in 2021.",
@@ -26,12 +26,12 @@ async fn with_gullible_model() -> (Client, Server) {
             "The station rings cranes in Utrecht.",
             "Clara sells kayaks in Bonn.",
         ];
-        let content = json!({"memories": memories.map(proposal)}).to_string();
+        let content = json!({"memories": memories.map(memory_proposal)}).to_string();
         let answer = json!({"choices": [{"message": {"content": content}}]});
-        page("application/json", answer.to_string().as_bytes())
+        build_page("application/json", answer.to_string().as_bytes())
     })
     .await;
-    let mut world = World::new().expect("a folder");
+    let mut world = TestEnvironment::new().expect("a folder");
     world.models = ModelSettings {
         url: Some(format!("http://{}/v1", server.address)),
         memory_model: Some("scribe".into()),
@@ -39,18 +39,20 @@ async fn with_gullible_model() -> (Client, Server) {
     };
 
     (
-        Client::of(TestApp::start(&world, 0).await.expect("an app"), "acme").await,
+        OrgClient::of(TestApp::start(&world, 0).await.expect("an app"), "acme").await,
         server,
     )
 }
 
 /// Returns those of the three guidance texts that the model received with the newest document.
-async fn shown(client: &Client, server: &Server) -> Vec<&'static str> {
-    let before = server.received().len();
+async fn prompts_shown_to_model(client: &OrgClient, server: &Server) -> Vec<&'static str> {
+    let before = server.received_requests().len();
     client
-        .add(json!({"content": TEXT, "containerTag": "box", "customId": format!("note-{before}")}))
+        .add_document(
+            json!({"content": TEXT, "containerTag": "box", "customId": format!("note-{before}")}),
+        )
         .await;
-    let asked = server.received().split_off(before);
+    let asked = server.received_requests().split_off(before);
     assert!(!asked.is_empty(), "the model is asked");
     let profile = client
         .post("/v4/profile", json!({"containerTag": "box"}))
@@ -74,7 +76,7 @@ async fn shown(client: &Client, server: &Server) -> Vec<&'static str> {
 #[tokio::test]
 async fn prompts_reach_the_model_beside_the_containers_own_and_are_no_facts() {
     let (client, server) = with_gullible_model().await;
-    assert_eq!(shown(&client, &server).await, [""; 0]);
+    assert_eq!(prompts_shown_to_model(&client, &server).await, [""; 0]);
     let prompts = json!({
         "shouldLLMFilter": true,
         "filterPrompt": "Boris breeds herons in Oslo.",
@@ -82,37 +84,40 @@ async fn prompts_reach_the_model_beside_the_containers_own_and_are_no_facts() {
     });
     assert!(
         client
-            .patch("/v3/settings", prompts)
+            .send_patch("/v3/settings", prompts)
             .await
             .status
             .is_success()
     );
-    assert_eq!(shown(&client, &server).await, ["herons", "cranes"]);
+    assert_eq!(
+        prompts_shown_to_model(&client, &server).await,
+        ["herons", "cranes"]
+    );
 
     client
-        .patch(
+        .send_patch(
             "/v3/container-tags/box",
             json!({"entityContext": "Clara sells kayaks in Bonn."}),
         )
         .await;
     assert_eq!(
-        shown(&client, &server).await,
+        prompts_shown_to_model(&client, &server).await,
         ["herons", "cranes", "kayaks"]
     );
 
     client
-        .patch("/v3/settings", json!({"shouldLLMFilter": false}))
+        .send_patch("/v3/settings", json!({"shouldLLMFilter": false}))
         .await;
     assert_eq!(
-        shown(&client, &server).await,
+        prompts_shown_to_model(&client, &server).await,
         ["cranes", "kayaks"],
         "what filters, filters while filtering is on"
     );
 
     client
-        .patch("/v3/settings", json!({"workspacePrompt": null}))
+        .send_patch("/v3/settings", json!({"workspacePrompt": null}))
         .await;
-    assert_eq!(shown(&client, &server).await, ["kayaks"]);
+    assert_eq!(prompts_shown_to_model(&client, &server).await, ["kayaks"]);
 }
 
 #[tokio::test]
@@ -125,20 +130,20 @@ async fn prompts_as_long_as_they_may_be_reach_the_model_whole() {
     });
     assert!(
         client
-            .patch("/v3/settings", prompts)
+            .send_patch("/v3/settings", prompts)
             .await
             .status
             .is_success()
     );
 
     client
-        .patch(
+        .send_patch(
             "/v3/container-tags/box",
             json!({"entityContext": long(1500, "kayaks")}),
         )
         .await;
     assert_eq!(
-        shown(&client, &server).await,
+        prompts_shown_to_model(&client, &server).await,
         ["herons", "cranes", "kayaks"]
     );
 }

@@ -3,10 +3,10 @@
 use domain::key::Permission;
 use serde_json::{Value, json};
 
-use crate::client::{Client, ids};
-use crate::settings::nothing_set;
-use crate::settings_secrets::sealed_items;
-use crate::shape::{Faults, ok, refused};
+use crate::client::{OrgClient, collect_field};
+use crate::settings::empty_settings;
+use crate::settings_secrets::count_sealed_items;
+use crate::shape::{ErrorMismatches, expect_error, expect_ok};
 
 const RESET: &str = "/v3/settings/reset";
 const SUGGEST: &str = "/v3/settings/suggest-buckets";
@@ -21,27 +21,29 @@ fn reset_shape() -> Value {
 
 #[tokio::test]
 async fn a_reset_takes_everything_but_keys() {
-    let client = Client::new().await;
-    let other = client.app.key("other").await;
+    let client = OrgClient::new().await;
+    let other = client.app.create_key("other").await;
     let kept = client
         .app
-        .add(&other, &json!({"content": "The heron of others."}))
+        .add_document(&other, &json!({"content": "The heron of others."}))
         .await;
 
     for tag in ["sm_project_default", "one", "two"] {
         for n in 0..2 {
             client
-                .add(json!({"content": format!("Heron {n} of {tag}."), "containerTag": tag}))
+                .add_document(
+                    json!({"content": format!("Heron {n} of {tag}."), "containerTag": tag}),
+                )
                 .await;
         }
     }
 
     let secret = json!({"githubClientId": "a", "githubClientSecret": "b", "chunkSize": 500, "logContent": "off"});
-    client.patch("/v3/settings", secret).await;
-    assert_eq!(sealed_items(&client).await, 1);
+    client.send_patch("/v3/settings", secret).await;
+    assert_eq!(count_sealed_items(&client).await, 1);
 
     for confirmation in ["RESET", "acme"] {
-        let body = ok(
+        let body = expect_ok(
             client
                 .post(RESET, json!({"confirmation": confirmation}))
                 .await,
@@ -60,31 +62,31 @@ async fn a_reset_takes_everything_but_keys() {
             "{body}"
         );
         assert_eq!(body["clearedDefaultSpaceContext"], first);
-        assert_eq!(client.listed(json!({})).await, [""; 0]);
-        assert!(client.found("heron").await.is_empty());
-        assert_eq!(client.get("/v3/settings").await.body, nothing_set());
+        assert_eq!(client.listed_ids(json!({})).await, [""; 0]);
+        assert!(client.search_texts("heron").await.is_empty());
+        assert_eq!(client.get("/v3/settings").await.body, empty_settings());
     }
 
-    assert_eq!(sealed_items(&client).await, 0);
-    client.settle().await;
+    assert_eq!(count_sealed_items(&client).await, 0);
+    client.run_until_settled().await;
     client
-        .add(json!({"content": "A crane comes after the reset."}))
+        .add_document(json!({"content": "A crane comes after the reset."}))
         .await;
-    assert!(client.finds("crane").await);
+    assert!(client.search_finds("crane").await);
 
     let listed = client
         .app
         .post("/v3/documents/list", &other, &json!({}))
         .await
         .body;
-    assert_eq!(ids(&listed["memories"], "id"), [kept]);
+    assert_eq!(collect_field(&listed["memories"], "id"), [kept]);
 }
 
 #[tokio::test]
 async fn a_reset_is_confirmed_by_an_administrator() {
-    let client = Client::new().await;
-    let id = client.add(json!({"content": "Words."})).await;
-    let mut faults = Faults::default();
+    let client = OrgClient::new().await;
+    let id = client.add_document(json!({"content": "Words."})).await;
+    let mut faults = ErrorMismatches::default();
     for body in [
         json!({}),
         json!({"confirmation": ""}),
@@ -93,7 +95,7 @@ async fn a_reset_is_confirmed_by_an_administrator() {
         json!({"confirmation": null}),
         json!({"confirmation": true}),
     ] {
-        faults.note(
+        faults.check_error(
             &body.to_string(),
             &client.post(RESET, body.clone()).await,
             400,
@@ -104,10 +106,13 @@ async fn a_reset_is_confirmed_by_an_administrator() {
 
     let told = client.post(RESET, json!({})).await.body["error"].to_string();
     assert!(told.contains("RESET"), "{told}");
-    let reader = client.app.key_with("acme", Permission::Read, None).await;
+    let reader = client
+        .app
+        .create_key_with("acme", Permission::Read, None)
+        .await;
     let confined = client
         .app
-        .key_with("acme", Permission::Write, Some(&["sm_project_default"]))
+        .create_key_with("acme", Permission::Write, Some(&["sm_project_default"]))
         .await;
 
     for key in [reader, confined] {
@@ -115,7 +120,7 @@ async fn a_reset_is_confirmed_by_an_administrator() {
             .app
             .post(RESET, &key, &json!({"confirmation": "RESET"}))
             .await;
-        faults.note(
+        faults.check_error(
             "no administrator",
             &answer,
             403,
@@ -128,15 +133,15 @@ async fn a_reset_is_confirmed_by_an_administrator() {
         .app
         .post(RESET, "", &json!({"confirmation": "RESET"}))
         .await;
-    faults.note("nobody", &nobody, 401, "AuthenticationError", "");
+    faults.check_error("nobody", &nobody, 401, "AuthenticationError", "");
     faults.assert_none();
-    assert_eq!(client.listed(json!({})).await, [id]);
+    assert_eq!(client.listed_ids(json!({})).await, [id]);
 }
 
 #[tokio::test]
 async fn buckets_that_fit_are_suggested_and_none_that_is_set() {
-    let client = Client::new().await;
-    refused(
+    let client = OrgClient::new().await;
+    expect_error(
         &client.post(SUGGEST, json!({})).await,
         400,
         "ValidationError",
@@ -144,12 +149,12 @@ async fn buckets_that_fit_are_suggested_and_none_that_is_set() {
     );
 
     let filter = json!({"shouldLLMFilter": true, "filterPrompt": "Keep recipes, diets and allergies of our guests."});
-    client.patch("/v3/settings", filter).await;
+    client.send_patch("/v3/settings", filter).await;
     let suggest = async || {
         let shape = json!({"suggestions": [{"key": "string", "description": "string"}]});
         let suggestions =
-            ok(client.post(SUGGEST, Value::Null).await, &shape)["suggestions"].clone();
-        let keys = ids(&suggestions, "key");
+            expect_ok(client.post(SUGGEST, Value::Null).await, &shape)["suggestions"].clone();
+        let keys = collect_field(&suggestions, "key");
         assert!((3..=6).contains(&keys.len()), "{keys:?}");
         (suggestions, keys)
     };
@@ -165,7 +170,7 @@ async fn buckets_that_fit_are_suggested_and_none_that_is_set() {
 
     // A suggestion can be set as it is, and is not made again.
     let answer = client
-        .patch("/v3/settings", json!({"profileBuckets": first}))
+        .send_patch("/v3/settings", json!({"profileBuckets": first}))
         .await;
     assert!(answer.status.is_success(), "{}", answer.body);
 
@@ -173,9 +178,9 @@ async fn buckets_that_fit_are_suggested_and_none_that_is_set() {
     assert!(next.iter().all(|key| !keys.contains(key)), "{next:?}");
     let confined = client
         .app
-        .key_with("acme", Permission::Write, Some(&["box"]))
+        .create_key_with("acme", Permission::Write, Some(&["box"]))
         .await;
-    refused(
+    expect_error(
         &client.app.post(SUGGEST, &confined, &Value::Null).await,
         403,
         "PermissionError",

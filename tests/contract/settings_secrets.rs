@@ -1,25 +1,25 @@
 //! Secrets in settings are sealed, never readable, and deleted when they are removed.
 
-use domain::settings::Provider;
+use domain::settings::AppProvider;
 use domain::{OrgId, Tenant};
 use futures::future::join_all;
 use serde_json::{Value, json};
-use testkit::{Log, Rates};
+use testkit::{FaultRates, LogCapture};
 use tracing::Level;
 
-use crate::client::Client;
+use crate::client::OrgClient;
 
 const PATH: &str = "/v3/settings";
 const CANARY: &str = "GRAUREIHER-7f3e91c2d4";
 
-fn holds(bytes: &[u8], part: &str) -> bool {
+fn contains_text(bytes: &[u8], part: &str) -> bool {
     bytes
         .windows(part.len())
         .any(|window| window == part.as_bytes())
 }
 
 /// Returns the tables that contain `part` anywhere, and the number of items in all tables.
-async fn tables_with(client: &Client, part: &str) -> (Vec<String>, usize) {
+async fn tables_containing(client: &OrgClient, part: &str) -> (Vec<String>, usize) {
     let system = &client.app.system;
     let (mut found, mut items) = (Vec::new(), 0);
     for table in [
@@ -38,8 +38,8 @@ async fn tables_with(client: &Client, part: &str) -> (Vec<String>, usize) {
         for item in page.items() {
             items += 1;
             let seen = item.values().any(|value| match value.as_b() {
-                Ok(bytes) => holds(bytes.as_ref(), part),
-                Err(_) => holds(format!("{value:?}").as_bytes(), part),
+                Ok(bytes) => contains_text(bytes.as_ref(), part),
+                Err(_) => contains_text(format!("{value:?}").as_bytes(), part),
             });
             if seen {
                 found.push(table.clone());
@@ -51,7 +51,11 @@ async fn tables_with(client: &Client, part: &str) -> (Vec<String>, usize) {
 }
 
 /// Returns the secret of an organization's app with a provider.
-async fn sealed_of(client: &Client, tenant: &Tenant, provider: Provider) -> Option<String> {
+async fn unseal_secret_of(
+    client: &OrgClient,
+    tenant: &Tenant,
+    provider: AppProvider,
+) -> Option<String> {
     let ctx = &client.app.system.ctx;
     let settings = ctx.settings.get(tenant).await.expect("settings");
     let name = settings.apps.get(&provider)?.secret.as_deref()?;
@@ -64,12 +68,12 @@ async fn sealed_of(client: &Client, tenant: &Tenant, provider: Provider) -> Opti
     Some(secret.expose().to_owned())
 }
 
-async fn sealed(client: &Client, provider: Provider) -> Option<String> {
-    sealed_of(client, &client.tenant, provider).await
+async fn unseal_secret(client: &OrgClient, provider: AppProvider) -> Option<String> {
+    unseal_secret_of(client, &client.tenant, provider).await
 }
 
 /// Counts the sealed secrets of all organizations, including those that nothing names.
-pub(crate) async fn sealed_items(client: &Client) -> usize {
+pub(crate) async fn count_sealed_items(client: &OrgClient) -> usize {
     let system = &client.app.system;
     let page = system
         .clients
@@ -95,22 +99,22 @@ fn with_secret(provider: &str, secret: &str) -> Value {
 
 #[tokio::test]
 async fn a_secret_is_shown_nowhere_again() {
-    let log = Log::capture(Level::TRACE);
-    let client = Client::new().await;
+    let log = LogCapture::start(Level::TRACE);
+    let client = OrgClient::new().await;
     client.get(PATH).await;
     // The request log keeps full contents, the most that it can.
-    client.patch(PATH, json!({"logContent": "full"})).await;
+    client.send_patch(PATH, json!({"logContent": "full"})).await;
     let mut answers = Vec::new();
     for provider in ["cloudDrive", "notion", "onedrive", "github", "googleDrive"] {
-        answers.push(client.patch(PATH, with_secret(provider, CANARY)).await);
+        answers.push(client.send_patch(PATH, with_secret(provider, CANARY)).await);
         answers.push(
             client
-                .patch(PATH, json!({format!("{provider}ClientSecret"): [CANARY]}))
+                .send_patch(PATH, json!({format!("{provider}ClientSecret"): [CANARY]}))
                 .await,
         );
         answers.push(
             client
-                .patch(
+                .send_patch(
                     PATH,
                     json!({format!("{provider}ClientSecret"): {"value": CANARY}}),
                 )
@@ -129,17 +133,17 @@ async fn a_secret_is_shown_nowhere_again() {
         10
     );
     assert_eq!(
-        sealed(&client, Provider::Github).await.as_deref(),
+        unseal_secret(&client, AppProvider::Github).await.as_deref(),
         Some(CANARY),
         "it is there for its use"
     );
-    let (found, items) = tables_with(&client, CANARY).await;
+    let (found, items) = tables_containing(&client, CANARY).await;
     assert!(found.is_empty() && items > 4, "{found:?} of {items}");
     assert!(
-        !tables_with(&client, "app").await.0.is_empty(),
+        !tables_containing(&client, "app").await.0.is_empty(),
         "the search finds what is there"
     );
-    let logged = log.end();
+    let logged = log.finish();
     assert!(
         logged.contains("/v3/settings"),
         "the log has what is logged"
@@ -153,59 +157,61 @@ async fn a_secret_is_shown_nowhere_again() {
 
 #[tokio::test]
 async fn a_secret_is_one_organizations_own_and_replaced_and_deleted() {
-    let client = Client::new().await;
-    let other = client.app.key("other").await;
-    client.patch(PATH, with_secret("notion", "first")).await;
+    let client = OrgClient::new().await;
+    let other = client.app.create_key("other").await;
+    client
+        .send_patch(PATH, with_secret("notion", "first"))
+        .await;
     client
         .app
-        .call("PATCH", PATH, &other, &with_secret("notion", "theirs"))
+        .call_json("PATCH", PATH, &other, &with_secret("notion", "theirs"))
         .await;
     client
-        .patch(PATH, json!({"notionClientSecret": "second"}))
+        .send_patch(PATH, json!({"notionClientSecret": "second"}))
         .await;
     assert_eq!(
-        sealed(&client, Provider::Notion).await.as_deref(),
+        unseal_secret(&client, AppProvider::Notion).await.as_deref(),
         Some("second")
     );
 
     // A refused request changes no secret either.
     let refused = client
-        .patch(PATH, json!({"notionClientSecret": "third", "chunkSize": 1}))
+        .send_patch(PATH, json!({"notionClientSecret": "third", "chunkSize": 1}))
         .await;
     assert_eq!(
         (
             refused.status.as_u16(),
-            sealed(&client, Provider::Notion).await.as_deref()
+            unseal_secret(&client, AppProvider::Notion).await.as_deref()
         ),
         (400, Some("second"))
     );
 
     client
-        .patch(
+        .send_patch(
             PATH,
             json!({"notionClientSecret": null, "notionCustomKeyEnabled": false}),
         )
         .await;
-    assert_eq!(sealed(&client, Provider::Notion).await, None);
+    assert_eq!(unseal_secret(&client, AppProvider::Notion).await, None);
 
-    let theirs = Tenant::of_operator(OrgId::parse("other").expect("an id"));
+    let theirs = Tenant::for_operator(OrgId::parse("other").expect("an id"));
     assert_eq!(
-        sealed_of(&client, &theirs, Provider::Notion)
+        unseal_secret_of(&client, &theirs, AppProvider::Notion)
             .await
             .as_deref(),
         Some("theirs")
     );
 
     // A refused secret was not even sealed, and replaced or removed secrets are gone.
-    assert_eq!(sealed_items(&client).await, 1);
+    assert_eq!(count_sealed_items(&client).await, 1);
 }
 
 #[tokio::test]
 async fn an_app_has_the_secret_that_was_sent_with_its_id_however_many_change_it() {
-    let client = Client::new().await;
-    client.app.faults.set_rates(Rates {
+    let client = OrgClient::new().await;
+    client.app.faults.set_rates(FaultRates {
         yields: 6,
-        ..Rates::default()
+        ..FaultRates::default()
     });
 
     for round in 0..10 {
@@ -219,19 +225,19 @@ async fn an_app_has_the_secret_that_was_sent_with_its_id_however_many_change_it(
             } else {
                 json!({"githubClientId": id, "githubClientSecret": secret})
             };
-            let answer = client.patch(PATH, body).await;
+            let answer = client.send_patch(PATH, body).await;
             assert_eq!(answer.status, 200, "{}", answer.body);
         };
         join_all((0..6).map(change)).await;
         let shown = client.get(PATH).await.body;
-        let secret = sealed(&client, Provider::Github).await;
+        let secret = unseal_secret(&client, AppProvider::Github).await;
         let wanted = shown["githubClientId"]
             .as_str()
             .map(|id| id.replace("app", "secret"));
         assert_eq!(secret, wanted, "{shown}");
         assert_eq!(shown["githubClientSecretSet"], secret.is_some());
         assert_eq!(
-            sealed_items(&client).await,
+            count_sealed_items(&client).await,
             usize::from(secret.is_some()),
             "no other one stays"
         );

@@ -7,19 +7,19 @@
 
 use http::StatusCode;
 use serde_json::{Value, json};
-use testkit::Answer;
+use testkit::TestAnswer;
 
 /// Panics with the place of the mismatch unless `value` has the shape.
 #[track_caller]
 pub(crate) fn assert_shape(value: &Value, shape: &Value) {
-    if let Err(fault) = check(value, shape, "body") {
+    if let Err(fault) = check_shape(value, shape, "body") {
         panic!("{fault}\nin {value:#}");
     }
 }
 
 /// Checks that an answer is successful and has this shape, and returns its body.
 #[track_caller]
-pub(crate) fn ok(answer: Answer, shape: &Value) -> Value {
+pub(crate) fn expect_ok(answer: TestAnswer, shape: &Value) -> Value {
     assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
     assert_json(&answer);
     assert_shape(&answer.body, shape);
@@ -28,13 +28,18 @@ pub(crate) fn ok(answer: Answer, shape: &Value) -> Value {
 
 /// Compares an error with the expected status, type, shape and headers. The message must contain
 /// `what`. Returns the difference, if there is one.
-pub(crate) fn fault(answer: &Answer, status: u16, kind: &str, what: &str) -> Option<String> {
-    let Answer { body, headers, .. } = answer;
+pub(crate) fn error_mismatch(
+    answer: &TestAnswer,
+    status: u16,
+    kind: &str,
+    what: &str,
+) -> Option<String> {
+    let TestAnswer { body, headers, .. } = answer;
     let mut shape = json!({"error": "string", "type": "string", "requestId": "id"});
     if body.get("issues").is_some() {
         shape["issues"] = json!([{"path": ["string"], "message": "string"}]);
     }
-    if let Err(fault) = check(body, &shape, "body") {
+    if let Err(fault) = check_shape(body, &shape, "body") {
         return Some(format!("{fault} in {} {body}", answer.status));
     }
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
@@ -68,29 +73,30 @@ pub(crate) fn fault(answer: &Answer, status: u16, kind: &str, what: &str) -> Opt
 
 /// Panics unless the answer is an error of this kind, see [`fault`].
 #[track_caller]
-pub(crate) fn refused(answer: &Answer, status: u16, kind: &str, what: &str) {
-    if let Some(fault) = fault(answer, status, kind, what) {
+pub(crate) fn expect_error(answer: &TestAnswer, status: u16, kind: &str, what: &str) {
+    if let Some(fault) = error_mismatch(answer, status, kind, what) {
         panic!("{fault}");
     }
 }
 
 /// The differences found in many errors.
 #[derive(Default)]
-pub(crate) struct Faults(Vec<String>);
+pub(crate) struct ErrorMismatches(Vec<String>);
 
-impl Faults {
+impl ErrorMismatches {
     /// Checks the error of one request, which `request` describes.
-    pub(crate) fn note(
+    pub(crate) fn check_error(
         &mut self,
         request: &str,
-        answer: &Answer,
+        answer: &TestAnswer,
         status: u16,
         kind: &str,
         what: &str,
     ) {
         let short: String = request.chars().take(90).collect();
-        self.0
-            .extend(fault(answer, status, kind, what).map(|fault| format!("{short}: {fault}")));
+        self.0.extend(
+            error_mismatch(answer, status, kind, what).map(|fault| format!("{short}: {fault}")),
+        );
     }
 
     /// Panics with all differences, if there are any.
@@ -106,7 +112,7 @@ impl Faults {
 }
 
 #[track_caller]
-fn assert_json(answer: &Answer) {
+fn assert_json(answer: &TestAnswer) {
     let kind = answer
         .headers
         .get("content-type")
@@ -115,7 +121,7 @@ fn assert_json(answer: &Answer) {
     assert!(answer.headers.contains_key("x-request-id"));
 }
 
-fn check(value: &Value, shape: &Value, place: &str) -> Result<(), String> {
+fn check_shape(value: &Value, shape: &Value, place: &str) -> Result<(), String> {
     match (shape, value) {
         (Value::String(types), _) => {
             let fits = types.split('|').any(|name| has_type(value, name));
@@ -137,14 +143,14 @@ fn check(value: &Value, shape: &Value, place: &str) -> Result<(), String> {
             wanted
                 .iter()
                 .try_for_each(|(key, shape)| match found.get(key.trim_end_matches('?')) {
-                    Some(value) => check(value, shape, &format!("{place}.{key}")),
+                    Some(value) => check_shape(value, shape, &format!("{place}.{key}")),
                     None if key.ends_with('?') => Ok(()),
                     None => Err(format!("{place} lacks {key}")),
                 })
         }
         (Value::Array(shapes), Value::Array(items)) => {
             let mut items = items.iter().enumerate();
-            items.try_for_each(|(i, item)| check(item, &shapes[0], &format!("{place}[{i}]")))
+            items.try_for_each(|(i, item)| check_shape(item, &shapes[0], &format!("{place}[{i}]")))
         }
 
         _ => Err(format!("{place} should look like {shape}")),
@@ -183,12 +189,12 @@ fn is_time(text: &str) -> bool {
 }
 
 /// Returns the shape `{id, status}`.
-pub(crate) fn accepted() -> Value {
+pub(crate) fn accepted_shape() -> Value {
     json!({"id": "id", "status": "string"})
 }
 
 /// Returns the shape of a document in a listing.
-pub(crate) fn listed() -> Value {
+pub(crate) fn listed_document_shape() -> Value {
     json!({
         "id": "id",
         "customId": "string|null",
@@ -206,7 +212,7 @@ pub(crate) fn listed() -> Value {
 }
 
 /// Returns the shape of a single document.
-pub(crate) fn full() -> Value {
+pub(crate) fn document_shape() -> Value {
     let more = json!({
         "content": "string|null",
         "raw": "null",
@@ -216,18 +222,18 @@ pub(crate) fn full() -> Value {
         "taskType": "string",
         "dreamingStatus": "string",
         "latestRevision": "int",
-        "memories?": [memory_version()],
+        "memories?": [memory_version_shape()],
         "provenance?": "string",
         "trust?": "string",
-        "origin?": origin(),
+        "origin?": origin_shape(),
         "memoryExtraction?": {"extractor": "string", "count": "int", "reason?": "string"},
     });
 
-    with(listed(), &more)
+    merge_shapes(listed_document_shape(), &more)
 }
 
 /// Returns the shape of one version of a memory.
-pub(crate) fn memory_version() -> Value {
+pub(crate) fn memory_version_shape() -> Value {
     json!({
         "id": "id",
         "memory": "string",
@@ -243,32 +249,32 @@ pub(crate) fn memory_version() -> Value {
         "rootMemoryId": "id",
         "metadata": "object|null",
         "trust": "string",
-        "origin?": origin(),
+        "origin?": origin_shape(),
     })
 }
 
 /// Returns the shape of the origin of words that are not the user's own.
-pub(crate) fn origin() -> Value {
+pub(crate) fn origin_shape() -> Value {
     json!({"type": "string", "name?": "string"})
 }
 
 /// Returns the additional fields of a failed document.
-pub(crate) fn failure() -> Value {
+pub(crate) fn failure_shape() -> Value {
     json!({"errorCode": "string", "errorMessage": "string"})
 }
 
 /// Returns the shape of the position of a page.
-pub(crate) fn pagination() -> Value {
+pub(crate) fn pagination_shape() -> Value {
     json!({"currentPage": "int", "limit": "int", "totalItems": "int", "totalPages": "int"})
 }
 
 /// Returns the shape of an answer of `POST /v3/documents/list`.
-pub(crate) fn listing() -> Value {
-    json!({"memories": [listed()], "pagination": pagination()})
+pub(crate) fn listing_shape() -> Value {
+    json!({"memories": [listed_document_shape()], "pagination": pagination_shape()})
 }
 
 /// Returns the shape of an answer of `GET /v3/documents/{id}/chunks`.
-pub(crate) fn chunk_list() -> Value {
+pub(crate) fn chunk_list_shape() -> Value {
     let metadata = json!({"start": "int", "end": "int", "headings": ["string"]});
     let chunk = json!({
         "id": "string", "position": "int", "content": "string", "type": "string", "metadata": metadata,
@@ -278,7 +284,7 @@ pub(crate) fn chunk_list() -> Value {
 }
 
 /// Returns a shape with the keys of both.
-pub(crate) fn with(mut shape: Value, more: &Value) -> Value {
+pub(crate) fn merge_shapes(mut shape: Value, more: &Value) -> Value {
     for (key, value) in more.as_object().expect("the shape of an object") {
         shape[key] = value.clone();
     }

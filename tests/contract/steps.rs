@@ -2,31 +2,33 @@
 
 use std::time::Duration;
 
-use aws::Receiver;
-use domain::{Delivery, Envelope, Job, Outcome, Worker};
+use aws::QueueReceiver;
+use domain::{DeliveryOutcome, Job, JobMessage, QueueDelivery, QueueWorker};
 use processor::Processor;
 
-use crate::client::Client;
+use crate::client::OrgClient;
 
 /// Processes the queued documents without committing them, and returns the number of messages.
-pub(crate) async fn process_only(client: &Client) -> usize {
+pub(crate) async fn process_only(client: &OrgClient) -> usize {
     let system = &client.app.system;
-    let receiver = Receiver::new(
+    let receiver = QueueReceiver::new(
         system.clients.sqs.clone(),
         system.names.process_queue.clone(),
     );
-    let worker = Processor::new(system.ctx.clone(), client.app.world.readers());
+    let worker = Processor::new(system.ctx.clone(), client.app.world.content_readers());
     let messages = receiver.receive(Duration::ZERO).await.expect("messages");
-    let batch: Vec<Delivery> = messages
+    let batch: Vec<QueueDelivery> = messages
         .iter()
-        .map(|message| Delivery {
+        .map(|message| QueueDelivery {
             body: message.body.clone(),
             dead: false,
         })
         .collect();
-    let outcomes = worker.handle(&batch).await;
+    let outcomes = worker.handle_batch(&batch).await;
     assert!(
-        outcomes.iter().all(|outcome| *outcome == Outcome::Done),
+        outcomes
+            .iter()
+            .all(|outcome| *outcome == DeliveryOutcome::Done),
         "{outcomes:?}"
     );
     for message in &messages {
@@ -37,7 +39,7 @@ pub(crate) async fn process_only(client: &Client) -> usize {
 }
 
 /// Sends every message again that was ever sent about this content of a document.
-pub(crate) async fn send_late_messages(client: &Client, old: &domain::Document) {
+pub(crate) async fn send_late_messages(client: &OrgClient, old: &domain::Document) {
     let (document, revision, container) =
         (old.id.clone(), old.revision.clone(), old.container.clone());
     let jobs = [
@@ -53,9 +55,9 @@ pub(crate) async fn send_late_messages(client: &Client, old: &domain::Document) 
     ];
 
     let org = client.tenant.org();
-    let messages: Vec<Envelope> = jobs
+    let messages: Vec<JobMessage> = jobs
         .into_iter()
-        .map(|job| Envelope {
+        .map(|job| JobMessage {
             org: org.clone(),
             job,
         })

@@ -3,14 +3,14 @@
 use domain::key::Permission;
 use serde_json::{Value, json};
 
-use crate::client::Client;
-use crate::shape::{Faults, ok, refused, with};
+use crate::client::OrgClient;
+use crate::shape::{ErrorMismatches, expect_error, expect_ok, merge_shapes};
 
-fn path(tag: &str) -> String {
+fn tag_path(tag: &str) -> String {
     format!("/v3/container-tags/{tag}")
 }
 
-fn updated() -> Value {
+fn updated_at() -> Value {
     json!({
         "containerTag": "string",
         "name": "string|null",
@@ -21,36 +21,36 @@ fn updated() -> Value {
     })
 }
 
-async fn get(client: &Client, tag: &str) -> Value {
-    let mut shape = with(updated(), &json!({"createdAt": "time"}));
-    let answer = client.get(&path(tag)).await;
+async fn get(client: &OrgClient, tag: &str) -> Value {
+    let mut shape = merge_shapes(updated_at(), &json!({"createdAt": "time"}));
+    let answer = client.get(&tag_path(tag)).await;
     if answer.body["memoryFilesystemPaths"].is_array() {
         shape["memoryFilesystemPaths"] = json!(["string"]);
     }
-    ok(answer, &shape)
+    expect_ok(answer, &shape)
 }
 
-async fn set(client: &Client, tag: &str, body: Value) -> Value {
-    let answer = client.patch(&path(tag), body).await;
-    let mut shape = updated();
+async fn change_tag(client: &OrgClient, tag: &str, body: Value) -> Value {
+    let answer = client.send_patch(&tag_path(tag), body).await;
+    let mut shape = updated_at();
     if answer.body["memoryFilesystemPaths"].is_array() {
         shape["memoryFilesystemPaths"] = json!(["string"]);
     }
-    ok(answer, &shape)
+    expect_ok(answer, &shape)
 }
 
 #[tokio::test]
 async fn a_tag_is_made_by_saying_something_about_it() {
-    let client = Client::new().await;
-    refused(
-        &client.get(&path("box")).await,
+    let client = OrgClient::new().await;
+    expect_error(
+        &client.get(&tag_path("box")).await,
         404,
         "NotFoundError",
         "Container tag not found",
     );
 
     // The command-line client sends this request to create a tag.
-    let made = set(&client, "box", json!({"entityContext": null})).await;
+    let made = change_tag(&client, "box", json!({"entityContext": null})).await;
     assert_eq!(
         (&made["containerTag"], &made["entityContext"]),
         (&json!("box"), &Value::Null)
@@ -63,19 +63,24 @@ async fn a_tag_is_made_by_saying_something_about_it() {
     );
 
     let id = client
-        .add(json!({"content": "A heron.", "containerTag": "box"}))
+        .add_document(json!({"content": "A heron.", "containerTag": "box"}))
         .await;
-    assert_eq!(client.listed(json!({"containerTags": ["box"]})).await, [id]);
+    assert_eq!(
+        client.listed_ids(json!({"containerTags": ["box"]})).await,
+        [id]
+    );
 
     client
-        .add(json!({"content": "A crane.", "containerTag": "by-use", "entityContext": "Birds."}))
+        .add_document(
+            json!({"content": "A crane.", "containerTag": "by-use", "entityContext": "Birds."}),
+        )
         .await;
     assert_eq!(get(&client, "by-use").await["entityContext"], "Birds.");
 }
 
 #[tokio::test]
 async fn fields_are_kept_cleared_and_replaced_one_by_one() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let bucket = |key: &str| json!({"key": key, "description": "Ö \"x\""});
     let all = json!({
         "name": "Box ü",
@@ -83,7 +88,7 @@ async fn fields_are_kept_cleared_and_replaced_one_by_one() {
         "profileBuckets": [bucket("birds"), bucket("boats")],
         "memoryFilesystemPaths": ["/notes/", "log.md"],
     });
-    let first = set(&client, "box", all.clone()).await;
+    let first = change_tag(&client, "box", all.clone()).await;
     let same = |shown: &Value| {
         all.as_object()
             .unwrap()
@@ -92,7 +97,7 @@ async fn fields_are_kept_cleared_and_replaced_one_by_one() {
     };
     assert!(same(&first), "{first}");
 
-    set(&client, "box", json!({})).await;
+    change_tag(&client, "box", json!({})).await;
     assert!(same(&get(&client, "box").await), "what is absent stays");
     let changes = [
         ("name", json!("Other"), json!("Other")),
@@ -112,7 +117,7 @@ async fn fields_are_kept_cleared_and_replaced_one_by_one() {
 
     for (name, sent, shown) in changes {
         let before = get(&client, "box").await;
-        let after = set(&client, "box", json!({name: sent})).await;
+        let after = change_tag(&client, "box", json!({name: sent})).await;
         assert_eq!(after[name], shown, "{name}");
         let mut wanted = before.clone();
         wanted[name] = shown;
@@ -127,8 +132,8 @@ async fn fields_are_kept_cleared_and_replaced_one_by_one() {
 
 #[tokio::test]
 async fn a_wrong_field_is_named_and_nothing_is_changed() {
-    let client = Client::new().await;
-    let mut faults = Faults::default();
+    let client = OrgClient::new().await;
+    let mut faults = ErrorMismatches::default();
     let bucket = |key: &str| json!([{"key": key, "description": "x"}]);
     let many: Vec<Value> = (0..51)
         .map(|i| json!({"key": format!("k{i}"), "description": "x"}))
@@ -169,16 +174,16 @@ async fn a_wrong_field_is_named_and_nothing_is_changed() {
             "memoryFilesystemPaths",
         ),
     ] {
-        let answer = client.patch(&path("box"), body.clone()).await;
-        faults.note(&body.to_string(), &answer, 400, "ValidationError", named);
+        let answer = client.send_patch(&tag_path("box"), body.clone()).await;
+        faults.check_error(&body.to_string(), &answer, 400, "ValidationError", named);
     }
 
     for bad in ["a%20b", "%C3%BC", &"x".repeat(101), "a.b"] {
         let note = ("ValidationError", "containerTag");
-        faults.note(bad, &client.get(&path(bad)).await, 400, note.0, note.1);
-        faults.note(
+        faults.check_error(bad, &client.get(&tag_path(bad)).await, 400, note.0, note.1);
+        faults.check_error(
             bad,
-            &client.patch(&path(bad), json!({})).await,
+            &client.send_patch(&tag_path(bad), json!({})).await,
             400,
             note.0,
             note.1,
@@ -186,67 +191,75 @@ async fn a_wrong_field_is_named_and_nothing_is_changed() {
     }
     faults.assert_none();
 
-    refused(&client.get(&path("box")).await, 404, "NotFoundError", "");
+    expect_error(
+        &client.get(&tag_path("box")).await,
+        404,
+        "NotFoundError",
+        "",
+    );
 }
 
 #[tokio::test]
 async fn a_key_changes_what_it_reaches_and_an_organization_sees_its_own() {
-    let client = Client::new().await;
-    set(&client, "mine", json!({"name": "Mine"})).await;
-    set(&client, "theirs", json!({"name": "Theirs"})).await;
+    let client = OrgClient::new().await;
+    change_tag(&client, "mine", json!({"name": "Mine"})).await;
+    change_tag(&client, "theirs", json!({"name": "Theirs"})).await;
     let scoped = client
         .app
-        .key_with("acme", Permission::Write, Some(&["mine", "new"]))
+        .create_key_with("acme", Permission::Write, Some(&["mine", "new"]))
         .await;
-    let reader = client.app.key_with("acme", Permission::Read, None).await;
-    let other = client.app.key("other").await;
+    let reader = client
+        .app
+        .create_key_with("acme", Permission::Read, None)
+        .await;
+    let other = client.app.create_key("other").await;
     let patch = async |key: &str, tag: &str| {
         client
             .app
-            .call("PATCH", &path(tag), key, &json!({"name": "Changed"}))
+            .call_json("PATCH", &tag_path(tag), key, &json!({"name": "Changed"}))
             .await
     };
-    refused(
+    expect_error(
         &patch(&scoped, "theirs").await,
         403,
         "PermissionError",
         "theirs",
     );
-    refused(
-        &client.app.get(&path("theirs"), &scoped).await,
+    expect_error(
+        &client.app.get(&tag_path("theirs"), &scoped).await,
         403,
         "PermissionError",
         "theirs",
     );
-    refused(&patch(&reader, "mine").await, 403, "PermissionError", "");
-    refused(&patch("", "mine").await, 401, "AuthenticationError", "key");
-    refused(
-        &client.app.get(&path("mine"), &other).await,
+    expect_error(&patch(&reader, "mine").await, 403, "PermissionError", "");
+    expect_error(&patch("", "mine").await, 401, "AuthenticationError", "key");
+    expect_error(
+        &client.app.get(&tag_path("mine"), &other).await,
         404,
         "NotFoundError",
         "",
     );
 
     for (key, tag) in [(&scoped, "mine"), (&scoped, "new"), (&other, "mine")] {
-        ok(patch(key, tag).await, &updated());
+        expect_ok(patch(key, tag).await, &updated_at());
     }
     assert_eq!(
-        client.app.get(&path("mine"), &reader).await.body["name"],
+        client.app.get(&tag_path("mine"), &reader).await.body["name"],
         "Changed"
     );
     assert_eq!(get(&client, "theirs").await["name"], "Theirs");
 
-    set(&client, "mine", json!({"name": null})).await;
+    change_tag(&client, "mine", json!({"name": null})).await;
     assert_eq!(
-        client.app.get(&path("mine"), &other).await.body["name"],
+        client.app.get(&tag_path("mine"), &other).await.body["name"],
         "Changed"
     );
 }
 
 #[tokio::test]
 async fn documents_outside_the_folders_are_searched_and_nothing_is_learned_from_them() {
-    let client = Client::new().await;
-    set(
+    let client = OrgClient::new().await;
+    change_tag(
         &client,
         "box",
         json!({"memoryFilesystemPaths": ["/diary/"]}),
@@ -255,9 +268,9 @@ async fn documents_outside_the_folders_are_searched_and_nothing_is_learned_from_
     let add = async |name: &str, filepath: Value| {
         let content = format!("{name} lives in Bonn.");
         client
-            .add(json!({"content": content, "containerTag": "box", "filepath": filepath}))
+            .add_document(json!({"content": content, "containerTag": "box", "filepath": filepath}))
             .await;
-        assert!(client.finds(name).await, "{name}");
+        assert!(client.search_finds(name).await, "{name}");
     };
     add("Anna", json!("/diary/today.md")).await;
 

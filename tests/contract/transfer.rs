@@ -3,19 +3,19 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 use domain::ContainerTag;
-use local::transfer::{ImportOptions, ProgressBar, Report, export, import};
+use local::transfer::{ImportOptions, ImportReport, ProgressBar, export_container, import_file};
 use serde_json::{Value, json};
 
-use crate::client::Client;
+use crate::client::OrgClient;
 use crate::containers::{compact, index_head};
 
 pub(crate) const TAG: &str = "home";
 
-pub(crate) async fn exported(client: &Client, tag: &str) -> Vec<Value> {
+pub(crate) async fn export_lines(client: &OrgClient, tag: &str) -> Vec<Value> {
     let tag = ContainerTag::parse(tag).unwrap();
     let mut out = Vec::new();
     let ctx = &client.app.system.ctx;
-    let told = export(ctx, &client.tenant, &tag, &mut out, &ProgressBar::hidden())
+    let told = export_container(ctx, &client.tenant, &tag, &mut out, &ProgressBar::hidden())
         .await
         .unwrap();
     let text = String::from_utf8(out).unwrap();
@@ -33,7 +33,7 @@ pub(crate) async fn exported(client: &Client, tag: &str) -> Vec<Value> {
 }
 
 /// Removes the parts that differ between two exports of the same container.
-fn timeless(mut lines: Vec<Value>) -> Vec<Value> {
+fn without_export_time(mut lines: Vec<Value>) -> Vec<Value> {
     lines[0]["exportedAt"] = Value::Null;
     lines
 }
@@ -42,13 +42,13 @@ pub(crate) fn text(lines: &[Value]) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
-pub(crate) async fn imported(
-    client: &Client,
+pub(crate) async fn import_text(
+    client: &OrgClient,
     text: &str,
     options: &ImportOptions,
-) -> anyhow::Result<Report> {
+) -> anyhow::Result<ImportReport> {
     let mut input = text.as_bytes();
-    import(
+    import_file(
         &client.app.system.ctx,
         &client.tenant,
         &mut input,
@@ -58,8 +58,8 @@ pub(crate) async fn imported(
     .await
 }
 
-async fn import_lines(client: &Client, lines: &[Value]) -> Report {
-    imported(client, &text(lines), &ImportOptions::default())
+async fn import_lines(client: &OrgClient, lines: &[Value]) -> ImportReport {
+    import_text(client, &text(lines), &ImportOptions::default())
         .await
         .unwrap()
 }
@@ -71,18 +71,18 @@ pub(crate) fn under(tag: &str) -> ImportOptions {
     }
 }
 
-async fn post(client: &Client, path: &str, body: Value) -> Value {
+async fn post(client: &OrgClient, path: &str, body: Value) -> Value {
     let answer = client.post(path, body).await;
     assert!(answer.status.is_success(), "{path}: {}", answer.body);
     answer.body
 }
 
-pub(crate) async fn memories(client: &Client) -> Value {
+pub(crate) async fn memories(client: &OrgClient) -> Value {
     let body = json!({"containerTags": [TAG], "limit": 100, "sort": "createdAt"});
     post(client, "/v4/memories/list", body).await["memoryEntries"].clone()
 }
 
-async fn memory(client: &Client, text: &str) -> String {
+async fn find_memory(client: &OrgClient, text: &str) -> String {
     let all = memories(client).await;
     let found = all
         .as_array()
@@ -96,20 +96,20 @@ async fn memory(client: &Client, text: &str) -> String {
 }
 
 /// Fills a container with every kind of data.
-async fn furnish(client: &Client) {
-    client.add(json!({
+async fn fill_container(client: &OrgClient) {
+    client.add_document(json!({
         "content": "The lighthouse keeper stores oil in the cellar.\n\nThe lamp is cleaned on Mondays.",
         "containerTag": TAG, "customId": "lighthouse", "metadata": {"place": "coast", "tags": ["a", "b"], "n": 1.5},
         "filepath": "/notes/lamp.md", "entityContext": "A lighthouse and its people.",
     }))
     .await;
     client
-        .add(json!({"content": "Gulls nest on the roof.", "containerTag": TAG, "taskType": "superrag"}))
+        .add_document(json!({"content": "Gulls nest on the roof.", "containerTag": TAG, "taskType": "superrag"}))
         .await;
     let latin = b"Le caf\xe9 est pr\xeat \xe0 sept heures, dit le gardien du phare.";
     let file = client
         .app
-        .upload(&client.key, "cafe.txt", latin, &[("containerTag", TAG)])
+        .upload_file(&client.key, "cafe.txt", latin, &[("containerTag", TAG)])
         .await;
     assert!(file.status.is_success(), "{}", file.body);
 
@@ -125,7 +125,7 @@ async fn furnish(client: &Client) {
         .collect();
     let talk = json!({"conversationId": "talk/1 ü", "messages": turns, "containerTags": [TAG]});
     post(client, "/v4/conversations", talk).await;
-    client.settle().await;
+    client.run_until_settled().await;
     let written = json!([
         {"content": "The boat is painted green.", "metadata": {"who": "me"}, "isStatic": true},
         {"content": "The pier is closed until spring.", "forgetAfter": "2030-01-01", "forgetReason": "It reopens."},
@@ -136,34 +136,34 @@ async fn furnish(client: &Client) {
         json!({"containerTag": TAG, "memories": written}),
     )
     .await;
-    act(client).await;
+    edit_memories(client).await;
     let about = json!({"name": "Lighthouse", "profileBuckets": [{"key": "work", "description": "Jobs and duties."}]});
     let tagged = client
-        .patch(&format!("/v3/container-tags/{TAG}"), about)
+        .send_patch(&format!("/v3/container-tags/{TAG}"), about)
         .await;
     assert!(tagged.status.is_success(), "{}", tagged.body);
 }
 
 /// Corrects, forgets and approves memories.
-async fn act(client: &Client) {
-    let boat = memory(client, "The boat is painted green.").await;
+async fn edit_memories(client: &OrgClient) {
+    let boat = find_memory(client, "The boat is painted green.").await;
     let body = json!({"containerTag": TAG, "id": boat, "newContent": "The boat is painted blue."});
-    let corrected = client.patch("/v4/memories", body).await;
+    let corrected = client.send_patch("/v4/memories", body).await;
     assert!(corrected.status.is_success(), "{}", corrected.body);
-    let tea = memory(client, "User prefers tea over coffee.").await;
+    let tea = find_memory(client, "User prefers tea over coffee.").await;
     let body = json!({"containerTag": TAG, "id": tea, "reason": "It changed."});
     let forgotten = client
         .app
-        .call("DELETE", "/v4/memories", &client.key, &body)
+        .call_json("DELETE", "/v4/memories", &client.key, &body)
         .await;
     assert!(forgotten.status.is_success(), "{}", forgotten.body);
-    let concluded = memory(client, "User's sister lives in Bonn.").await;
+    let concluded = find_memory(client, "User's sister lives in Bonn.").await;
     let path = format!("/v3/container-tags/{TAG}/inferred/{concluded}/review");
     post(client, &path, json!({"action": "approve"})).await;
 }
 
 /// Returns the answers to a set of requests, without durations and ids of keys.
-async fn answers(client: &Client) -> Vec<Value> {
+async fn collect_answers(client: &OrgClient) -> Vec<Value> {
     let include = json!({"documents": true, "relatedMemories": true});
     let mut answers = Vec::new();
     for question in [
@@ -206,7 +206,7 @@ async fn answers(client: &Client) -> Vec<Value> {
         .await,
     );
     answers.push(client.get(&format!("/v3/container-tags/{TAG}")).await.body);
-    answers.push(client.document_or_failure("lighthouse").await);
+    answers.push(client.get_document_unchecked("lighthouse").await);
     for answer in &mut answers {
         if let Some(fields) = answer.as_object_mut() {
             fields.remove("timing");
@@ -216,7 +216,7 @@ async fn answers(client: &Client) -> Vec<Value> {
     answers
 }
 
-async fn compact_all(client: &Client) {
+async fn compact_all(client: &OrgClient) {
     compact(client, TAG).await;
     assert!(
         index_head(client, TAG).await.generation > 0,
@@ -226,9 +226,9 @@ async fn compact_all(client: &Client) {
 
 #[tokio::test]
 async fn a_container_in_a_fresh_place_is_the_same_container() {
-    let (here, there) = (Client::new().await, Client::new().await);
-    furnish(&here).await;
-    let lines = exported(&here, TAG).await;
+    let (here, there) = (OrgClient::new().await, OrgClient::new().await);
+    fill_container(&here).await;
+    let lines = export_lines(&here, TAG).await;
     let kinds: Vec<&str> = lines
         .iter()
         .map(|line| line["type"].as_str().unwrap())
@@ -243,15 +243,15 @@ async fn a_container_in_a_fresh_place_is_the_same_container() {
         (
             report.documents.written,
             report.documents.queued,
-            report.actions
+            report.edits
         ),
         (5, 0, 3)
     );
     assert_eq!(
-        timeless(exported(&there, TAG).await),
-        timeless(lines.clone())
+        without_export_time(export_lines(&there, TAG).await),
+        without_export_time(lines.clone())
     );
-    let (expected, found) = (answers(&here).await, answers(&there).await);
+    let (expected, found) = (collect_answers(&here).await, collect_answers(&there).await);
     for (expected, found) in expected.iter().zip(&found) {
         assert_eq!(found, expected);
     }
@@ -265,28 +265,24 @@ async fn a_container_in_a_fresh_place_is_the_same_container() {
     let before = index_head(&there, TAG).await;
     let again = import_lines(&there, &lines).await;
     assert_eq!(
-        (
-            again.documents.written,
-            again.documents.known,
-            again.actions
-        ),
+        (again.documents.written, again.documents.known, again.edits),
         (0, 5, 0)
     );
     assert_eq!(index_head(&there, TAG).await, before);
     compact_all(&there).await;
     assert_eq!(
-        timeless(exported(&there, TAG).await),
-        timeless(lines.clone())
+        without_export_time(export_lines(&there, TAG).await),
+        without_export_time(lines.clone())
     );
     let again = import_lines(&there, &lines).await;
-    assert_eq!((again.documents.known, again.actions), (5, 0));
+    assert_eq!((again.documents.known, again.edits), (5, 0));
 
     // Content sent later under the same customId replaces the imported document.
     there
-        .add(json!({"content": "The lamp is electric.", "containerTag": TAG, "customId": "lighthouse"}))
+        .add_document(json!({"content": "The lamp is electric.", "containerTag": TAG, "customId": "lighthouse"}))
         .await;
     assert_eq!(
-        exported(&there, TAG)
+        export_lines(&there, TAG)
             .await
             .iter()
             .filter(|line| line["type"] == "document")
@@ -297,14 +293,14 @@ async fn a_container_in_a_fresh_place_is_the_same_container() {
 
 #[tokio::test]
 async fn another_organization_and_another_tag_may_hold_the_copy() {
-    let here = Client::new().await;
-    furnish(&here).await;
-    let lines = exported(&here, TAG).await;
-    let there = Client::of(testkit::TestApp::new().await, "umbrella").await;
-    imported(&there, &text(&lines), &under("moved"))
+    let here = OrgClient::new().await;
+    fill_container(&here).await;
+    let lines = export_lines(&here, TAG).await;
+    let there = OrgClient::of(testkit::TestApp::new().await, "umbrella").await;
+    import_text(&there, &text(&lines), &under("moved"))
         .await
         .unwrap();
-    let copied = exported(&there, "moved").await;
+    let copied = export_lines(&there, "moved").await;
     let of = |lines: &[Value]| -> Vec<(Value, Value)> {
         let memories = lines.iter().filter(|line| line["type"] == "memory");
         memories
@@ -318,10 +314,10 @@ async fn another_organization_and_another_tag_may_hold_the_copy() {
         "ids of memories do not depend on the organization"
     );
     there
-        .add(json!({"content": "The lamp is electric.", "containerTag": "moved", "customId": "lighthouse"}))
+        .add_document(json!({"content": "The lamp is electric.", "containerTag": "moved", "customId": "lighthouse"}))
         .await;
     assert_eq!(
-        exported(&there, "moved")
+        export_lines(&there, "moved")
             .await
             .iter()
             .filter(|line| line["type"] == "document")
@@ -332,76 +328,84 @@ async fn another_organization_and_another_tag_may_hold_the_copy() {
 
 #[tokio::test]
 async fn a_container_exists_once_in_an_organization() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     client
-        .add(json!({"content": "Gulls nest on the roof.", "containerTag": TAG}))
+        .add_document(json!({"content": "Gulls nest on the roof.", "containerTag": TAG}))
         .await;
     client
-        .add(json!({"content": "Seals sleep on the rocks.", "containerTag": "shore"}))
+        .add_document(json!({"content": "Seals sleep on the rocks.", "containerTag": "shore"}))
         .await;
-    let lines = exported(&client, TAG).await;
+    let lines = export_lines(&client, TAG).await;
     for (tag, why) in [
         ("fresh", "exists already, under the tag home"),
         ("shore", "exists already, under the tag home"),
     ] {
-        let refused = imported(&client, &text(&lines), &under(tag))
+        let refused = import_text(&client, &text(&lines), &under(tag))
             .await
             .unwrap_err();
         assert!(format!("{refused:#}").contains(why), "{refused:#}");
     }
 
-    let there = Client::new().await;
+    let there = OrgClient::new().await;
     there
-        .add(json!({"content": "Seals sleep on the rocks.", "containerTag": TAG}))
+        .add_document(json!({"content": "Seals sleep on the rocks.", "containerTag": TAG}))
         .await;
-    let refused = imported(&there, &text(&lines), &ImportOptions::default())
+    let refused = import_text(&there, &text(&lines), &ImportOptions::default())
         .await
         .unwrap_err();
     assert!(
         format!("{refused:#}").contains("home exists already, with other content"),
         "{refused:#}"
     );
-    assert_eq!(there.listed(json!({"containerTags": [TAG]})).await.len(), 1);
+    assert_eq!(
+        there
+            .listed_ids(json!({"containerTags": [TAG]}))
+            .await
+            .len(),
+        1
+    );
 }
 
 #[tokio::test]
 async fn what_was_not_done_is_processed_again() {
-    let (here, there) = (Client::new().await, Client::new().await);
-    here.add(json!({"content": "Whales pass in May.", "containerTag": TAG, "customId": "whales"}))
-        .await;
+    let (here, there) = (OrgClient::new().await, OrgClient::new().await);
+    here.add_document(
+        json!({"content": "Whales pass in May.", "containerTag": TAG, "customId": "whales"}),
+    )
+    .await;
     let failed = here
         .app
-        .upload(
+        .upload_file(
             &here.key,
             "broken.pdf",
             b"%PDF-1.7 nothing",
             &[("containerTag", TAG)],
         )
         .await;
-    here.settle().await;
-    here.send(
+    here.run_until_settled().await;
+    here.send_document(
         json!({"content": "Whales pass in September.", "containerTag": TAG, "customId": "whales"}),
     )
     .await;
-    here.send(json!({"content": "Porpoises stay all year.", "containerTag": TAG}))
+    here.send_document(json!({"content": "Porpoises stay all year.", "containerTag": TAG}))
         .await;
-    let lines = exported(&here, TAG).await;
+    let lines = export_lines(&here, TAG).await;
     let report = import_lines(&there, &lines).await;
     assert_eq!((report.documents.written, report.documents.queued), (0, 3));
     assert!(
-        there.finds("May").await && !there.finds("September").await,
+        there.search_finds("May").await && !there.search_finds("September").await,
         "the old content until the new one is done"
     );
 
-    there.settle().await;
+    there.run_until_settled().await;
     assert!(
-        !there.finds("May").await
-            && there.finds("September").await
-            && there.finds("Porpoises").await
+        !there.search_finds("May").await
+            && there.search_finds("September").await
+            && there.search_finds("Porpoises").await
     );
 
     let broken = there
-        .document_or_failure(failed.body["id"].as_str().unwrap())
+        .get_document_unchecked(failed.body["id"].as_str().unwrap())
         .await;
     assert_eq!(broken["status"], "failed", "{broken}");
 
@@ -411,9 +415,9 @@ async fn what_was_not_done_is_processed_again() {
 
 #[tokio::test]
 async fn a_broken_line_is_named_and_what_stands_before_it_stays() {
-    let (here, there) = (Client::new().await, Client::new().await);
-    furnish(&here).await;
-    let lines = exported(&here, TAG).await;
+    let (here, there) = (OrgClient::new().await, OrgClient::new().await);
+    fill_container(&here).await;
+    let lines = export_lines(&here, TAG).await;
     let whole = text(&lines);
     let cut = |from: usize, line: &str| {
         let mut broken: Vec<&str> = whole.lines().collect();
@@ -442,7 +446,7 @@ async fn a_broken_line_is_named_and_what_stands_before_it_stays() {
             "newer recollect",
         ),
     ] {
-        let refused = imported(&there, &cut(place, line), &ImportOptions::default())
+        let refused = import_text(&there, &cut(place, line), &ImportOptions::default())
             .await
             .unwrap_err();
         assert!(format!("{refused:#}").contains(why), "{refused:#}");
@@ -450,7 +454,7 @@ async fn a_broken_line_is_named_and_what_stands_before_it_stays() {
 
     let whole_lines: Vec<&str> = whole.lines().collect();
     let half = whole_lines[..whole_lines.len() - 1].join("\n");
-    let refused = imported(&there, &half, &ImportOptions::default())
+    let refused = import_text(&there, &half, &ImportOptions::default())
         .await
         .unwrap_err();
     assert!(format!("{refused:#}").contains("not whole"), "{refused:#}");
@@ -460,5 +464,8 @@ async fn a_broken_line_is_named_and_what_stands_before_it_stays() {
         (5, 0),
         "all of it was there by now"
     );
-    assert_eq!(timeless(exported(&there, TAG).await), timeless(lines));
+    assert_eq!(
+        without_export_time(export_lines(&there, TAG).await),
+        without_export_time(lines)
+    );
 }

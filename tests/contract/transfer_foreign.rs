@@ -1,14 +1,14 @@
 //! Import of files of other services, and other content that an import may contain.
 
-use local::transfer::{Format, ImportOptions};
+use local::transfer::{ImportFormat, ImportOptions};
 use serde_json::json;
 
-use crate::client::Client;
-use crate::transfer::{TAG, exported, imported, memories, text, under};
+use crate::client::OrgClient;
+use crate::transfer::{TAG, export_lines, import_text, memories, text, under};
 
 #[tokio::test]
 async fn memories_of_mem0_become_memories() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let file = json!({"results": [
         {"id": "0a1", "memory": "User lives in Oslo.", "user_id": "kim", "metadata": {"from": {"app": 2}, "a b": null},
          "categories": ["places"], "created_at": "2024-02-03T10:00:00.123456-08:00", "updated_at": "2024-02-04"},
@@ -20,7 +20,7 @@ async fn memories_of_mem0_become_memories() {
         (0, file.to_string()),
         (1, text(file["results"].as_array().unwrap())),
     ] {
-        let report = imported(&client, &text, &under(TAG)).await.unwrap();
+        let report = import_text(&client, &text, &under(TAG)).await.unwrap();
         let expected = if round == 0 { (2, 0) } else { (0, 2) };
         assert_eq!((report.documents.written, report.documents.known), expected);
     }
@@ -50,7 +50,7 @@ async fn memories_of_mem0_become_memories() {
     );
 
     let other = json!([{"id": "1", "memory": "A", "user_id": "kim"}, {"id": "2", "memory": "B", "user_id": "lee"}]);
-    let refused = imported(&client, &other.to_string(), &ImportOptions::default())
+    let refused = import_text(&client, &other.to_string(), &ImportOptions::default())
         .await
         .unwrap_err();
     assert!(
@@ -61,7 +61,7 @@ async fn memories_of_mem0_become_memories() {
 
 #[tokio::test]
 async fn sessions_and_facts_of_zep_become_conversations_and_memories() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let old = json!({"session_id": "s-1", "metadata": {"channel": "chat"}, "messages": [
         {"role_type": "user", "role": "Mia", "content": "I live in Turin.", "created_at": "2025-01-02T03:04:05Z", "uuid": "m1"},
         {"role_type": "assistant", "content": "Good to know.", "created_at": "2025-01-02T03:04:06Z", "uuid": "m2"},
@@ -73,15 +73,15 @@ async fn sessions_and_facts_of_zep_become_conversations_and_memories() {
         {"uuid": "e2", "fact": "Mia paints boats.", "valid_at": null, "created_at": "2025-01-02T03:04:05Z"},
     ]});
     let file = text(&[old, new, facts]);
-    let first = imported(&client, &file, &under(TAG)).await.unwrap();
+    let first = import_text(&client, &file, &under(TAG)).await.unwrap();
     assert_eq!((first.documents.written, first.documents.queued), (2, 2));
 
-    client.settle().await;
+    client.run_until_settled().await;
     let options = ImportOptions {
-        format: Format::Zep,
+        format: ImportFormat::Zep,
         ..under(TAG)
     };
-    let second = imported(&client, &file, &options).await.unwrap();
+    let second = import_text(&client, &file, &options).await.unwrap();
     assert_eq!(
         (
             second.documents.written,
@@ -91,7 +91,7 @@ async fn sessions_and_facts_of_zep_become_conversations_and_memories() {
         (0, 0, 4)
     );
 
-    let talk = client.document_or_failure("s-1").await;
+    let talk = client.get_document_unchecked("s-1").await;
     assert_eq!(talk["metadata"], json!({"channel": "chat"}));
     let content = talk["content"].as_str().unwrap();
     assert!(
@@ -120,10 +120,10 @@ async fn sessions_and_facts_of_zep_become_conversations_and_memories() {
     assert_eq!(fact("Mia paints boats.")["isForgotten"], false);
 
     let options = ImportOptions {
-        format: Format::Mem0,
+        format: ImportFormat::Mem0,
         ..under(TAG)
     };
-    let refused = imported(&client, &file, &options).await.unwrap_err();
+    let refused = import_text(&client, &file, &options).await.unwrap_err();
     assert!(
         format!("{refused:#}").contains("of another service"),
         "{refused:#}"
@@ -132,19 +132,21 @@ async fn sessions_and_facts_of_zep_become_conversations_and_memories() {
 
 #[tokio::test]
 async fn settings_come_only_when_they_are_asked_for() {
-    let (here, there) = (Client::new().await, Client::new().await);
-    here.add(json!({"content": "Gulls nest on the roof.", "containerTag": TAG}))
+    let (here, there) = (OrgClient::new().await, OrgClient::new().await);
+    here.add_document(json!({"content": "Gulls nest on the roof.", "containerTag": TAG}))
         .await;
-    let set = here.patch("/v3/settings", json!({"chunkSize": 700})).await;
+    let set = here
+        .send_patch("/v3/settings", json!({"chunkSize": 700}))
+        .await;
     assert!(set.status.is_success(), "{}", set.body);
-    let lines = text(&exported(&here, TAG).await);
+    let lines = text(&export_lines(&here, TAG).await);
 
     for (settings, expected) in [(false, -1), (true, 700)] {
         let options = ImportOptions {
             settings,
             ..ImportOptions::default()
         };
-        imported(&there, &lines, &options).await.unwrap();
+        import_text(&there, &lines, &options).await.unwrap();
         assert_eq!(there.get("/v3/settings").await.body["chunkSize"], expected);
     }
 }

@@ -3,8 +3,8 @@
 use domain::key::Permission;
 use serde_json::{Value, json};
 
-use crate::client::Client;
-use crate::shape::{Faults, refused};
+use crate::client::OrgClient;
+use crate::shape::{ErrorMismatches, expect_error};
 use crate::steps::process_only;
 
 fn by(value: &str) -> Value {
@@ -12,34 +12,34 @@ fn by(value: &str) -> Value {
 }
 
 /// Returns the results of a search with the filter `n = value`.
-async fn filtered(client: &Client, value: &str) -> Vec<String> {
+async fn search_with_filter(client: &OrgClient, value: &str) -> Vec<String> {
     client
-        .found_with(json!({"q": "words", "filters": by(value)}))
+        .search_texts_with(json!({"q": "words", "filters": by(value)}))
         .await
 }
 
 #[tokio::test]
 async fn each_field_changes_and_the_others_stay() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let whole = json!({
         "content": "Words of a kind.", "metadata": {"n": "1"}, "filepath": "/a.md", "taskType": "memory",
         "filterByMetadata": {"a": "b"}, "documentDate": "2025-04-15", "customId": "note", "containerTag": "a",
     });
 
-    let id = client.add(whole).await;
+    let id = client.add_document(whole).await;
     for (field, value) in [
         ("content", json!("Other words of a kind.")),
         ("metadata", json!({"n": "2", "more": true})),
         ("filepath", json!("/b.md")),
         ("taskType", json!("superrag")),
     ] {
-        let before = client.document(&id).await;
+        let before = client.get_document(&id).await;
         assert_eq!(
-            client.update(&id, json!({field: value})).await["id"],
+            client.update_document(&id, json!({field: value})).await["id"],
             id.as_str()
         );
-        client.settle().await;
-        let after = client.document(&id).await;
+        client.run_until_settled().await;
+        let after = client.get_document(&id).await;
         assert_eq!(after[field], value);
         for same in [
             "content",
@@ -63,12 +63,12 @@ async fn each_field_changes_and_the_others_stay() {
     }
 
     client
-        .update(
+        .update_document(
             &id,
             json!({"filterByMetadata": {"c": ["d"]}, "documentDate": "2024-02-03"}),
         )
         .await;
-    let record = client.record(&id).await.expect("a record");
+    let record = client.stored_record(&id).await.expect("a record");
     assert_eq!(
         record
             .filter_by_metadata
@@ -84,27 +84,27 @@ async fn each_field_changes_and_the_others_stay() {
 
 #[tokio::test]
 async fn new_content_is_whole_and_the_old_is_served_until_it_is_done() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let id = client
-        .add(json!({"content": "Old words OSPREY-11.", "metadata": {"n": "old"}}))
+        .add_document(json!({"content": "Old words OSPREY-11.", "metadata": {"n": "old"}}))
         .await;
     let change = json!({"content": "New words KESTREL-22.", "metadata": {"n": "new"}});
-    let answer = client.update(&id, change).await;
+    let answer = client.update_document(&id, change).await;
     assert_eq!(answer, json!({"id": id, "status": "queued"}));
     for stage in ["queued", "indexing"] {
-        let document = client.document(&id).await;
+        let document = client.get_document(&id).await;
         assert_eq!(
             (&document["status"], &document["latestRevision"]),
             (&json!(stage), &json!(2))
         );
         assert_eq!(document["content"], "New words KESTREL-22.");
         assert_eq!(
-            filtered(&client, "old").await,
+            search_with_filter(&client, "old").await,
             ["Old words OSPREY-11."],
             "{stage}"
         );
         assert!(
-            filtered(&client, "new").await.is_empty(),
+            search_with_filter(&client, "new").await.is_empty(),
             "a mix of new metadata and old content: {stage}"
         );
         if stage == "queued" {
@@ -112,16 +112,19 @@ async fn new_content_is_whole_and_the_old_is_served_until_it_is_done() {
         }
     }
 
-    client.settle().await;
-    assert!(filtered(&client, "old").await.is_empty());
-    assert_eq!(filtered(&client, "new").await, ["New words KESTREL-22."]);
-    assert_eq!(client.found("words").await.len(), 1);
+    client.run_until_settled().await;
+    assert!(search_with_filter(&client, "old").await.is_empty());
+    assert_eq!(
+        search_with_filter(&client, "new").await,
+        ["New words KESTREL-22."]
+    );
+    assert_eq!(client.search_texts("words").await.len(), 1);
 }
 
 #[tokio::test]
 async fn a_description_changes_in_place_in_every_state() {
     for state in ["queued", "extracting", "indexing", "done", "failed"] {
-        let client = Client::new().await;
+        let client = OrgClient::new().await;
         let fields = [
             ("metadata", r#"{"n":"1"}"#),
             ("filepath", "/one.md"),
@@ -134,21 +137,21 @@ async fn a_description_changes_in_place_in_every_state() {
         };
         let answer = client
             .app
-            .upload(&client.key, "note.txt", bytes, &fields)
+            .upload_file(&client.key, "note.txt", bytes, &fields)
             .await;
         let id = answer.body["id"].as_str().expect("an id").to_owned();
 
         match state {
-            "extracting" => claim(&client, &id).await,
+            "extracting" => claim_document(&client, &id).await,
             "indexing" => assert_eq!(process_only(&client).await, 1),
-            "done" | "failed" => client.settle().await,
+            "done" | "failed" => client.run_until_settled().await,
             _ => {}
         }
 
-        let before = client.document_or_failure(&id).await;
+        let before = client.get_document_unchecked(&id).await;
         assert_eq!(before["status"], state);
         let answer = client
-            .update(
+            .update_document(
                 "note",
                 json!({"metadata": {"n": "2"}, "filepath": "/two.md"}),
             )
@@ -159,7 +162,7 @@ async fn a_description_changes_in_place_in_every_state() {
             "nothing else happens"
         );
 
-        let after = client.document_or_failure(&id).await;
+        let after = client.get_document_unchecked(&id).await;
         assert_eq!(
             (&after["metadata"], &after["filepath"]),
             (&json!({"n": "2"}), &json!("/two.md")),
@@ -168,13 +171,13 @@ async fn a_description_changes_in_place_in_every_state() {
         assert_eq!(after["latestRevision"], 1, "{state}");
         assert_eq!(
             client
-                .listed(json!({"filters": by("2"), "filepath": "/two.md"}))
+                .listed_ids(json!({"filters": by("2"), "filepath": "/two.md"}))
                 .await,
             [id.as_str()]
         );
 
-        client.settle().await;
-        let last = client.document_or_failure(&id).await;
+        client.run_until_settled().await;
+        let last = client.get_document_unchecked(&id).await;
         assert_eq!(
             last["metadata"],
             json!({"n": "2"}),
@@ -186,19 +189,19 @@ async fn a_description_changes_in_place_in_every_state() {
         } else {
             vec!["Some words."]
         };
-        assert_eq!(filtered(&client, "2").await, wanted, "{state}");
-        assert!(filtered(&client, "1").await.is_empty(), "{state}");
+        assert_eq!(search_with_filter(&client, "2").await, wanted, "{state}");
+        assert!(search_with_filter(&client, "1").await.is_empty(), "{state}");
     }
 }
 
 /// Lets a worker claim the document and do no more.
-async fn claim(client: &Client, id: &str) {
+async fn claim_document(client: &OrgClient, id: &str) {
     let ctx = &client.app.system.ctx;
-    let record = client.record(id).await.expect("a record");
+    let record = client.stored_record(id).await.expect("a record");
     let now = ctx.clock.now();
     let claim = ctx
         .documents
-        .claim(
+        .claim_revision(
             &client.tenant,
             &record.id,
             &record.revision,
@@ -206,39 +209,48 @@ async fn claim(client: &Client, id: &str) {
             now.plus_seconds(90),
         )
         .await;
-    assert!(matches!(claim, Ok(domain::ports::Claim::Mine(_))));
+    assert!(matches!(claim, Ok(domain::ports::ClaimOutcome::Mine(_))));
 }
 
 #[tokio::test]
 async fn a_description_that_changes_while_new_content_waits_goes_with_both() {
     for stage in ["queued", "indexing"] {
-        let client = Client::new().await;
+        let client = OrgClient::new().await;
         let note =
             |words: &str| json!({"content": words, "customId": "note", "metadata": {"n": "1"}});
-        let id = client.add(note("Old words.")).await;
-        client.send(note("New words.")).await;
+        let id = client.add_document(note("Old words.")).await;
+        client.send_document(note("New words.")).await;
         if stage == "indexing" {
             process_only(&client).await;
         }
-        client.update(&id, json!({"metadata": {"n": "2"}})).await;
+        client
+            .update_document(&id, json!({"metadata": {"n": "2"}}))
+            .await;
         assert_eq!(
-            filtered(&client, "2").await,
+            search_with_filter(&client, "2").await,
             ["Old words."],
             "search agrees with GET: {stage}"
         );
-        assert!(filtered(&client, "1").await.is_empty(), "{stage}");
+        assert!(search_with_filter(&client, "1").await.is_empty(), "{stage}");
 
-        client.settle().await;
-        assert_eq!(filtered(&client, "2").await, ["New words."], "{stage}");
-        assert_eq!(client.document(&id).await["metadata"], json!({"n": "2"}));
+        client.run_until_settled().await;
+        assert_eq!(
+            search_with_filter(&client, "2").await,
+            ["New words."],
+            "{stage}"
+        );
+        assert_eq!(
+            client.get_document(&id).await["metadata"],
+            json!({"n": "2"})
+        );
     }
 }
 
 #[tokio::test]
 async fn what_search_says_about_old_content_is_not_about_the_new() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let id = client
-        .add(json!({"content": "# Old title\n\nOld words.", "customId": "note"}))
+        .add_document(json!({"content": "# Old title\n\nOld words.", "customId": "note"}))
         .await;
     let shown = async || {
         let found = client
@@ -256,18 +268,18 @@ async fn what_search_says_about_old_content_is_not_about_the_new() {
         b"<!doctype html><html><head><title>New title</title></head><body><p>New words.</p></body></html>";
     client
         .app
-        .upload(&client.key, "new.html", page, &[("customId", "note")])
+        .upload_file(&client.key, "new.html", page, &[("customId", "note")])
         .await;
     for stage in ["queued", "indexing"] {
-        assert_eq!(client.document(&id).await["status"], stage);
+        assert_eq!(client.get_document(&id).await["status"], stage);
         client
-            .update(&id, json!({"metadata": {"stage": stage}}))
+            .update_document(&id, json!({"metadata": {"stage": stage}}))
             .await;
         assert_eq!(shown().await, before, "{stage}");
         process_only(&client).await;
     }
 
-    client.settle().await;
+    client.run_until_settled().await;
     let found = client
         .post("/v3/search", json!({"q": "new words"}))
         .await
@@ -280,45 +292,47 @@ async fn what_search_says_about_old_content_is_not_about_the_new() {
 
 #[tokio::test]
 async fn null_clears_and_what_is_absent_stays() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let body = json!({
         "content": "Some words.", "metadata": {"n": "1"}, "filepath": "/a.md", "filterByMetadata": {"a": "b"},
     });
 
-    let id = client.add(body).await;
-    client.update(&id, json!({"filepath": null})).await;
-    let document = client.document(&id).await;
+    let id = client.add_document(body).await;
+    client.update_document(&id, json!({"filepath": null})).await;
+    let document = client.get_document(&id).await;
     assert_eq!(
         (&document["filepath"], &document["metadata"]),
         (&Value::Null, &json!({"n": "1"}))
     );
     assert!(
         client
-            .found_with(json!({"q": "words", "filepath": "/a.md"}))
+            .search_texts_with(json!({"q": "words", "filepath": "/a.md"}))
             .await
             .is_empty()
     );
     client
-        .update(&id, json!({"metadata": null, "filterByMetadata": null}))
+        .update_document(&id, json!({"metadata": null, "filterByMetadata": null}))
         .await;
-    let document = client.document(&id).await;
+    let document = client.get_document(&id).await;
     assert_eq!(
         (&document["metadata"], &document["latestRevision"]),
         (&Value::Null, &json!(1))
     );
-    assert!(filtered(&client, "1").await.is_empty());
+    assert!(search_with_filter(&client, "1").await.is_empty());
     assert_eq!(
         client
-            .record(&id)
+            .stored_record(&id)
             .await
             .expect("a record")
             .filter_by_metadata,
         None
     );
-    client.update(&id, json!({"filepath": "/b.md"})).await;
-    client.update(&id, json!({"filepath": ""})).await;
+    client
+        .update_document(&id, json!({"filepath": "/b.md"}))
+        .await;
+    client.update_document(&id, json!({"filepath": ""})).await;
     assert_eq!(
-        client.document(&id).await["filepath"],
+        client.get_document(&id).await["filepath"],
         Value::Null,
         "an empty path is none"
     );
@@ -326,14 +340,14 @@ async fn null_clears_and_what_is_absent_stays() {
 
 #[tokio::test]
 async fn what_changes_nothing_does_nothing() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let body = json!({
         "content": "Some words.", "metadata": {"n": "1"}, "filepath": "/a.md", "customId": "note",
         "containerTag": "a", "taskType": "superrag", "documentDate": "2025-04-15",
     });
 
-    let id = client.add(body.clone()).await;
-    let before = client.document(&id).await;
+    let id = client.add_document(body.clone()).await;
+    let before = client.get_document(&id).await;
 
     for name in [id.as_str(), "note"] {
         for change in [
@@ -344,23 +358,23 @@ async fn what_changes_nothing_does_nothing() {
             json!({"content": null}),
         ] {
             assert_eq!(
-                client.update(name, change.clone()).await,
+                client.update_document(name, change.clone()).await,
                 json!({"id": id, "status": "done"}),
                 "{change}"
             );
-            assert_eq!(client.document(&id).await, before, "{change}");
+            assert_eq!(client.get_document(&id).await, before, "{change}");
         }
     }
 }
 
 #[tokio::test]
 async fn a_wrong_change_is_refused_and_changes_nothing() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let id = client
-        .add(json!({"content": "Some words.", "metadata": {"n": "1"}}))
+        .add_document(json!({"content": "Some words.", "metadata": {"n": "1"}}))
         .await;
-    let before = client.document(&id).await;
-    let mut faults = Faults::default();
+    let before = client.get_document(&id).await;
+    let mut faults = ErrorMismatches::default();
 
     for (field, value) in [
         ("content", json!("")),
@@ -380,14 +394,16 @@ async fn a_wrong_change_is_refused_and_changes_nothing() {
     ] {
         let change = json!({"metadata": {"n": "2"}, field: value});
         let answer = client
-            .patch(&format!("/v3/documents/{id}"), change.clone())
+            .send_patch(&format!("/v3/documents/{id}"), change.clone())
             .await;
-        faults.note(&change.to_string(), &answer, 400, "ValidationError", field);
+        faults.check_error(&change.to_string(), &answer, 400, "ValidationError", field);
     }
 
     let long = json!({"content": "x".repeat(1024 * 1024 + 1)});
-    let answer = client.patch(&format!("/v3/documents/{id}"), long).await;
-    faults.note(
+    let answer = client
+        .send_patch(&format!("/v3/documents/{id}"), long)
+        .await;
+    faults.check_error(
         "a long text",
         &answer,
         413,
@@ -395,19 +411,19 @@ async fn a_wrong_change_is_refused_and_changes_nothing() {
         "1048577",
     );
     faults.assert_none();
-    assert_eq!(client.document(&id).await, before);
+    assert_eq!(client.get_document(&id).await, before);
 }
 
 #[tokio::test]
 async fn what_is_not_there_or_not_ones_own_is_not_found() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let id = client
-        .add(json!({"content": "Some words.", "containerTag": "box"}))
+        .add_document(json!({"content": "Some words.", "containerTag": "box"}))
         .await;
-    let other = client.app.key("other").await;
+    let other = client.app.create_key("other").await;
     let scoped = client
         .app
-        .key_with("acme", Permission::Write, Some(&["elsewhere"]))
+        .create_key_with("acme", Permission::Write, Some(&["elsewhere"]))
         .await;
 
     for (key, name) in [
@@ -418,10 +434,10 @@ async fn what_is_not_there_or_not_ones_own_is_not_found() {
         let change = json!({"content": "Stolen."});
         let answer = client
             .app
-            .call("PATCH", &format!("/v3/documents/{name}"), key, &change)
+            .call_json("PATCH", &format!("/v3/documents/{name}"), key, &change)
             .await;
-        refused(&answer, 404, "NotFoundError", "Document not found");
+        expect_error(&answer, 404, "NotFoundError", "Document not found");
     }
 
-    assert_eq!(client.document(&id).await["content"], "Some words.");
+    assert_eq!(client.get_document(&id).await["content"], "Some words.");
 }

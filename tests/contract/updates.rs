@@ -15,7 +15,7 @@
 
 use serde_json::{Value, json};
 
-use crate::client::Client;
+use crate::client::OrgClient;
 
 /// The kinds of change, their cases, and the smallest number of cases that hold.
 const TABLES: &[(&str, &str, usize)] = &[
@@ -37,15 +37,15 @@ const TABLES: &[(&str, &str, usize)] = &[
 ];
 /// The smallest number of all cases that find the new statement first without a threshold of their
 /// own.
-const AT_DEFAULT: usize = 150;
+const MIN_FIRST_AT_DEFAULT: usize = 150;
 
 /// One line of a table.
-struct Case {
+struct UpdateCase {
     tag: String,
     body: Value,
 }
 
-impl Case {
+impl UpdateCase {
     fn all() -> Vec<(&'static str, usize, Vec<Self>)> {
         let parse = |kind: &str, lines: &str| -> Vec<Self> {
             let bodies = lines
@@ -67,7 +67,7 @@ impl Case {
     }
 
     /// Returns the words under a name, in lower case.
-    fn words(&self, name: &str) -> Vec<String> {
+    fn case_words(&self, name: &str) -> Vec<String> {
         let words = self.body[name]
             .as_array()
             .map(Vec::as_slice)
@@ -79,7 +79,7 @@ impl Case {
     }
 
     fn is_new(&self, text: &str) -> bool {
-        let mut words = self.words("new").into_iter();
+        let mut words = self.case_words("new").into_iter();
         let has = |word: String| text.to_lowercase().contains(&word);
         if self.body["any"] == true {
             words.any(has)
@@ -91,14 +91,14 @@ impl Case {
     /// Checks whether the sentence states the old state as if it were true.
     fn is_old(&self, text: &str) -> bool {
         let has = |name| {
-            self.words(name)
+            self.case_words(name)
                 .iter()
                 .any(|word| text.to_lowercase().contains(word))
         };
         has("old") && !has("but") && !self.is_new(text)
     }
 
-    async fn tell(&self, client: &Client) {
+    async fn send_talks(&self, client: &OrgClient) {
         for (i, talk) in self.body["talks"]
             .as_array()
             .expect("talks")
@@ -111,7 +111,7 @@ impl Case {
                 .iter()
                 .filter_map(Value::as_str)
                 .collect();
-            let turns: Vec<Value> = parts[1..].iter().map(|turn| message(turn)).collect();
+            let turns: Vec<Value> = parts[1..].iter().map(|turn| parse_turn(turn)).collect();
             let body = json!({
                 "conversationId": format!("{}-{i}", self.tag), "containerTags": [self.tag],
                 "documentDate": parts[0], "messages": turns,
@@ -123,7 +123,7 @@ impl Case {
     }
 
     /// Returns the rows of a search with the case's question and more fields.
-    async fn search(&self, client: &Client, more: &Value) -> Vec<Value> {
+    async fn search(&self, client: &OrgClient, more: &Value) -> Vec<Value> {
         let mut body =
             json!({"q": self.body["q"], "containerTag": self.tag, "searchMode": "memories"});
         for (name, value) in more.as_object().expect("fields") {
@@ -134,7 +134,7 @@ impl Case {
         answer.body["results"].as_array().expect("results").clone()
     }
 
-    async fn profile(&self, client: &Client) -> Vec<String> {
+    async fn profile(&self, client: &OrgClient) -> Vec<String> {
         let answer = client
             .post("/v4/profile", json!({"containerTag": self.tag}))
             .await;
@@ -142,17 +142,17 @@ impl Case {
         let profile = &answer.body["profile"];
         ["static", "dynamic"]
             .iter()
-            .flat_map(|part| texts(&profile[part], None))
+            .flat_map(|part| collect_texts(&profile[part], None))
             .collect()
     }
 
     /// Returns all violations of the case's rules.
-    async fn faults(&self, client: &Client) -> Vec<String> {
+    async fn find_violations(&self, client: &OrgClient) -> Vec<String> {
         let mut faults = Vec::new();
         let mut expect = |holds: bool, what: String| faults.extend((!holds).then_some(what));
         let asked = json!({"threshold": 0.3, "include": {"relatedMemories": true}});
         let rows = self.search(client, &asked).await;
-        let found = texts(&json!(rows), Some("memory"));
+        let found = collect_texts(&json!(rows), Some("memory"));
         expect(
             found.first().is_some_and(|text| self.is_new(text)),
             format!("first: {found:?}"),
@@ -168,9 +168,9 @@ impl Case {
         expect(stale.is_empty(), format!("old in profile: {stale:?}"));
         let parents = rows
             .first()
-            .map(|row| texts(&row["context"]["parents"], Some("memory")));
+            .map(|row| collect_texts(&row["context"]["parents"], Some("memory")));
         let parents = parents.unwrap_or_default();
-        let old = self.words("old");
+        let old = self.case_words("old");
         let is_history = |text: &String| old.iter().any(|word| text.to_lowercase().contains(word));
         let wants_history = !old.is_empty() && self.body["nohistory"] != true;
         expect(
@@ -180,8 +180,8 @@ impl Case {
         let all = self
             .search(client, &json!({"threshold": 0, "limit": 100}))
             .await;
-        let live = texts(&json!(all), Some("memory"));
-        for word in self.words("keep") {
+        let live = collect_texts(&json!(all), Some("memory"));
+        for word in self.case_words("keep") {
             let kept = live.iter().any(|text| text.to_lowercase().contains(&word));
             expect(kept, format!("lost {word}: {live:?}"));
         }
@@ -189,15 +189,15 @@ impl Case {
         faults
     }
 
-    async fn is_first_at_default(&self, client: &Client) -> bool {
+    async fn is_first_at_default(&self, client: &OrgClient) -> bool {
         let rows = self.search(client, &json!({})).await;
-        texts(&json!(rows), Some("memory"))
+        collect_texts(&json!(rows), Some("memory"))
             .first()
             .is_some_and(|text| self.is_new(text))
     }
 }
 
-fn message(turn: &str) -> Value {
+fn parse_turn(turn: &str) -> Value {
     match turn.split_once(": ").expect("who speaks") {
         ("u", text) => json!({"role": "user", "content": text}),
         ("a", text) => json!({"role": "assistant", "content": text}),
@@ -206,7 +206,7 @@ fn message(turn: &str) -> Value {
 }
 
 /// Returns the strings of an array, or one field of each of its objects.
-fn texts(items: &Value, field: Option<&str>) -> Vec<String> {
+fn collect_texts(items: &Value, field: Option<&str>) -> Vec<String> {
     let items = items.as_array().map(Vec::as_slice).unwrap_or_default();
     let text = |item: &Value| {
         field
@@ -219,18 +219,18 @@ fn texts(items: &Value, field: Option<&str>) -> Vec<String> {
 
 #[tokio::test]
 async fn what_is_said_later_replaces_what_was_said_before() {
-    let client = Client::new().await;
-    let tables = Case::all();
+    let client = OrgClient::new().await;
+    let tables = UpdateCase::all();
     for case in tables.iter().flat_map(|(_, _, cases)| cases) {
-        case.tell(&client).await;
+        case.send_talks(&client).await;
     }
 
-    client.settle().await;
+    client.run_until_settled().await;
     let (mut short, mut at_default, mut total) = (Vec::new(), 0, 0);
     for (kind, floor, cases) in &tables {
         let mut held = 0;
         for case in cases {
-            let faults = case.faults(&client).await;
+            let faults = case.find_violations(&client).await;
             held += usize::from(faults.is_empty());
             let is_first = case.is_first_at_default(&client).await;
             at_default += usize::from(is_first);
@@ -253,7 +253,7 @@ async fn what_is_said_later_replaces_what_was_said_before() {
     println!("== all: {total} of {all}; first at the default threshold: {at_default}");
     assert!(short.is_empty(), "fewer cases hold: {}", short.join(", "));
     assert!(
-        at_default >= AT_DEFAULT,
-        "first at the default threshold: {at_default}, not {AT_DEFAULT}"
+        at_default >= MIN_FIRST_AT_DEFAULT,
+        "first at the default threshold: {at_default}, not {MIN_FIRST_AT_DEFAULT}"
     );
 }

@@ -6,11 +6,14 @@ use edge::App;
 use http::Request;
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
-use testkit::{Answer, multipart};
+use testkit::{TestAnswer, multipart_form};
 use tower::ServiceExt;
 
-use crate::client::{Client, fixture};
-use crate::shape::{Faults, accepted, failure, full, ok, refused, with};
+use crate::client::{OrgClient, read_fixture};
+use crate::shape::{
+    ErrorMismatches, accepted_shape, document_shape, expect_error, expect_ok, failure_shape,
+    merge_shapes,
+};
 
 const MEGABYTE: usize = 1024 * 1024;
 /// The first bytes of a PNG.
@@ -20,21 +23,29 @@ const PNG: &[u8] =
 const ZIP: &[u8] = b"PK\x03\x04\x14\0\0\0\x08\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01\0\0\0a";
 
 /// Uploads a file, processes it, and returns the document.
-async fn upload(client: &Client, name: &str, bytes: &[u8], fields: &[(&str, &str)]) -> Value {
-    let answer = ok(
-        client.app.upload(&client.key, name, bytes, fields).await,
-        &accepted(),
+async fn upload_and_process(
+    client: &OrgClient,
+    name: &str,
+    bytes: &[u8],
+    fields: &[(&str, &str)],
+) -> Value {
+    let answer = expect_ok(
+        client
+            .app
+            .upload_file(&client.key, name, bytes, fields)
+            .await,
+        &accepted_shape(),
     );
     assert_eq!(answer["status"], "queued");
-    client.settle().await;
+    client.run_until_settled().await;
     client
-        .document_or_failure(answer["id"].as_str().expect("an id"))
+        .get_document_unchecked(answer["id"].as_str().expect("an id"))
         .await
 }
 
 #[tokio::test]
 async fn files_of_every_supported_kind_become_text() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let files = [
         ("two-pages.pdf", "pdf", "two-pages.pdf"),
         ("page.html", "webpage", "page.html"),
@@ -47,8 +58,9 @@ async fn files_of_every_supported_kind_become_text() {
     ];
 
     for (file, kind, name) in files {
-        let document = upload(&client, name, &fixture(file), &[("customId", name)]).await;
-        crate::shape::assert_shape(&document, &full());
+        let document =
+            upload_and_process(&client, name, &read_fixture(file), &[("customId", name)]).await;
+        crate::shape::assert_shape(&document, &document_shape());
         assert_eq!(document["status"], "done", "{name}: {document}");
         assert_eq!(document["type"], kind, "{name}");
         assert!(
@@ -66,13 +78,18 @@ async fn files_of_every_supported_kind_become_text() {
 
 #[tokio::test]
 async fn a_file_is_readable_before_it_is_processed_except_for_its_text() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let answer = client
         .app
-        .upload(&client.key, "two-pages.pdf", &fixture("two-pages.pdf"), &[])
+        .upload_file(
+            &client.key,
+            "two-pages.pdf",
+            &read_fixture("two-pages.pdf"),
+            &[],
+        )
         .await;
     let document = client
-        .document(answer.body["id"].as_str().expect("an id"))
+        .get_document(answer.body["id"].as_str().expect("an id"))
         .await;
     assert_eq!(
         (&document["status"], &document["content"]),
@@ -82,12 +99,12 @@ async fn a_file_is_readable_before_it_is_processed_except_for_its_text() {
 
 #[tokio::test]
 async fn a_file_that_cannot_be_read_stays_as_failed_with_the_reason() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let files: [(&str, Vec<u8>, &str); 8] = [
-        ("truncated.pdf", fixture("truncated.pdf"), "corrupt"),
+        ("truncated.pdf", read_fixture("truncated.pdf"), "corrupt"),
         ("header-only.pdf", b"%PDF-1.7\n".to_vec(), "corrupt"),
-        ("encrypted.pdf", fixture("encrypted.pdf"), "encrypted"),
-        ("no-text.pdf", fixture("no-text.pdf"), "empty"),
+        ("encrypted.pdf", read_fixture("encrypted.pdf"), "encrypted"),
+        ("no-text.pdf", read_fixture("no-text.pdf"), "empty"),
         ("picture.png", PNG.to_vec(), "unsupported_type"),
         ("archive.pdf", ZIP.to_vec(), "unsupported_type"),
         (
@@ -103,9 +120,9 @@ async fn a_file_that_cannot_be_read_stays_as_failed_with_the_reason() {
     ];
 
     for (name, bytes, code) in files {
-        let document = upload(&client, name, &bytes, &[]).await;
+        let document = upload_and_process(&client, name, &bytes, &[]).await;
         assert_eq!(document["status"], "failed", "{name}: {document}");
-        crate::shape::assert_shape(&document, &with(full(), &failure()));
+        crate::shape::assert_shape(&document, &merge_shapes(document_shape(), &failure_shape()));
         if name == "picture.png" {
             assert_eq!(
                 document["type"], "image",
@@ -130,7 +147,7 @@ async fn a_file_that_cannot_be_read_stays_as_failed_with_the_reason() {
 
 #[tokio::test]
 async fn form_fields_mean_what_they_mean_in_json() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let fields = [
         ("containerTag", "team"),
         ("customId", "file:1"),
@@ -143,7 +160,7 @@ async fn form_fields_mean_what_they_mean_in_json() {
         ("useAdvancedProcessing", "true"),
         ("entityContext", ""),
     ];
-    let document = upload(&client, "b.txt", b"The sea is calm tonight.", &fields).await;
+    let document = upload_and_process(&client, "b.txt", b"The sea is calm tonight.", &fields).await;
     assert_eq!(document["containerTags"], json!(["team"]));
     assert_eq!(document["customId"], "file:1");
     assert_eq!(document["metadata"], json!({"topic": "sea", "n": 2}));
@@ -152,7 +169,7 @@ async fn form_fields_mean_what_they_mean_in_json() {
     assert_eq!(document["title"], "b.txt");
 
     for tags in [r#"["plural"]"#, "plural"] {
-        let answer = upload(
+        let answer = upload_and_process(
             &client,
             "c.txt",
             tags.as_bytes(),
@@ -165,8 +182,8 @@ async fn form_fields_mean_what_they_mean_in_json() {
 
 #[tokio::test]
 async fn a_wrong_form_field_is_named() {
-    let client = Client::new().await;
-    let mut faults = Faults::default();
+    let client = OrgClient::new().await;
+    let mut faults = ErrorMismatches::default();
     let long = "x".repeat(1501);
     for (field, value) in [
         ("metadata", "not json"),
@@ -184,14 +201,14 @@ async fn a_wrong_form_field_is_named() {
     ] {
         let answer = client
             .app
-            .upload(&client.key, "a.txt", b"Words.", &[(field, value)])
+            .upload_file(&client.key, "a.txt", b"Words.", &[(field, value)])
             .await;
         let named = if field == "containerTags" {
             "containerTag"
         } else {
             field
         };
-        faults.note(
+        faults.check_error(
             &format!("{field}={value}"),
             &answer,
             400,
@@ -201,20 +218,22 @@ async fn a_wrong_form_field_is_named() {
     }
     faults.assert_none();
 
-    assert!(client.listed(json!({})).await.is_empty());
+    assert!(client.listed_ids(json!({})).await.is_empty());
 }
 
 #[tokio::test]
 async fn a_form_without_a_readable_file_is_refused() {
-    let client = Client::new().await;
-    let mut faults = Faults::default();
+    let client = OrgClient::new().await;
+    let mut faults = ErrorMismatches::default();
     let mut send =
         async |what: &str, kind: &str, body: Vec<u8>, status: u16, error: &str, named: &str| {
-            let answer = client.raw("POST", "/v3/documents/file", kind, body).await;
-            faults.note(what, &answer, status, error, named);
+            let answer = client
+                .send_bytes("POST", "/v3/documents/file", kind, body)
+                .await;
+            faults.check_error(what, &answer, status, error, named);
         };
-    let (kind, whole) = multipart("a.txt", b"Words and more words.", &[]);
-    let (_, empty) = multipart("a.txt", b"", &[]);
+    let (kind, whole) = multipart_form("a.txt", b"Words and more words.", &[]);
+    let (_, empty) = multipart_form("a.txt", b"", &[]);
     let other = String::from_utf8(whole.to_vec())
         .expect("text")
         .replace("name=\"file\"", "name=\"other\"");
@@ -283,32 +302,32 @@ async fn a_form_without_a_readable_file_is_refused() {
 
 #[tokio::test]
 async fn a_file_over_fifty_megabytes_is_refused_and_one_below_is_taken() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     for size in [50 * MEGABYTE + 1, 52 * MEGABYTE] {
         let answer = client
             .app
-            .upload(&client.key, "big.bin", &vec![b'x'; size], &[])
+            .upload_file(&client.key, "big.bin", &vec![b'x'; size], &[])
             .await;
-        refused(&answer, 413, "PayloadTooLargeError", "52428800");
+        expect_error(&answer, 413, "PayloadTooLargeError", "52428800");
     }
     let answer = client
         .app
-        .upload(&client.key, "big.txt", &vec![b'x'; 50 * MEGABYTE], &[])
+        .upload_file(&client.key, "big.txt", &vec![b'x'; 50 * MEGABYTE], &[])
         .await;
-    ok(answer, &accepted());
+    expect_ok(answer, &accepted_shape());
 }
 
 #[tokio::test]
 async fn where_requests_are_small_a_large_file_is_shown_the_way() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let ctx = client.app.system.ctx.clone();
     let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
     let most = documents::LAMBDA_FILE_BYTES;
     let state = App::new(ctx, authenticator);
-    let router = edge::finish(documents::router(state.clone(), most), &state);
+    let router = edge::build_service(documents::router(state.clone(), most), &state);
 
     for (size, status) in [(most, 200), (most + 1, 413), (most + 3 * 1024 * 1024, 413)] {
-        let (kind, body) = multipart("a.txt", &vec![b'x'; size], &[]);
+        let (kind, body) = multipart_form("a.txt", &vec![b'x'; size], &[]);
         let request = Request::builder()
             .method("POST")
             .uri("/v3/documents/file")
@@ -326,12 +345,12 @@ async fn where_requests_are_small_a_large_file_is_shown_the_way() {
         assert_eq!(parts.status.as_u16(), status, "{size}: {body}");
 
         if status == 413 {
-            let answer = Answer {
+            let answer = TestAnswer {
                 status: parts.status,
                 headers: parts.headers,
                 body,
             };
-            refused(
+            expect_error(
                 &answer,
                 413,
                 "PayloadTooLargeError",

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::client::Client;
-use crate::shape::{accepted, full, ok, refused};
+use crate::client::OrgClient;
+use crate::shape::{accepted_shape, document_shape, expect_error, expect_ok};
 
 fn note(content: &str) -> Value {
     json!({"content": content, "customId": "note", "containerTag": "a"})
@@ -11,55 +11,55 @@ fn note(content: &str) -> Value {
 
 #[tokio::test]
 async fn changed_content_replaces_the_old_one_everywhere() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let first = client
-        .add(note("The password of the week is OSPREY-11."))
+        .add_document(note("The password of the week is OSPREY-11."))
         .await;
     let second = client
-        .add(note("The password of the week is KESTREL-22."))
+        .add_document(note("The password of the week is KESTREL-22."))
         .await;
     assert_eq!(first, second);
 
-    let document = client.document(&first).await;
+    let document = client.get_document(&first).await;
     assert_eq!(document["latestRevision"], 2);
     assert_eq!(
         document["content"],
         "The password of the week is KESTREL-22."
     );
-    assert!(!client.finds("OSPREY-11").await && client.finds("KESTREL-22").await);
-    assert_eq!(client.found("password of the week").await.len(), 1);
-    assert_eq!(client.listed(json!({})).await, [first]);
+    assert!(!client.search_finds("OSPREY-11").await && client.search_finds("KESTREL-22").await);
+    assert_eq!(client.search_texts("password of the week").await.len(), 1);
+    assert_eq!(client.listed_ids(json!({})).await, [first]);
 }
 
 #[tokio::test]
 async fn the_same_content_changes_nothing() {
-    let client = Client::new().await;
-    let id = client.add(note("The same.")).await;
-    let before = client.document(&id).await;
+    let client = OrgClient::new().await;
+    let id = client.add_document(note("The same.")).await;
+    let before = client.get_document(&id).await;
     // This is long after a client would retry.
     client.app.world.clock.advance_seconds(100_000);
-    let answer = ok(
+    let answer = expect_ok(
         client.post("/v3/documents", note("The same.")).await,
-        &accepted(),
+        &accepted_shape(),
     );
     assert_eq!(answer, json!({"id": id, "status": "done"}));
-    client.settle().await;
-    assert_eq!(client.document(&id).await, before);
+    client.run_until_settled().await;
+    assert_eq!(client.get_document(&id).await, before);
 }
 
 #[tokio::test]
 async fn the_same_content_with_other_metadata_changes_it_in_place_and_without_any_keeps_it() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let with = |metadata: Value| {
         let mut body = note("The same.");
         body["metadata"] = metadata;
         body
     };
-    let id = client.add(with(json!({"n": 1}))).await;
+    let id = client.add_document(with(json!({"n": 1}))).await;
 
-    let answer = ok(
+    let answer = expect_ok(
         client.post("/v3/documents", with(json!({"n": 2}))).await,
-        &accepted(),
+        &accepted_shape(),
     );
     assert_eq!(
         answer,
@@ -69,27 +69,27 @@ async fn the_same_content_with_other_metadata_changes_it_in_place_and_without_an
     let filter = json!({"AND": [{"key": "n", "value": "2"}]});
     let found = json!({"q": "the same", "filters": filter});
     assert_eq!(
-        client.found_with(found).await,
+        client.search_texts_with(found).await,
         ["The same."],
         "search knows it at once"
     );
-    let document = client.document(&id).await;
+    let document = client.get_document(&id).await;
     assert_eq!(
         (&document["metadata"], &document["latestRevision"]),
         (&json!({"n": 2}), &json!(1))
     );
-    client.add(note("The same.")).await;
+    client.add_document(note("The same.")).await;
     assert_eq!(
-        client.document(&id).await,
+        client.get_document(&id).await,
         document,
         "absent metadata asks for no change"
     );
-    client.add(note("Changed.")).await;
-    assert_eq!(client.document(&id).await["metadata"], json!({"n": 2}));
+    client.add_document(note("Changed.")).await;
+    assert_eq!(client.get_document(&id).await["metadata"], json!({"n": 2}));
     let filter = json!({"AND": [{"key": "n", "value": "2"}]});
     assert_eq!(
         client
-            .found_with(json!({"q": "changed", "filters": filter}))
+            .search_texts_with(json!({"q": "changed", "filters": filter}))
             .await,
         ["Changed."]
     );
@@ -97,42 +97,42 @@ async fn the_same_content_with_other_metadata_changes_it_in_place_and_without_an
 
 #[tokio::test]
 async fn the_same_content_with_another_filepath_changes_it_in_place() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let with = |path: &str| {
         let mut body = note("The same.");
         body["filepath"] = json!(path);
         body
     };
-    let id = client.add(with("/a/one.md")).await;
+    let id = client.add_document(with("/a/one.md")).await;
 
-    let answer = ok(
+    let answer = expect_ok(
         client.post("/v3/documents", with("/b/two.md")).await,
-        &accepted(),
+        &accepted_shape(),
     );
     assert_eq!(answer, json!({"id": id, "status": "done"}));
     for (prefix, wanted) in [("/a/", 0), ("/b/", 1)] {
         let found = client
-            .found_with(json!({"q": "the same", "filepath": prefix}))
+            .search_texts_with(json!({"q": "the same", "filepath": prefix}))
             .await;
         assert_eq!(found.len(), wanted, "{prefix}");
         assert_eq!(
-            client.listed(json!({"filepath": prefix})).await.len(),
+            client.listed_ids(json!({"filepath": prefix})).await.len(),
             wanted,
             "{prefix}"
         );
     }
 
-    assert_eq!(client.document(&id).await["latestRevision"], 1);
+    assert_eq!(client.get_document(&id).await["latestRevision"], 1);
 }
 
 #[tokio::test]
 async fn the_same_content_without_its_filepath_asks_for_no_change() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let mut body = note("The same.");
     body["filepath"] = json!("/a.md");
-    let id = client.add(body).await;
-    client.add(note("The same.")).await;
-    let document = client.document(&id).await;
+    let id = client.add_document(body).await;
+    client.add_document(note("The same.")).await;
+    let document = client.get_document(&id).await;
     assert_eq!(
         (&document["filepath"], &document["latestRevision"]),
         (&json!("/a.md"), &json!(1))
@@ -141,86 +141,100 @@ async fn the_same_content_without_its_filepath_asks_for_no_change() {
 
 #[tokio::test]
 async fn every_accepted_content_is_a_revision_even_while_others_are_processed() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     for n in 1..=5 {
-        client.send(note(&format!("Version number VER-{n}."))).await;
+        client
+            .send_document(note(&format!("Version number VER-{n}.")))
+            .await;
         if n % 2 == 0 {
-            client.app.turn().await;
+            client.app.run_workers_once().await;
         }
     }
 
-    client.settle().await;
-    let document = client.document("note").await;
+    client.run_until_settled().await;
+    let document = client.get_document("note").await;
     assert_eq!(
         (&document["latestRevision"], &document["content"]),
         (&json!(5), &json!("Version number VER-5."))
     );
     assert_eq!(
-        client.found("version number").await,
+        client.search_texts("version number").await,
         ["Version number VER-5."]
     );
 }
 
 #[tokio::test]
 async fn old_content_is_searchable_until_the_new_is_done() {
-    let client = Client::new().await;
-    let id = client.add(note("The old OSPREY-11.")).await;
-    client.send(note("The new KESTREL-22.")).await;
-    assert_eq!(client.document(&id).await["status"], "queued");
-    assert_eq!(client.document(&id).await["content"], "The new KESTREL-22.");
-    assert!(client.finds("OSPREY-11").await);
-    client.settle().await;
-    assert!(!client.finds("OSPREY-11").await && client.finds("KESTREL-22").await);
+    let client = OrgClient::new().await;
+    let id = client.add_document(note("The old OSPREY-11.")).await;
+    client.send_document(note("The new KESTREL-22.")).await;
+    assert_eq!(client.get_document(&id).await["status"], "queued");
+    assert_eq!(
+        client.get_document(&id).await["content"],
+        "The new KESTREL-22."
+    );
+    assert!(client.search_finds("OSPREY-11").await);
+    client.run_until_settled().await;
+    assert!(!client.search_finds("OSPREY-11").await && client.search_finds("KESTREL-22").await);
 }
 
 #[tokio::test]
 async fn new_content_that_fails_leaves_the_old_searchable_and_can_be_mended() {
-    let client = Client::new().await;
-    let id = client.add(note("The old OSPREY-11.")).await;
+    let client = OrgClient::new().await;
+    let id = client.add_document(note("The old OSPREY-11.")).await;
     let fields = [("customId", "note"), ("containerTag", "a")];
     let broken = client
         .app
-        .upload(&client.key, "x.bin", &[0, 1, 2, 3, 0, 0, 9], &fields)
+        .upload_file(&client.key, "x.bin", &[0, 1, 2, 3, 0, 0, 9], &fields)
         .await;
     assert_eq!(broken.body["id"], id.as_str());
 
-    client.settle().await;
-    let failed = client.document_or_failure(&id).await;
+    client.run_until_settled().await;
+    let failed = client.get_document_unchecked(&id).await;
     assert_eq!(
         (&failed["status"], &failed["latestRevision"]),
         (&json!("failed"), &json!(2)),
         "{failed}"
     );
     assert!(
-        client.finds("OSPREY-11").await,
+        client.search_finds("OSPREY-11").await,
         "what was searchable stays searchable"
     );
 
-    client.add(note("The old OSPREY-11.")).await;
+    client.add_document(note("The old OSPREY-11.")).await;
     assert_eq!(
-        ok(client.get(&format!("/v3/documents/{id}")).await, &full())["latestRevision"],
+        expect_ok(
+            client.get(&format!("/v3/documents/{id}")).await,
+            &document_shape()
+        )["latestRevision"],
         3
     );
-    assert_eq!(client.found("OSPREY-11").await, ["The old OSPREY-11."]);
+    assert_eq!(
+        client.search_texts("OSPREY-11").await,
+        ["The old OSPREY-11."]
+    );
 }
 
 #[tokio::test]
 async fn failed_content_sent_again_is_tried_again() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     for revision in 1..=2 {
         client
             .app
-            .upload(
+            .upload_file(
                 &client.key,
                 "x.bin",
                 &[0, 1, 2, 3, 0, 0, 9],
                 &[("customId", "note")],
             )
             .await;
-        assert_eq!(client.document_or_failure("note").await["status"], "queued");
+        assert_eq!(
+            client.get_document_unchecked("note").await["status"],
+            "queued"
+        );
 
-        client.settle().await;
-        let document = client.document_or_failure("note").await;
+        client.run_until_settled().await;
+        let document = client.get_document_unchecked("note").await;
         assert_eq!(
             (&document["status"], &document["latestRevision"]),
             (&json!("failed"), &json!(revision))
@@ -230,19 +244,22 @@ async fn failed_content_sent_again_is_tried_again() {
 
 #[tokio::test]
 async fn a_deleted_custom_id_can_be_used_again() {
-    let client = Client::new().await;
-    client.add(note("The old OSPREY-11.")).await;
+    let client = OrgClient::new().await;
+    client.add_document(note("The old OSPREY-11.")).await;
     assert_eq!(client.delete("/v3/documents/note").await.status, 204);
-    let id = client.add(note("The new KESTREL-22.")).await;
-    assert_eq!(client.document(&id).await["latestRevision"], 1);
-    assert!(!client.finds("OSPREY-11").await && client.finds("KESTREL-22").await);
+    let id = client.add_document(note("The new KESTREL-22.")).await;
+    assert_eq!(client.get_document(&id).await["latestRevision"], 1);
+    assert!(!client.search_finds("OSPREY-11").await && client.search_finds("KESTREL-22").await);
 }
 
 #[tokio::test]
 async fn a_custom_id_in_two_containers_needs_the_tag() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let in_tag = |tag: &str| json!({"content": format!("In {tag}."), "customId": "note", "containerTag": tag});
-    let (a, b) = (client.add(in_tag("a")).await, client.add(in_tag("b")).await);
+    let (a, b) = (
+        client.add_document(in_tag("a")).await,
+        client.add_document(in_tag("b")).await,
+    );
     assert_ne!(a, b);
 
     for (method, path) in [
@@ -250,21 +267,23 @@ async fn a_custom_id_in_two_containers_needs_the_tag() {
         ("DELETE", "/v3/documents/note"),
         ("GET", "/v3/documents/note/chunks"),
     ] {
-        let answer = client.raw(method, path, "application/json", "").await;
-        refused(&answer, 409, "ConflictError", "containerTag");
+        let answer = client
+            .send_bytes(method, path, "application/json", "")
+            .await;
+        expect_error(&answer, 409, "ConflictError", "containerTag");
     }
 
     let search = client
         .post("/v3/search", json!({"q": "in", "docId": "note"}))
         .await;
-    refused(&search, 409, "ConflictError", "containerTag");
+    expect_error(&search, 409, "ConflictError", "containerTag");
 
     for (tag, id) in [("a", &a), ("b", &b)] {
-        let document = ok(
+        let document = expect_ok(
             client
                 .get(&format!("/v3/documents/note?containerTag={tag}"))
                 .await,
-            &full(),
+            &document_shape(),
         );
         assert_eq!(document["id"], id.as_str());
 
@@ -286,7 +305,7 @@ async fn a_custom_id_in_two_containers_needs_the_tag() {
         204
     );
     assert_eq!(
-        client.document("note").await["id"],
+        client.get_document("note").await["id"],
         b.as_str(),
         "one is left, so its name is enough"
     );

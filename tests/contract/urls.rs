@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, fixture};
-use crate::server::{Received, Server, answer, page};
-use crate::shape::{assert_shape, failure, full, with};
+use crate::client::{OrgClient, read_fixture};
+use crate::server::{ReceivedRequest, Server, build_answer, build_page};
+use crate::shape::{assert_shape, document_shape, failure_shape, merge_shapes};
 
 /// The public address that the servers claim.
 const PUBLIC: IpAddr = IpAddr::V4(Ipv4Addr::new(93, 184, 215, 14));
@@ -16,69 +16,76 @@ const HTML: &[u8] = b"<!doctype html><html><head><title>The harbour</title>\
     <meta property=\"og:image\" content=\"https://news.example/harbour.png\"></head>\
     <body><nav>Home</nav><main><h1>The harbour</h1><p>The ferry QX-771 leaves from pier nine.</p></main></body></html>";
 
-fn site(request: &Received) -> Vec<u8> {
-    match request.path() {
-        "/harbour" => page("text/html; charset=utf-8", HTML),
-        "/notes.md" => page(
+fn answer_request(request: &ReceivedRequest) -> Vec<u8> {
+    match request.path_and_query() {
+        "/harbour" => build_page("text/html; charset=utf-8", HTML),
+        "/notes.md" => build_page(
             "text/markdown",
             b"# Notes\n\nThe ferry QX-772 leaves from pier ten.",
         ),
-        "/notes.txt" => page("text/plain", b"The ferry QX-773 leaves from pier eleven."),
-        "/two-pages.pdf" => page("application/pdf", &fixture("two-pages.pdf")),
-        "/moved" => answer("302 Found", "Location: /harbour\r\n", b""),
-        "/empty" => page("text/html", b"<html><body></body></html>"),
-        "/large" => page("text/plain", &vec![b'x'; 10 * 1024 * 1024 + 1]),
-        "/to-loopback" => answer("302 Found", "Location: http://127.0.0.1/secret\r\n", b""),
-        "/to-metadata" => answer(
+        "/notes.txt" => build_page("text/plain", b"The ferry QX-773 leaves from pier eleven."),
+        "/two-pages.pdf" => build_page("application/pdf", &read_fixture("two-pages.pdf")),
+        "/moved" => build_answer("302 Found", "Location: /harbour\r\n", b""),
+        "/empty" => build_page("text/html", b"<html><body></body></html>"),
+        "/large" => build_page("text/plain", &vec![b'x'; 10 * 1024 * 1024 + 1]),
+        "/to-loopback" => build_answer("302 Found", "Location: http://127.0.0.1/secret\r\n", b""),
+        "/to-metadata" => build_answer(
             "301 Moved",
             "Location: http://169.254.169.254/latest/meta-data\r\n",
             b"",
         ),
-        "/to-inside" => answer(
+        "/to-inside" => build_answer(
             "307 Temporary Redirect",
             "Location: https://inside.example/\r\n",
             b"",
         ),
-        _ => answer("404 Not Found", "", b"Nothing here."),
+        _ => build_answer("404 Not Found", "", b"Nothing here."),
     }
 }
 
 /// Returns a client in whose internet `news.example` is that server.
 async fn with_site(
-    site: impl Fn(&Received) -> Vec<u8> + Send + Sync + 'static,
-) -> (Client, Server) {
-    let (client, server) = (Client::new().await, Server::start(site).await);
+    site: impl Fn(&ReceivedRequest) -> Vec<u8> + Send + Sync + 'static,
+) -> (OrgClient, Server) {
+    let (client, server) = (OrgClient::new().await, Server::start(site).await);
     client
         .app
         .world
         .internet
-        .put("news.example", PUBLIC, server.address);
+        .add_host("news.example", PUBLIC, server.address);
     (client, server)
 }
 
 /// Sends content, processes it, and returns the document.
-async fn read(client: &Client, content: &str) -> Value {
-    let id = client.send(json!({"content": content})).await;
-    client.settle().await;
-    client.document_or_failure(&id).await
+async fn add_address(client: &OrgClient, content: &str) -> Value {
+    let id = client.send_document(json!({"content": content})).await;
+    client.run_until_settled().await;
+    client.get_document_unchecked(&id).await
 }
 
 #[tokio::test]
 async fn an_address_becomes_the_page_behind_it() {
-    let (client, server) = with_site(site).await;
+    let (client, server) = with_site(answer_request).await;
     let id = client
-        .send(json!({"content": "  http://news.example/harbour \n"}))
+        .send_document(json!({"content": "  http://news.example/harbour \n"}))
         .await;
-    let before = client.document_or_failure(&id).await;
+    let before = client.get_document_unchecked(&id).await;
     assert_eq!(
         (&before["status"], &before["type"]),
         (&json!("queued"), &json!("webpage"))
     );
-    assert_eq!(server.connections(), 0, "a worker fetches, not the request");
+    assert_eq!(
+        server.connection_count(),
+        0,
+        "a worker fetches, not the request"
+    );
 
-    client.settle().await;
-    let document = client.document_or_failure(&id).await;
-    assert_shape(&document, &with(full(), &json!({"url": "string"})));
+    client.run_until_settled().await;
+    let document = client.get_document_unchecked(&id).await;
+    assert_shape(
+        &document,
+        &merge_shapes(document_shape(), &json!({"url": "string"})),
+    );
 
     let told = ["status", "type", "title", "url", "ogImage"]
         .map(|field| document[field].as_str().unwrap_or_default());
@@ -98,7 +105,7 @@ async fn an_address_becomes_the_page_behind_it() {
             .as_str()
             .is_some_and(|text| text.contains("QX-771") && !text.contains("<p>"))
     );
-    assert!(client.finds("QX-771").await);
+    assert!(client.search_finds("QX-771").await);
 
     let listed = client.post("/v3/documents/list", json!({})).await.body;
     assert_eq!(listed["memories"][0]["url"], "http://news.example/harbour");
@@ -106,14 +113,14 @@ async fn an_address_becomes_the_page_behind_it() {
 
 #[tokio::test]
 async fn pages_of_every_kind_are_read() {
-    let (client, _server) = with_site(site).await;
+    let (client, _server) = with_site(answer_request).await;
     for (path, kind, part) in [
         ("notes.md", "webpage", "QX-772"),
         ("notes.txt", "webpage", "QX-773"),
         ("two-pages.pdf", "pdf", ""),
         ("moved", "webpage", "QX-771"),
     ] {
-        let document = read(&client, &format!("http://news.example/{path}")).await;
+        let document = add_address(&client, &format!("http://news.example/{path}")).await;
         assert_eq!(
             (&document["status"], &document["type"]),
             (&json!("done"), &json!(kind)),
@@ -132,16 +139,19 @@ async fn pages_of_every_kind_are_read() {
 
 #[tokio::test]
 async fn a_page_that_cannot_be_read_fails_with_the_reason() {
-    let (client, server) = with_site(site).await;
+    let (client, server) = with_site(answer_request).await;
     for (path, code) in [
         ("nowhere", "fetch_failed"),
         ("empty", "empty"),
         ("large", "content_limit"),
     ] {
-        let document = read(&client, &format!("http://news.example/{path}")).await;
+        let document = add_address(&client, &format!("http://news.example/{path}")).await;
         assert_shape(
             &document,
-            &with(with(full(), &failure()), &json!({"url": "string"})),
+            &merge_shapes(
+                merge_shapes(document_shape(), &failure_shape()),
+                &json!({"url": "string"}),
+            ),
         );
         assert_eq!(
             (&document["status"], &document["errorCode"]),
@@ -150,10 +160,10 @@ async fn a_page_that_cannot_be_read_fails_with_the_reason() {
         );
     }
 
-    let unknown = read(&client, "http://unknown.example/").await;
+    let unknown = add_address(&client, "http://unknown.example/").await;
     assert_eq!(unknown["errorCode"], "fetch_failed", "{unknown}");
     assert_eq!(
-        server.connections(),
+        server.connection_count(),
         3,
         "what is not there is not asked for again"
     );
@@ -161,7 +171,7 @@ async fn a_page_that_cannot_be_read_fails_with_the_reason() {
 
 #[tokio::test]
 async fn a_private_address_is_never_connected_to() {
-    let (client, server) = with_site(site).await;
+    let (client, server) = with_site(answer_request).await;
     let private: [IpAddr; 8] = [
         Ipv4Addr::LOCALHOST.into(),
         Ipv4Addr::new(169, 254, 169, 254).into(),
@@ -174,11 +184,11 @@ async fn a_private_address_is_never_connected_to() {
     ];
     // The server sees every request that dials one of these addresses.
     for (i, address) in private.into_iter().enumerate() {
-        client
-            .app
-            .world
-            .internet
-            .put(&format!("private-{i}.example"), address, server.address);
+        client.app.world.internet.add_host(
+            &format!("private-{i}.example"),
+            address,
+            server.address,
+        );
     }
 
     let names = ["localhost", "metadata.google.internal", "printer.local"];
@@ -187,7 +197,7 @@ async fn a_private_address_is_never_connected_to() {
             .app
             .world
             .internet
-            .put(name, Ipv4Addr::LOCALHOST.into(), server.address);
+            .add_host(name, Ipv4Addr::LOCALHOST.into(), server.address);
     }
 
     let mut urls: Vec<String> = (0..private.len())
@@ -215,7 +225,7 @@ async fn a_private_address_is_never_connected_to() {
         .map(str::to_owned),
     );
     for url in urls {
-        let document = read(&client, &url).await;
+        let document = add_address(&client, &url).await;
         assert_eq!(document["errorCode"], "fetch_blocked", "{url}: {document}");
         assert!(
             !document["errorMessage"]
@@ -226,13 +236,13 @@ async fn a_private_address_is_never_connected_to() {
         );
     }
 
-    assert_eq!(server.connections(), 0);
+    assert_eq!(server.connection_count(), 0);
 }
 
 #[tokio::test]
 async fn a_redirect_to_a_private_address_is_not_followed() {
-    let (client, server) = with_site(site).await;
-    let inside = Server::start(|_| page("text/plain", b"The secret HERON-99.")).await;
+    let (client, server) = with_site(answer_request).await;
+    let inside = Server::start(|_| build_page("text/plain", b"The secret HERON-99.")).await;
     for (name, ip) in [
         ("inside.example", [10, 0, 0, 7]),
         ("a.example", [127, 0, 0, 1]),
@@ -242,21 +252,24 @@ async fn a_redirect_to_a_private_address_is_not_followed() {
             .app
             .world
             .internet
-            .put(name, IpAddr::from(ip), inside.address);
+            .add_host(name, IpAddr::from(ip), inside.address);
     }
 
     for path in ["to-loopback", "to-metadata", "to-inside"] {
-        let document = read(&client, &format!("http://news.example/{path}")).await;
+        let document = add_address(&client, &format!("http://news.example/{path}")).await;
         assert_eq!(document["errorCode"], "fetch_blocked", "{path}: {document}");
     }
 
-    assert_eq!((server.connections(), inside.connections()), (3, 0));
-    assert!(!client.finds("HERON-99").await);
+    assert_eq!(
+        (server.connection_count(), inside.connection_count()),
+        (3, 0)
+    );
+    assert!(!client.search_finds("HERON-99").await);
 }
 
 #[tokio::test]
 async fn a_text_that_speaks_of_an_address_is_a_text() {
-    let (client, server) = with_site(site).await;
+    let (client, server) = with_site(answer_request).await;
     for content in [
         "See http://news.example/harbour",
         "http://news.example/harbour is good.",
@@ -266,7 +279,7 @@ async fn a_text_that_speaks_of_an_address_is_a_text() {
         "ftp://news.example/harbour",
         "[the harbour](http://news.example/harbour)",
     ] {
-        let document = read(&client, content).await;
+        let document = add_address(&client, content).await;
         assert_eq!(
             (&document["status"], &document["type"]),
             (&json!("done"), &json!("text")),
@@ -276,7 +289,7 @@ async fn a_text_that_speaks_of_an_address_is_a_text() {
         assert!(document.get("url").is_none(), "{document}");
     }
 
-    assert_eq!(server.connections(), 0);
+    assert_eq!(server.connection_count(), 0);
 }
 
 #[tokio::test]
@@ -284,44 +297,44 @@ async fn the_same_address_again_is_fetched_again_unless_it_may_be_a_retry() {
     let version = Arc::new(AtomicUsize::new(1));
     let now = version.clone();
     let (client, server) = with_site(move |_| {
-        page(
+        build_page(
             "text/plain",
             format!("The page in version VER-{}.", now.load(Ordering::SeqCst)).as_bytes(),
         )
     })
     .await;
     let body = json!({"content": "http://news.example/news", "customId": "news"});
-    let id = client.add(body.clone()).await;
+    let id = client.add_document(body.clone()).await;
     version.store(2, Ordering::SeqCst);
-    assert_eq!(client.add(body.clone()).await, id);
-    assert_eq!(server.connections(), 1, "that was a client's retry");
+    assert_eq!(client.add_document(body.clone()).await, id);
+    assert_eq!(server.connection_count(), 1, "that was a client's retry");
 
     client.app.world.clock.advance_seconds(121);
-    assert_eq!(client.add(body).await, id);
-    assert_eq!(server.connections(), 2);
+    assert_eq!(client.add_document(body).await, id);
+    assert_eq!(server.connection_count(), 2);
     assert_eq!(
-        client.found("version").await,
+        client.search_texts("version").await,
         ["The page in version VER-2."]
     );
 
-    let document = client.document_or_failure("news").await;
+    let document = client.get_document_unchecked("news").await;
     assert_eq!(document["latestRevision"], 2);
     version.store(3, Ordering::SeqCst);
     client
-        .update("news", json!({"content": "http://news.example/news"}))
+        .update_document("news", json!({"content": "http://news.example/news"}))
         .await;
-    client.settle().await;
+    client.run_until_settled().await;
     assert_eq!(
-        client.found("version").await,
+        client.search_texts("version").await,
         ["The page in version VER-3."],
         "a change asks for the page of now"
     );
 
     client
-        .update("news", json!({"content": "A text instead."}))
+        .update_document("news", json!({"content": "A text instead."}))
         .await;
-    client.settle().await;
-    let document = client.document("news").await;
+    client.run_until_settled().await;
+    let document = client.get_document("news").await;
     assert_eq!(
         (&document["type"], &document["content"]),
         (&json!("text"), &json!("A text instead."))
@@ -333,21 +346,21 @@ async fn a_page_that_is_gone_leaves_the_old_text_searchable() {
     let version = Arc::new(AtomicUsize::new(1));
     let now = version.clone();
     let (client, _server) = with_site(move |_| match now.load(Ordering::SeqCst) {
-        1 => page("text/plain", b"The page says OSPREY-11."),
-        _ => answer("410 Gone", "", b""),
+        1 => build_page("text/plain", b"The page says OSPREY-11."),
+        _ => build_answer("410 Gone", "", b""),
     })
     .await;
     let body = json!({"content": "http://news.example/news", "customId": "news"});
-    client.add(body.clone()).await;
+    client.add_document(body.clone()).await;
     version.store(2, Ordering::SeqCst);
     client.app.world.clock.advance_seconds(3600);
-    client.send(body).await;
-    client.settle().await;
+    client.send_document(body).await;
+    client.run_until_settled().await;
     assert_eq!(
-        client.document_or_failure("news").await["errorCode"],
+        client.get_document_unchecked("news").await["errorCode"],
         "fetch_failed"
     );
-    assert!(client.finds("OSPREY-11").await);
+    assert!(client.search_finds("OSPREY-11").await);
 
     version.store(1, Ordering::SeqCst);
     assert_eq!(
@@ -358,6 +371,9 @@ async fn a_page_that_is_gone_leaves_the_old_text_searchable() {
         200
     );
 
-    client.settle().await;
-    assert_eq!(client.document_or_failure("news").await["status"], "done");
+    client.run_until_settled().await;
+    assert_eq!(
+        client.get_document_unchecked("news").await["status"],
+        "done"
+    );
 }

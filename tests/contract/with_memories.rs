@@ -3,48 +3,53 @@
 use domain::key::Permission;
 use serde_json::{Value, json};
 
-use crate::client::{Client, ids};
-use crate::shape::{Faults, listed, ok, pagination, with};
+use crate::client::{OrgClient, collect_field};
+use crate::shape::{
+    ErrorMismatches, expect_ok, listed_document_shape, merge_shapes, pagination_shape,
+};
 
 fn shape() -> Value {
-    let document = with(listed(), &json!({"memoryEntries": ["object"]}));
-    json!({"documents": [document], "pagination": pagination()})
+    let document = merge_shapes(
+        listed_document_shape(),
+        &json!({"memoryEntries": ["object"]}),
+    );
+    json!({"documents": [document], "pagination": pagination_shape()})
 }
 
-async fn list(client: &Client, body: Value) -> Value {
-    ok(client.post("/v3/documents/documents", body).await, &shape())
+async fn list(client: &OrgClient, body: Value) -> Value {
+    expect_ok(client.post("/v3/documents/documents", body).await, &shape())
 }
 
 /// Returns the ids in the answer to a request by ids, in its order.
-async fn by_ids(client: &Client, body: Value) -> Vec<String> {
-    let body = ok(
+async fn ids_by_ids(client: &OrgClient, body: Value) -> Vec<String> {
+    let body = expect_ok(
         client.post("/v3/documents/documents/by-ids", body).await,
         &shape(),
     );
-    let found = ids(&body["documents"], "id");
+    let found = collect_field(&body["documents"], "id");
     assert_eq!(body["pagination"]["totalItems"], found.len());
     found
 }
 
 /// Creates documents with the customIds `n0` to `n4`, the first three in `a` and the others in `b`.
 /// Returns their ids.
-async fn five(client: &Client) -> Vec<String> {
+async fn create_five(client: &OrgClient) -> Vec<String> {
     let mut sent = Vec::new();
     for i in 0..5 {
         let tag = if i < 3 { "a" } else { "b" };
         let body = json!({"content": format!("Number {i}."), "customId": format!("n{i}"), "containerTag": tag});
-        sent.push(client.add(body).await);
+        sent.push(client.add_document(body).await);
     }
     sent
 }
 
 #[tokio::test]
 async fn documents_are_listed_with_no_memories() {
-    let client = Client::new().await;
-    let sent = five(&client).await;
+    let client = OrgClient::new().await;
+    let sent = create_five(&client).await;
     let all = list(&client, json!({})).await;
     let newest_first: Vec<String> = sent.iter().rev().cloned().collect();
-    assert_eq!(ids(&all["documents"], "id"), newest_first);
+    assert_eq!(collect_field(&all["documents"], "id"), newest_first);
     assert_eq!(all["documents"][0]["memoryEntries"], json!([]));
     assert_eq!(
         all["pagination"],
@@ -53,13 +58,13 @@ async fn documents_are_listed_with_no_memories() {
 
     let asked = json!({"order": "asc", "sort": "createdAt", "containerTags": ["a"]});
     assert_eq!(
-        ids(&list(&client, asked).await["documents"], "id"),
+        collect_field(&list(&client, asked).await["documents"], "id"),
         sent[..3]
     );
 
     let asked = json!({"containerTag": "b", "sort": "updatedAt"});
     assert_eq!(
-        ids(&list(&client, asked).await["documents"], "id"),
+        collect_field(&list(&client, asked).await["documents"], "id"),
         newest_first[..2]
     );
 
@@ -73,8 +78,8 @@ async fn documents_are_listed_with_no_memories() {
 
 #[tokio::test]
 async fn pages_are_disjoint_and_complete() {
-    let client = Client::new().await;
-    let sent = five(&client).await;
+    let client = OrgClient::new().await;
+    let sent = create_five(&client).await;
     let mut seen = Vec::new();
     for page in 1..=4 {
         let body = list(&client, json!({"page": page, "limit": "2", "order": "asc"})).await;
@@ -82,48 +87,48 @@ async fn pages_are_disjoint_and_complete() {
             body["pagination"],
             json!({"currentPage": page, "limit": 2, "totalItems": 5, "totalPages": 3})
         );
-        seen.extend(ids(&body["documents"], "id"));
+        seen.extend(collect_field(&body["documents"], "id"));
     }
     assert_eq!(seen, sent);
 }
 
 #[tokio::test]
 async fn names_are_ids_or_custom_ids_and_the_unknown_is_left_out() {
-    let client = Client::new().await;
-    let sent = five(&client).await;
+    let client = OrgClient::new().await;
+    let sent = create_five(&client).await;
     let names = json!([sent[3], "n1", "never-existed", sent[0], sent[3], "%00", ""]);
     assert_eq!(
-        by_ids(&client, json!({"ids": names})).await,
+        ids_by_ids(&client, json!({"ids": names})).await,
         [sent[3].clone(), sent[0].clone()]
     );
     assert_eq!(
-        by_ids(&client, json!({"ids": names, "by": "customId"})).await,
+        ids_by_ids(&client, json!({"ids": names, "by": "customId"})).await,
         [sent[1].as_str()]
     );
 
     let in_a = json!({"ids": names, "by": "id", "containerTags": ["a"]});
-    assert_eq!(by_ids(&client, in_a).await, [sent[0].as_str()]);
+    assert_eq!(ids_by_ids(&client, in_a).await, [sent[0].as_str()]);
     let in_b = json!({"ids": ["n4", "n1"], "by": "customId", "containerTags": ["b"]});
-    assert_eq!(by_ids(&client, in_b).await, [sent[4].as_str()]);
+    assert_eq!(ids_by_ids(&client, in_b).await, [sent[4].as_str()]);
     assert_eq!(
-        by_ids(&client, json!({"ids": ["never-existed"]})).await,
+        ids_by_ids(&client, json!({"ids": ["never-existed"]})).await,
         [""; 0]
     );
 }
 
 #[tokio::test]
 async fn a_custom_id_of_two_containers_is_told_apart_by_the_tag() {
-    let client = Client::new().await;
+    let client = OrgClient::new().await;
     let mut sent = Vec::new();
     for tag in ["a", "b"] {
         let body =
             json!({"content": format!("In {tag}."), "customId": "note", "containerTag": tag});
-        sent.push(client.add(body).await);
+        sent.push(client.add_document(body).await);
     }
 
     let in_b = json!({"ids": ["note"], "by": "customId", "containerTags": ["b"]});
-    assert_eq!(by_ids(&client, in_b).await, [sent[1].as_str()]);
-    let by_id = by_ids(&client, json!({"ids": ["note", sent[0]], "by": "id"})).await;
+    assert_eq!(ids_by_ids(&client, in_b).await, [sent[1].as_str()]);
+    let by_id = ids_by_ids(&client, json!({"ids": ["note", sent[0]], "by": "id"})).await;
     assert_eq!(
         by_id,
         [sent[0].as_str()],
@@ -133,48 +138,48 @@ async fn a_custom_id_of_two_containers_is_told_apart_by_the_tag() {
 
 #[tokio::test]
 async fn a_key_sees_what_it_reaches() {
-    let client = Client::new().await;
-    let sent = five(&client).await;
+    let client = OrgClient::new().await;
+    let sent = create_five(&client).await;
     let scoped = client
         .app
-        .key_with("acme", Permission::Read, Some(&["b"]))
+        .create_key_with("acme", Permission::Read, Some(&["b"]))
         .await;
-    let other = client.app.key("other").await;
+    let other = client.app.create_key("other").await;
 
     for (key, wanted) in [
         (&scoped, vec![sent[4].clone(), sent[3].clone()]),
         (&other, Vec::new()),
     ] {
-        let listed = ok(
+        let listed = expect_ok(
             client
                 .app
                 .post("/v3/documents/documents", key, &json!({}))
                 .await,
             &shape(),
         );
-        assert_eq!(ids(&listed["documents"], "id"), wanted);
+        assert_eq!(collect_field(&listed["documents"], "id"), wanted);
 
         for (by, names) in [
             ("id", json!([sent[4], sent[3], sent[0]])),
             ("customId", json!(["n4", "n3", "n0"])),
         ] {
             let body = json!({"ids": names, "by": by});
-            let found = ok(
+            let found = expect_ok(
                 client
                     .app
                     .post("/v3/documents/documents/by-ids", key, &body)
                     .await,
                 &shape(),
             );
-            assert_eq!(ids(&found["documents"], "id"), wanted, "{by}");
+            assert_eq!(collect_field(&found["documents"], "id"), wanted, "{by}");
         }
     }
 }
 
 #[tokio::test]
 async fn a_wrong_field_is_named() {
-    let client = Client::new().await;
-    let mut faults = Faults::default();
+    let client = OrgClient::new().await;
+    let mut faults = ErrorMismatches::default();
     for (path, body, named) in [
         ("", json!({"page": 0}), "page"),
         ("", json!({"limit": 0}), "limit"),
@@ -196,7 +201,7 @@ async fn a_wrong_field_is_named() {
         let answer = client
             .post(&format!("/v3/documents/documents{path}"), body.clone())
             .await;
-        faults.note(
+        faults.check_error(
             &format!("{path} {body}"),
             &answer,
             400,

@@ -2,17 +2,17 @@
 
 use std::fs;
 
-use crate::template::template;
-use crate::tree::{files, read};
+use crate::template::load_template;
+use crate::tree::{list_files, read_file};
 
 #[test]
 fn every_parameter_of_the_template_is_in_the_table_of_the_documents() {
-    let document = read("docs/deploy.md");
+    let document = read_file("docs/deploy.md");
     let rows: Vec<&str> = document
         .lines()
         .filter(|line| line.starts_with("| `"))
         .collect();
-    let template = template();
+    let template = load_template();
 
     for name in template["Parameters"]
         .as_object()
@@ -39,7 +39,7 @@ fn no_command_needs_a_newer_curl_than_systems_have() {
     let kinds = [".md", ".rs", ".sh", ".yaml", ".html"];
     let option = ["--js", "on "].concat();
 
-    for (path, place) in files("") {
+    for (path, place) in list_files("") {
         let is_read = kinds.iter().any(|kind| path.ends_with(kind)) && !path.starts_with("target");
         let text = if is_read {
             fs::read_to_string(place).unwrap_or_default()
@@ -56,7 +56,7 @@ fn no_command_needs_a_newer_curl_than_systems_have() {
 #[test]
 fn sam_is_on_the_path_before_it_is_called() {
     for path in ["README.md", "docs/deploy.md"] {
-        let document = read(path);
+        let document = read_file(path);
         let block = document
             .split("```")
             .find(|block| block.contains("sam build"))

@@ -7,16 +7,16 @@ use lambda_http::request::LambdaRequest;
 use lambda_http::tower::ServiceExt;
 use lambda_http::{Adapter, Context, LambdaEvent};
 use serde_json::{Value, json};
-use testkit::{Answer, TestApp, multipart};
+use testkit::{TestAnswer, TestApp, multipart_form};
 
-use crate::tree::read;
+use crate::tree::read_file;
 
 /// The two kinds of API in front of a function.
 const KINDS: [&str; 2] = ["http-api", "rest-api"];
 
 /// A request as a test writes it.
 #[derive(Clone, Default)]
-struct Call<'a> {
+struct EventCall<'a> {
     method: &'a str,
     path: &'a str,
     query: &'a str,
@@ -28,11 +28,12 @@ struct Call<'a> {
     stage: &'a str,
 }
 
-impl Call<'_> {
+impl EventCall<'_> {
     /// Builds the event that API Gateway sends for this request: text as it is, other bytes as
     /// Base64.
-    fn event(&self, kind: &str) -> Value {
-        let text = read(&format!("tests/deployment/data/{kind}.json")).replace("KEY", self.key);
+    fn to_event(&self, kind: &str) -> Value {
+        let text =
+            read_file(&format!("tests/deployment/data/{kind}.json")).replace("KEY", self.key);
         let mut event: Value = serde_json::from_str(&text).unwrap();
         let stage = if self.stage.is_empty() {
             "$default"
@@ -75,7 +76,7 @@ impl Call<'_> {
             let text = if is_text {
                 String::from_utf8(body.to_vec()).unwrap()
             } else {
-                base64(body)
+                encode_base64(body)
             };
             fields.insert("body".into(), text.into());
             fields.insert("isBase64Encoded".into(), (!is_text).into());
@@ -95,7 +96,7 @@ impl Call<'_> {
     }
 
     /// Sends the same request over HTTP.
-    async fn over_http(&self, app: &TestApp) -> Answer {
+    async fn send_over_http(&self, app: &TestApp) -> TestAnswer {
         let target = if self.query.is_empty() {
             self.path.to_owned()
         } else {
@@ -115,7 +116,7 @@ impl Call<'_> {
 }
 
 /// Encodes bytes in the standard alphabet with padding, as API Gateway encodes bodies.
-fn base64(bytes: &[u8]) -> String {
+fn encode_base64(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();
     for chunk in bytes.chunks(3) {
@@ -139,7 +140,7 @@ fn base64(bytes: &[u8]) -> String {
 
 /// Returns the function's answer to an event. Runs the code of `lambda::http` on the ports of
 /// `app`.
-async fn invoke(app: &TestApp, function: &str, event: &Value) -> Value {
+async fn invoke_function(app: &TestApp, function: &str, event: &Value) -> Value {
     let ctx = app.system.ctx.clone();
     let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
     let state = App::new(ctx, authenticator);
@@ -150,7 +151,7 @@ async fn invoke(app: &TestApp, function: &str, event: &Value) -> Value {
 
     let request: LambdaRequest =
         serde_json::from_value(event.clone()).expect("an event of API Gateway");
-    let service = Adapter::from(lambda::service(edge::finish(router, &state)));
+    let service = Adapter::from(lambda::strip_stage(edge::build_service(router, &state)));
     let response = service
         .oneshot(LambdaEvent::new(request, Context::default()))
         .await
@@ -160,7 +161,7 @@ async fn invoke(app: &TestApp, function: &str, event: &Value) -> Value {
 }
 
 /// Clears the fields that differ from request to request.
-fn comparable(mut body: Value) -> Value {
+fn without_variable_fields(mut body: Value) -> Value {
     for field in ["requestId", "timing"] {
         if let Some(found) = body
             .as_object_mut()
@@ -174,19 +175,24 @@ fn comparable(mut body: Value) -> Value {
 
 /// Sends a request as events and over HTTP, checks that the answers are equal, and returns the
 /// answer.
-async fn check(app: &TestApp, function: &str, call: &Call<'_>, status: u16) -> Value {
-    let wanted = call.over_http(app).await;
+async fn check_both_ways(
+    app: &TestApp,
+    function: &str,
+    call: &EventCall<'_>,
+    status: u16,
+) -> Value {
+    let wanted = call.send_over_http(app).await;
     let what = format!("{} {}", call.method, call.path);
     assert_eq!(wanted.status.as_u16(), status, "{what}: {}", wanted.body);
     for kind in KINDS {
-        let answer = invoke(app, function, &call.event(kind)).await;
+        let answer = invoke_function(app, function, &call.to_event(kind)).await;
         assert_eq!(answer["statusCode"], status, "{kind}: {what}: {answer}");
         assert_eq!(answer["isBase64Encoded"], false, "{kind}: {what}");
         let body = answer["body"].as_str().unwrap_or_default();
         let body: Value = serde_json::from_str(body).unwrap_or_default();
         assert_eq!(
-            comparable(body),
-            comparable(wanted.body.clone()),
+            without_variable_fields(body),
+            without_variable_fields(wanted.body.clone()),
             "{kind}: {what}"
         );
         let headers = ["headers", "multiValueHeaders"].map(|field| answer[field].to_string());
@@ -207,28 +213,28 @@ const JSON: Option<&str> = Some("application/json");
 #[tokio::test]
 async fn content_that_is_sent_is_accepted_and_found() {
     let app = TestApp::new().await;
-    let key = &app.key("acme").await;
+    let key = &app.create_key("acme").await;
     let body = r#"{"content": "Größe zählt: the bridge opens at noon.", "containerTag": "town"}"#;
-    let add = Call {
+    let add = EventCall {
         method: "POST",
         path: "/v3/documents",
         content_type: JSON,
         body: Some(body.as_bytes()),
         key,
-        ..Call::default()
+        ..EventCall::default()
     };
 
     // The same content is one document, whichever way it arrives.
-    let accepted = check(&app, "documents", &add, 200).await;
-    app.settle().await.unwrap();
+    let accepted = check_both_ways(&app, "documents", &add, 200).await;
+    app.run_until_settled().await.unwrap();
     let path = format!("/v3/documents/{}", accepted["id"].as_str().unwrap());
-    let get = Call {
+    let get = EventCall {
         method: "GET",
         path: &path,
         key,
-        ..Call::default()
+        ..EventCall::default()
     };
-    let document = check(&app, "documents", &get, 200).await;
+    let document = check_both_ways(&app, "documents", &get, 200).await;
     assert_eq!(
         document["content"],
         "Größe zählt: the bridge opens at noon."
@@ -237,15 +243,15 @@ async fn content_that_is_sent_is_accepted_and_found() {
     let body =
         br#"{"q": "when does the bridge open?", "containerTag": "town", "searchMode": "hybrid"}"#;
     for path in ["/v4/search", "/v3/search"] {
-        let search = Call {
+        let search = EventCall {
             method: "POST",
             path,
             content_type: JSON,
             body: Some(body),
             key,
-            ..Call::default()
+            ..EventCall::default()
         };
-        let found = check(&app, "recall", &search, 200).await;
+        let found = check_both_ways(&app, "recall", &search, 200).await;
         assert_eq!(found["total"], 1, "{found}");
     }
 }
@@ -253,34 +259,36 @@ async fn content_that_is_sent_is_accepted_and_found() {
 #[tokio::test]
 async fn files_arrive_byte_by_byte_although_events_carry_text() {
     let app = TestApp::new().await;
-    let key = &app.key("acme").await;
-    let bytes =
-        std::fs::read(crate::tree::root().join("shared/content/tests/data/two-pages.pdf")).unwrap();
-    let (kind, body) = multipart(
+    let key = &app.create_key("acme").await;
+    let bytes = std::fs::read(
+        crate::tree::workspace_root().join("shared/content/tests/data/two-pages.pdf"),
+    )
+    .unwrap();
+    let (kind, body) = multipart_form(
         "tern point.pdf",
         &bytes,
         &[("containerTag", "coast"), ("customId", "tern")],
     );
-    let upload = Call {
+    let upload = EventCall {
         method: "POST",
         path: "/v3/documents/file",
         content_type: Some(&kind),
         body: Some(&body),
         key,
-        ..Call::default()
+        ..EventCall::default()
     };
 
-    check(&app, "documents", &upload, 200).await;
-    app.settle().await.unwrap();
-    let get = Call {
+    check_both_ways(&app, "documents", &upload, 200).await;
+    app.run_until_settled().await.unwrap();
+    let get = EventCall {
         method: "GET",
         path: "/v3/documents/tern",
         query: "containerTag=coast",
         key,
-        ..Call::default()
+        ..EventCall::default()
     };
 
-    let document = check(&app, "documents", &get, 200).await;
+    let document = check_both_ways(&app, "documents", &get, 200).await;
     assert_eq!(document["status"], "done", "{document}");
     assert_eq!(document["type"], "pdf");
     assert_eq!(
@@ -292,36 +300,36 @@ async fn files_arrive_byte_by_byte_although_events_carry_text() {
 #[tokio::test]
 async fn ids_and_queries_may_be_percent_encoded() {
     let app = TestApp::new().await;
-    let key = &app.key("acme").await;
+    let key = &app.create_key("acme").await;
     let plain = json!({"content": "One.", "customId": "note:1", "containerTag": "team:a"});
-    app.add(key, &plain).await;
+    app.add_document(key, &plain).await;
     let conversation =
         json!({"conversationId": "chat 7/é", "messages": [{"role": "user", "content": "Two."}]});
     app.post("/v4/conversations", key, &conversation).await;
-    app.settle().await.unwrap();
+    app.run_until_settled().await.unwrap();
 
     for (path, content) in [
         ("/v3/documents/note%3A1", "One."),
         ("/v3/documents/note:1", "One."),
         ("/v3/documents/chat%207%2F%C3%A9", "Two."),
     ] {
-        let get = Call {
+        let get = EventCall {
             method: "GET",
             path,
             key,
-            ..Call::default()
+            ..EventCall::default()
         };
-        let document = check(&app, "documents", &get, 200).await;
+        let document = check_both_ways(&app, "documents", &get, 200).await;
         assert!(
             document["content"].as_str().unwrap().contains(content),
             "{path}: {document}"
         );
 
         let chunks = format!("{path}/chunks");
-        let chunks = check(
+        let chunks = check_both_ways(
             &app,
             "documents",
-            &Call {
+            &EventCall {
                 path: &chunks,
                 ..get
             },
@@ -331,18 +339,18 @@ async fn ids_and_queries_may_be_percent_encoded() {
         assert_eq!(chunks["total"], 1, "{path}");
     }
 
-    let get = Call {
+    let get = EventCall {
         method: "GET",
         path: "/v3/documents/note:1",
         query: "containerTag=team%3Aa",
         key,
-        ..Call::default()
+        ..EventCall::default()
     };
-    check(&app, "documents", &get, 200).await;
-    check(
+    check_both_ways(&app, "documents", &get, 200).await;
+    check_both_ways(
         &app,
         "documents",
-        &Call {
+        &EventCall {
             query: "containerTag=team%3Ab",
             ..get
         },
@@ -354,22 +362,23 @@ async fn ids_and_queries_may_be_percent_encoded() {
 #[tokio::test]
 async fn a_post_needs_neither_body_nor_content_type() {
     let app = TestApp::new().await;
-    let key = &app.key("acme").await;
-    app.add(key, &json!({"content": "The only one."})).await;
-    let list = Call {
+    let key = &app.create_key("acme").await;
+    app.add_document(key, &json!({"content": "The only one."}))
+        .await;
+    let list = EventCall {
         method: "POST",
         path: "/v3/documents/list",
         key,
-        ..Call::default()
+        ..EventCall::default()
     };
 
-    let listed = check(&app, "documents", &list, 200).await;
+    let listed = check_both_ways(&app, "documents", &list, 200).await;
     assert_eq!(listed["pagination"]["totalItems"], 1);
     // Some events have an empty text where others have no body.
-    check(
+    check_both_ways(
         &app,
         "documents",
-        &Call {
+        &EventCall {
             body: Some(b""),
             content_type: JSON,
             ..list
@@ -377,50 +386,50 @@ async fn a_post_needs_neither_body_nor_content_type() {
         200,
     )
     .await;
-    let file = Call {
+    let file = EventCall {
         path: "/v3/documents/file",
         ..list
     };
 
-    check(&app, "documents", &file, 415).await;
+    check_both_ways(&app, "documents", &file, 415).await;
 }
 
 #[tokio::test]
 async fn a_deletion_is_answered_without_a_body() {
     let app = TestApp::new().await;
-    let key = &app.key("acme").await;
+    let key = &app.create_key("acme").await;
 
     for kind in KINDS {
         let id = app
-            .add(
+            .add_document(
                 key,
                 &json!({"content": format!("To be deleted by {kind}.")}),
             )
             .await;
         let path = format!("/v3/documents/{id}");
-        let delete = Call {
+        let delete = EventCall {
             method: "DELETE",
             path: &path,
             key,
-            ..Call::default()
+            ..EventCall::default()
         };
-        let answer = invoke(&app, "documents", &delete.event(kind)).await;
+        let answer = invoke_function(&app, "documents", &delete.to_event(kind)).await;
         assert_eq!(answer["statusCode"], 204, "{answer}");
         assert_eq!(answer["body"].as_str().unwrap_or_default(), "", "{answer}");
-        check(&app, "documents", &delete, 404).await;
+        check_both_ways(&app, "documents", &delete, 404).await;
     }
 }
 
 #[tokio::test]
 async fn refusals_have_the_same_shape() {
     let app = TestApp::new().await;
-    let key = &app.key("acme").await;
-    let add = Call {
+    let key = &app.create_key("acme").await;
+    let add = EventCall {
         method: "POST",
         path: "/v3/documents",
         content_type: JSON,
         key,
-        ..Call::default()
+        ..EventCall::default()
     };
 
     for (body, status) in [
@@ -429,10 +438,10 @@ async fn refusals_have_the_same_shape() {
         (r#"{"content": " "}"#, 400),
         ("[]", 400),
     ] {
-        let refused = check(
+        let refused = check_both_ways(
             &app,
             "documents",
-            &Call {
+            &EventCall {
                 body: Some(body.as_bytes()),
                 ..add.clone()
             },
@@ -442,10 +451,10 @@ async fn refusals_have_the_same_shape() {
         assert_eq!(refused["type"], "ValidationError", "{body}");
     }
 
-    let refused = check(
+    let refused = check_both_ways(
         &app,
         "documents",
-        &Call {
+        &EventCall {
             key: "rk_wrong_key",
             ..add.clone()
         },
@@ -455,10 +464,10 @@ async fn refusals_have_the_same_shape() {
     assert_eq!(refused["type"], "AuthenticationError");
 
     // A request to a function never comes from this machine.
-    check(
+    check_both_ways(
         &app,
         "documents",
-        &Call {
+        &EventCall {
             key: "local",
             ..add.clone()
         },
@@ -466,18 +475,18 @@ async fn refusals_have_the_same_shape() {
     )
     .await;
 
-    let unknown = Call {
+    let unknown = EventCall {
         path: "/v3/nothing",
         ..add.clone()
     };
     assert_eq!(
-        check(&app, "documents", &unknown, 404).await["error"],
+        check_both_ways(&app, "documents", &unknown, 404).await["error"],
         "Route not found"
     );
-    check(
+    check_both_ways(
         &app,
         "documents",
-        &Call {
+        &EventCall {
             method: "PUT",
             ..add
         },
@@ -490,13 +499,13 @@ async fn refusals_have_the_same_shape() {
 async fn health_is_plain_text_and_needs_no_key() {
     let app = TestApp::new().await;
     for kind in KINDS {
-        let health = Call {
+        let health = EventCall {
             method: "GET",
             path: "/health",
             key: "none",
-            ..Call::default()
+            ..EventCall::default()
         };
-        let answer = invoke(&app, "documents", &health.event(kind)).await;
+        let answer = invoke_function(&app, "documents", &health.to_event(kind)).await;
         assert_eq!(
             (&answer["statusCode"], &answer["body"]),
             (&json!(200), &json!("ok")),
@@ -508,8 +517,8 @@ async fn health_is_plain_text_and_needs_no_key() {
 #[tokio::test]
 async fn a_named_stage_is_no_part_of_the_path() {
     let app = TestApp::new().await;
-    let key = &app.key("acme").await;
-    app.add(
+    let key = &app.create_key("acme").await;
+    app.add_document(
         key,
         &json!({"content": "Kept.", "customId": "v3", "containerTag": "team:a"}),
     )
@@ -523,25 +532,25 @@ async fn a_named_stage_is_no_part_of_the_path() {
             ("rest-api", String::new()),
         ] {
             let path = format!("{prefix}/v3/documents/v3");
-            let get = Call {
+            let get = EventCall {
                 method: "GET",
                 path: &path,
                 query: "containerTag=team%3Aa",
                 key,
                 stage,
-                ..Call::default()
+                ..EventCall::default()
             };
-            let answer = invoke(&app, "documents", &get.event(kind)).await;
+            let answer = invoke_function(&app, "documents", &get.to_event(kind)).await;
             assert_eq!(answer["statusCode"], 200, "{kind}: {stage}: {answer}");
             let unknown = format!("{prefix}/v5/documents");
-            let answer = invoke(
+            let answer = invoke_function(
                 &app,
                 "documents",
-                &Call {
+                &EventCall {
                     path: &unknown,
                     ..get
                 }
-                .event(kind),
+                .to_event(kind),
             )
             .await;
             assert_eq!(answer["statusCode"], 404, "{kind}: {stage}: {answer}");

@@ -1,13 +1,13 @@
 //! Rules for the sources that neither the compiler nor Clippy checks.
 
-use crate::tree::{code, files, read, sources};
+use crate::tree::{code_before_tests, list_files, product_sources, read_file};
 
 /// Returns the sorted paths of the sources whose code contains one of `words`.
-fn naming(words: &[&str]) -> Vec<String> {
-    let mut paths: Vec<String> = sources()
+fn sources_containing(words: &[&str]) -> Vec<String> {
+    let mut paths: Vec<String> = product_sources()
         .into_iter()
         .filter(|(_, text)| {
-            let code = code(text);
+            let code = code_before_tests(text);
             words.iter().any(|word| code.contains(word))
         })
         .map(|(path, _)| path)
@@ -18,7 +18,7 @@ fn naming(words: &[&str]) -> Vec<String> {
 
 #[test]
 fn one_place_turns_errors_into_status_codes() {
-    let mapping = naming(&["=> StatusCode::", "=> http::StatusCode::"]);
+    let mapping = sources_containing(&["=> StatusCode::", "=> http::StatusCode::"]);
     // These are separate services: the embedded AWS services and the fake drive.
     let is_ours = |path: &&String| {
         !["shared/embedded/", "shared/fake-drive/"]
@@ -37,7 +37,7 @@ fn one_place_turns_errors_into_status_codes() {
 
 #[test]
 fn clippy_is_overruled_about_clock_and_environment_in_these_places_only() {
-    let places = naming(&["clippy::disallowed_methods"]);
+    let places = sources_containing(&["clippy::disallowed_methods"]);
     let wanted = [
         "functions/local/src/command/keys.rs",
         "shared/aws/src/clock.rs",
@@ -48,7 +48,7 @@ fn clippy_is_overruled_about_clock_and_environment_in_these_places_only() {
 
     // Clippy does not know these ways around the disallowed methods.
     assert_eq!(
-        naming(&[
+        sources_containing(&[
             "env::vars",
             "env::var_os",
             "option_env!",
@@ -57,7 +57,7 @@ fn clippy_is_overruled_about_clock_and_environment_in_these_places_only() {
         Vec::<String>::new()
     );
 
-    let arguments = naming(&["env::args"]);
+    let arguments = sources_containing(&["env::args"]);
     assert!(
         arguments.iter().all(|path| path.ends_with("/main.rs")),
         "{arguments:?}"
@@ -66,7 +66,7 @@ fn clippy_is_overruled_about_clock_and_environment_in_these_places_only() {
 
 #[test]
 fn random_values_come_from_the_types_they_are_for() {
-    let places = naming(&["rand::", "getrandom", "Uuid::new"]);
+    let places = sources_containing(&["rand::", "getrandom", "Uuid::new"]);
     // The sandbox child may request random bytes from the system, as its hash maps do.
     let others = ["shared/embedded/", "shared/sandbox/src/walls.rs"];
     let is_ours = |path: &&String| {
@@ -93,7 +93,7 @@ fn random_values_come_from_the_types_they_are_for() {
 
 #[test]
 fn only_the_layers_that_may_print_or_end_the_process_do() {
-    let places = naming(&["process::exit", "process::abort"]);
+    let places = sources_containing(&["process::exit", "process::abort"]);
     assert!(
         places
             .iter()
@@ -104,7 +104,9 @@ fn only_the_layers_that_may_print_or_end_the_process_do() {
 
 #[test]
 fn every_source_says_what_it_is() {
-    let all = ["shared", "functions", "tests"].into_iter().flat_map(files);
+    let all = ["shared", "functions", "tests"]
+        .into_iter()
+        .flat_map(list_files);
     for (path, place) in all.filter(|(path, _)| path.ends_with(".rs")) {
         let text = std::fs::read_to_string(place).expect("sources are UTF-8");
         // Tests that moved out of a file are described in that file.
@@ -118,7 +120,9 @@ fn every_source_says_what_it_is() {
 
 #[test]
 fn no_source_is_too_long_to_read() {
-    let all = ["shared", "functions", "tests"].into_iter().flat_map(files);
+    let all = ["shared", "functions", "tests"]
+        .into_iter()
+        .flat_map(list_files);
     for (path, place) in all.filter(|(path, _)| path.ends_with(".rs")) {
         let lines = std::fs::read_to_string(place)
             .expect("sources are UTF-8")
@@ -132,19 +136,19 @@ fn no_source_is_too_long_to_read() {
 fn nothing_names_a_place_on_somebodys_machine() {
     // The paths are assembled here because this file is searched as well.
     let places = ["work", "root", "home", "Users", "farm"].map(|name| format!("/{name}/"));
-    for (path, place) in files(".") {
+    for (path, place) in list_files(".") {
         let Ok(text) = std::fs::read_to_string(place) else {
             continue; // Not text.
         };
         for (number, line) in text.lines().enumerate() {
-            let found = places.iter().find(|place| mentions(line, place));
+            let found = places.iter().find(|place| mentions_path(line, place));
             assert_eq!(found, None, "{path}:{}: {line}", number + 1);
         }
     }
 }
 
 /// Checks whether `line` has `place` at the beginning of a path rather than in the middle of one.
-fn mentions(line: &str, place: &str) -> bool {
+fn mentions_path(line: &str, place: &str) -> bool {
     line.match_indices(place).any(|(at, _)| {
         let before = line[..at].chars().next_back();
         before.is_none_or(|before| !before.is_alphanumeric() && !"._-}>)".contains(before))
@@ -153,6 +157,6 @@ fn mentions(line: &str, place: &str) -> bool {
 
 #[test]
 fn the_licence_is_the_one_that_the_manifests_name() {
-    assert!(read("Cargo.toml").contains("license = \"Apache-2.0\""));
-    assert!(read("LICENSE").contains("Apache License"));
+    assert!(read_file("Cargo.toml").contains("license = \"Apache-2.0\""));
+    assert!(read_file("LICENSE").contains("Apache License"));
 }

@@ -4,51 +4,53 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use aws::Names;
+use aws::ResourceNames;
 use aws::layout::{
-    BUCKET, COMMIT, KEEPER, MAX_RECEIVE_COUNT, PROCESS, QUEUES, QueueLayout, SYNC, TABLES,
-    TableLayout,
+    BUCKET, COMMIT_QUEUE, KEEPER_QUEUE, MAX_RECEIVE_COUNT, PROCESS_QUEUE, QUEUES, QueueLayout,
+    SYNC_QUEUE, TABLES, TableLayout,
 };
 use serde_json::{Value, json};
 
-use crate::template::{built_from, events, resources, target, template};
-use crate::tree::{folders, read};
+use crate::template::{
+    crate_of_function, function_events, load_template, referenced_id, resources,
+};
+use crate::tree::{list_folders, read_file};
 
 /// Returns each environment variable with the part of the layout that it names.
-fn variables() -> Vec<(&'static str, String)> {
-    let names = Names {
-        process_queue: PROCESS.name.into(),
-        commit_queue: COMMIT.name.into(),
-        keeper_queue: KEEPER.name.into(),
-        sync_queue: SYNC.name.into(),
-        ..Names::embedded()
+fn layout_variables() -> Vec<(&'static str, String)> {
+    let names = ResourceNames {
+        process_queue: PROCESS_QUEUE.name.into(),
+        commit_queue: COMMIT_QUEUE.name.into(),
+        keeper_queue: KEEPER_QUEUE.name.into(),
+        sync_queue: SYNC_QUEUE.name.into(),
+        ..ResourceNames::for_embedded()
     };
     names.to_environment()
 }
 
 /// Returns the logical id of the resource with this name in the layout, taken from the variable
 /// that functions receive.
-fn id_of<'a>(template: &'a Value, name: &str) -> &'a str {
-    let variables = variables();
+fn logical_id_of<'a>(template: &'a Value, name: &str) -> &'a str {
+    let variables = layout_variables();
     let (variable, _) = variables
         .iter()
         .find(|(_, value)| value == name)
         .expect("a variable for each name");
-    target(&template["Globals"]["Function"]["Environment"]["Variables"][variable])
+    referenced_id(&template["Globals"]["Function"]["Environment"]["Variables"][variable])
 }
 
-fn properties<'a>(template: &'a Value, id: &str) -> &'a Value {
+fn resource_properties<'a>(template: &'a Value, id: &str) -> &'a Value {
     &template["Resources"][id]["Properties"]
 }
 
 #[test]
 fn functions_get_exactly_the_variables_that_are_read() {
-    let template = template();
+    let template = load_template();
     let given = template["Globals"]["Function"]["Environment"]["Variables"]
         .as_object()
         .unwrap();
     let given: BTreeSet<&str> = given.keys().map(String::as_str).collect();
-    let mut read: BTreeSet<&str> = variables()
+    let mut read: BTreeSet<&str> = layout_variables()
         .into_iter()
         .map(|(variable, _)| variable)
         .collect();
@@ -84,7 +86,7 @@ fn functions_get_exactly_the_variables_that_are_read() {
 /// API. Connections also read the addresses of the drive, but a deployment never sets those.
 fn drive_variables() -> BTreeSet<String> {
     let asked = RefCell::new(BTreeSet::from(["RECOLLECT_PUBLIC_URL".to_owned()]));
-    connectors::Settings::from_environment(|name| {
+    connectors::DriveSettings::from_environment(|name| {
         if !name.ends_with("_URL") {
             asked.borrow_mut().insert(name.to_owned());
         }
@@ -105,8 +107,8 @@ fn model_variables() -> BTreeSet<String> {
 
 #[test]
 fn the_bucket_tells_the_keeper_of_every_upload() {
-    let template = template();
-    let notified = &properties(&template, id_of(&template, BUCKET))["NotificationConfiguration"];
+    let template = load_template();
+    let notified = &resource_properties(&template, logical_id_of(&template, BUCKET))["NotificationConfiguration"];
     let [configuration] = notified["QueueConfigurations"]
         .as_array()
         .unwrap()
@@ -115,8 +117,8 @@ fn the_bucket_tells_the_keeper_of_every_upload() {
         panic!("one configuration: {notified}");
     };
     assert_eq!(
-        target(&configuration["Queue"]),
-        id_of(&template, KEEPER.name)
+        referenced_id(&configuration["Queue"]),
+        logical_id_of(&template, KEEPER_QUEUE.name)
     );
     assert_eq!(configuration["Event"], "s3:ObjectCreated:*");
 
@@ -129,7 +131,7 @@ fn the_bucket_tells_the_keeper_of_every_upload() {
     let allows = |policy: &Value| {
         let statement = &policy["PolicyDocument"]["Statement"][0];
         statement["Principal"]["Service"] == "s3.amazonaws.com"
-            && target(&statement["Resource"]) == id_of(&template, KEEPER.name)
+            && referenced_id(&statement["Resource"]) == logical_id_of(&template, KEEPER_QUEUE.name)
     };
     assert!(
         resources(&template, "AWS::SQS::QueuePolicy")
@@ -140,16 +142,16 @@ fn the_bucket_tells_the_keeper_of_every_upload() {
 
 #[test]
 fn tables_are_those_of_the_layout() {
-    let template = template();
+    let template = load_template();
     assert_eq!(
         resources(&template, "AWS::DynamoDB::Table").len(),
         TABLES.len()
     );
     for layout in &TABLES {
-        let table = properties(&template, id_of(&template, layout.name));
+        let table = resource_properties(&template, logical_id_of(&template, layout.name));
         check_table(layout, table);
     }
-    let bucket = id_of(&template, BUCKET);
+    let bucket = logical_id_of(&template, BUCKET);
     assert_eq!(template["Resources"][bucket]["Type"], "AWS::S3::Bucket");
 }
 
@@ -172,7 +174,7 @@ fn check_table(layout: &TableLayout, table: &Value) {
         assert_eq!(index["IndexName"], wanted.name);
         assert_eq!(
             index["KeySchema"],
-            schema(wanted.hash, wanted.range),
+            schema(wanted.partition_key, wanted.sort_key),
             "{}",
             wanted.name
         );
@@ -182,7 +184,7 @@ fn check_table(layout: &TableLayout, table: &Value) {
             "{}",
             wanted.name
         );
-        attributes.extend([wanted.hash, wanted.range]);
+        attributes.extend([wanted.partition_key, wanted.sort_key]);
     }
 
     let defined: BTreeMap<&str, &str> = table["AttributeDefinitions"]
@@ -204,7 +206,7 @@ fn check_table(layout: &TableLayout, table: &Value) {
             .collect(),
         "{name}"
     );
-    let ttl = layout.ttl.map_or(
+    let ttl = layout.ttl_attribute.map_or(
         Value::Null,
         |ttl| json!({"AttributeName": ttl, "Enabled": true}),
     );
@@ -213,41 +215,41 @@ fn check_table(layout: &TableLayout, table: &Value) {
 
 #[test]
 fn tables_that_hold_data_are_kept_and_can_be_recovered() {
-    let template = template();
+    let template = load_template();
     for name in ["records", "secrets"] {
-        let id = id_of(&template, name);
+        let id = logical_id_of(&template, name);
         let policy = template["Resources"][id]["DeletionPolicy"]
             .as_str()
             .unwrap();
         assert!(policy.starts_with("Retain"), "{id}");
-        let recovery = &properties(&template, id)["PointInTimeRecoverySpecification"];
+        let recovery = &resource_properties(&template, id)["PointInTimeRecoverySpecification"];
         assert_eq!(recovery["PointInTimeRecoveryEnabled"], true, "{id}");
     }
 }
 
 /// Returns the logical id of a queue's dead-letter queue.
-fn dead_of<'a>(template: &'a Value, layout: &QueueLayout) -> &'a str {
-    let queue = properties(template, id_of(template, layout.name));
-    target(&queue["RedrivePolicy"]["deadLetterTargetArn"])
+fn dead_letter_queue_of<'a>(template: &'a Value, layout: &QueueLayout) -> &'a str {
+    let queue = resource_properties(template, logical_id_of(template, layout.name));
+    referenced_id(&queue["RedrivePolicy"]["deadLetterTargetArn"])
 }
 
 #[test]
 fn queues_are_those_of_the_layout() {
-    let template = template();
+    let template = load_template();
     assert_eq!(
         resources(&template, "AWS::SQS::Queue").len(),
         2 * QUEUES.len()
     );
 
     for layout in &QUEUES {
-        let queue = properties(&template, id_of(&template, layout.name));
+        let queue = resource_properties(&template, logical_id_of(&template, layout.name));
         assert_eq!(
             queue["RedrivePolicy"]["maxReceiveCount"], MAX_RECEIVE_COUNT,
             "{}",
             layout.name
         );
-        let dead = properties(&template, dead_of(&template, layout));
-        for (name, queue) in [(layout.name, queue), (layout.dead, dead)] {
+        let dead = resource_properties(&template, dead_letter_queue_of(&template, layout));
+        for (name, queue) in [(layout.name, queue), (layout.dead_letter_queue, dead)] {
             let full = queue["QueueName"]["Fn::Sub"].as_str().unwrap();
             assert!(
                 full.ends_with(&format!("-{name}")),
@@ -268,26 +270,30 @@ fn queues_are_those_of_the_layout() {
             dead["MessageRetentionPeriod"],
             14 * 24 * 3600,
             "{}",
-            layout.dead
+            layout.dead_letter_queue
         );
-        assert!(dead["RedrivePolicy"].is_null(), "{}", layout.dead);
+        assert!(
+            dead["RedrivePolicy"].is_null(),
+            "{}",
+            layout.dead_letter_queue
+        );
     }
 }
 
 #[test]
 fn every_queue_is_read_by_its_function_in_batches_of_the_layout_within_the_visibility_timeout() {
-    let template = template();
+    let template = load_template();
     let mut readers = BTreeMap::new();
     for (id, function) in resources(&template, "AWS::Serverless::Function") {
-        for event in events(function, "SQS") {
-            let queue = target(&event["Queue"]);
+        for event in function_events(function, "SQS") {
+            let queue = referenced_id(&event["Queue"]);
             assert_eq!(
                 event["FunctionResponseTypes"],
                 json!(["ReportBatchItemFailures"]),
                 "{id}: {queue}"
             );
 
-            let visible_after = properties(&template, queue)["VisibilityTimeout"]
+            let visible_after = resource_properties(&template, queue)["VisibilityTimeout"]
                 .as_u64()
                 .unwrap();
             assert_eq!(
@@ -298,11 +304,11 @@ fn every_queue_is_read_by_its_function_in_batches_of_the_layout_within_the_visib
 
             let own = QUEUES
                 .iter()
-                .find(|layout| id_of(&template, layout.name) == queue);
+                .find(|layout| logical_id_of(&template, layout.name) == queue);
             let batch_size = own.map_or(10, |layout| layout.batch_size);
             assert_eq!(event["BatchSize"], batch_size, "{id}: {queue}");
 
-            let before = readers.insert(queue, built_from(&template, id));
+            let before = readers.insert(queue, crate_of_function(&template, id));
             assert_eq!(before, None, "{queue} has two readers");
         }
     }
@@ -310,20 +316,20 @@ fn every_queue_is_read_by_its_function_in_batches_of_the_layout_within_the_visib
     // Messages that the keeper function itself gave up are left for an operator. The sweep resends
     // due connections.
     let wanted = BTreeMap::from([
-        (id_of(&template, PROCESS.name), "processor"),
-        (id_of(&template, COMMIT.name), "processor"),
-        (id_of(&template, KEEPER.name), "keeper"),
-        (id_of(&template, SYNC.name), "importer"),
-        (dead_of(&template, &PROCESS), "keeper"),
-        (dead_of(&template, &COMMIT), "keeper"),
+        (logical_id_of(&template, PROCESS_QUEUE.name), "processor"),
+        (logical_id_of(&template, COMMIT_QUEUE.name), "processor"),
+        (logical_id_of(&template, KEEPER_QUEUE.name), "keeper"),
+        (logical_id_of(&template, SYNC_QUEUE.name), "importer"),
+        (dead_letter_queue_of(&template, &PROCESS_QUEUE), "keeper"),
+        (dead_letter_queue_of(&template, &COMMIT_QUEUE), "keeper"),
     ]);
     assert_eq!(readers, wanted);
 }
 
 #[test]
 fn the_schedule_sweeps_as_often_as_one_machine_does() {
-    let template = template();
-    let workers = read("functions/local/src/workers.rs");
+    let template = load_template();
+    let workers = read_file("functions/local/src/workers.rs");
     let pace = workers
         .split("const SWEEP_EVERY: Duration = Duration::from_secs(")
         .nth(1);
@@ -334,8 +340,8 @@ fn the_schedule_sweeps_as_often_as_one_machine_does() {
     let schedules: Vec<(&str, &Value)> = functions
         .iter()
         .flat_map(|(id, function)| {
-            let name = built_from(&template, id);
-            events(function, "ScheduleV2")
+            let name = crate_of_function(&template, id);
+            function_events(function, "ScheduleV2")
                 .into_iter()
                 .map(move |event| (name, event))
         })
@@ -355,7 +361,7 @@ fn the_schedule_sweeps_as_often_as_one_machine_does() {
 
 #[test]
 fn every_function_is_a_package_with_one_binary_of_its_name() {
-    let template = template();
+    let template = load_template();
     assert_eq!(template["Globals"]["Function"]["CodeUri"], ".");
     let mut deployed = BTreeSet::new();
     for (id, function) in resources(&template, "AWS::Serverless::Function") {
@@ -363,20 +369,23 @@ fn every_function_is_a_package_with_one_binary_of_its_name() {
             function["CodeUri"].is_null(),
             "{id} is not built from the workspace's root"
         );
-        let name = built_from(&template, id);
+        let name = crate_of_function(&template, id);
         let code = format!("functions/{name}");
-        let manifest = read(&format!("{code}/Cargo.toml"));
+        let manifest = read_file(&format!("{code}/Cargo.toml"));
         assert!(manifest.contains(&format!("name = \"{name}\"")), "{id}");
         assert!(
             !manifest.contains("[[bin]]"),
             "{code} has a binary of another name"
         );
         assert!(
-            !crate::tree::root().join(&code).join("src/bin").exists(),
+            !crate::tree::workspace_root()
+                .join(&code)
+                .join("src/bin")
+                .exists(),
             "{code} has more binaries"
         );
         assert!(
-            read(&format!("{code}/src/main.rs")).contains("fn main()"),
+            read_file(&format!("{code}/src/main.rs")).contains("fn main()"),
             "{code}"
         );
         assert_eq!(
@@ -386,7 +395,7 @@ fn every_function_is_a_package_with_one_binary_of_its_name() {
         deployed.insert(name.to_owned());
     }
 
-    let mut all: BTreeSet<String> = folders("functions").into_iter().collect();
+    let mut all: BTreeSet<String> = list_folders("functions").into_iter().collect();
     assert!(
         all.remove("local"),
         "the one that runs everything on one machine"
@@ -396,7 +405,7 @@ fn every_function_is_a_package_with_one_binary_of_its_name() {
 
 #[test]
 fn sam_never_takes_an_old_build_for_a_new_one() {
-    let config = read("samconfig.toml");
+    let config = read_file("samconfig.toml");
     let sections: Vec<&str> = config.split("\n[").collect();
     let builds: Vec<&&str> = sections
         .iter()

@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::template::{parse, resources};
-use crate::tree::{files, read};
+use crate::tree::{list_files, read_file};
 
 /// Returns the paths of all templates.
-fn templates() -> Vec<String> {
-    let parts = files("infra")
+fn template_paths() -> Vec<String> {
+    let parts = list_files("infra")
         .into_iter()
         .map(|(path, _)| path)
         .filter(|path| path.ends_with(".yaml"));
@@ -21,9 +21,9 @@ fn templates() -> Vec<String> {
 
 /// Calls `check` with the path of each template and each of its resources of a type. Fails if there
 /// is none.
-fn each(kind: &str, mut check: impl FnMut(&str, &Value)) {
+fn for_each_resource(kind: &str, mut check: impl FnMut(&str, &Value)) {
     let mut seen = 0;
-    for path in templates() {
+    for path in template_paths() {
         let template = parse(&path);
         for (id, properties) in resources(&template, kind) {
             check(&format!("{path}: {id}"), properties);
@@ -35,7 +35,7 @@ fn each(kind: &str, mut check: impl FnMut(&str, &Value)) {
 
 /// Checks that a number in a template lies within the limits. A missing number is the service's
 /// default.
-fn within(what: &str, value: &Value, least: u64, most: u64) {
+fn check_range(what: &str, value: &Value, least: u64, most: u64) {
     if value.is_null() {
         return;
     }
@@ -49,7 +49,7 @@ fn within(what: &str, value: &Value, least: u64, most: u64) {
 }
 
 /// Checks that a text is no longer than the service accepts.
-fn at_most(what: &str, value: &Value, most: usize) {
+fn check_length(what: &str, value: &Value, most: usize) {
     let length = value.as_str().map_or(0, |text| text.chars().count());
     assert!(
         length <= most,
@@ -60,15 +60,15 @@ fn at_most(what: &str, value: &Value, most: usize) {
 /// See <https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html>.
 #[test]
 fn templates_stay_within_the_limits_of_cloudformation() {
-    for path in templates() {
-        let text = read(&path);
+    for path in template_paths() {
+        let text = read_file(&path);
         assert!(
             text.len() <= 1024 * 1024,
             "{path} is larger than CloudFormation reads from a bucket"
         );
 
         let template = parse(&path);
-        at_most(
+        check_length(
             &format!("{path}: Description"),
             &template["Description"],
             1024,
@@ -95,8 +95,8 @@ fn templates_stay_within_the_limits_of_cloudformation() {
                     name.chars().all(|letter| letter.is_ascii_alphanumeric()),
                     "{path}: {name}"
                 );
-                at_most(&format!("{path}: {name}"), &entry["Default"], 4096);
-                at_most(&format!("{path}: {name}"), &entry["Description"], 4000);
+                check_length(&format!("{path}: {name}"), &entry["Default"], 4096);
+                check_length(&format!("{path}: {name}"), &entry["Description"], 4000);
             }
         }
     }
@@ -125,13 +125,13 @@ fn the_expanded_template_stays_within_the_resources_of_one_stack() {
 #[test]
 fn alarms_stay_within_the_limits_of_cloudwatch() {
     let mut names = BTreeSet::new();
-    each("AWS::CloudWatch::Alarm", |id, alarm| {
-        at_most(
+    for_each_resource("AWS::CloudWatch::Alarm", |id, alarm| {
+        check_length(
             &format!("the name of {id}"),
             &alarm["AlarmName"]["Fn::Sub"],
             255 - 128,
         );
-        at_most(
+        check_length(
             &format!("the description of {id}"),
             &alarm["AlarmDescription"],
             1024,
@@ -215,7 +215,7 @@ fn alarms_stay_within_the_limits_of_cloudwatch() {
 #[test]
 fn the_told_price_of_the_alarms_is_that_of_their_metrics() {
     let mut metrics = 0;
-    each("AWS::CloudWatch::Alarm", |_, alarm| {
+    for_each_resource("AWS::CloudWatch::Alarm", |_, alarm| {
         let listed = alarm["Metrics"].as_array().map_or(&[][..], Vec::as_slice);
         let stored = listed
             .iter()
@@ -230,7 +230,7 @@ fn the_told_price_of_the_alarms_is_that_of_their_metrics() {
         metrics % 10
     );
     assert!(
-        read("docs/deploy.md").contains(&told),
+        read_file("docs/deploy.md").contains(&told),
         "docs/deploy.md does not say `{told}`"
     );
 }
@@ -239,7 +239,7 @@ fn the_told_price_of_the_alarms_is_that_of_their_metrics() {
 /// <https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dashboard-Body-Structure.html>.
 #[test]
 fn the_dashboard_stays_within_the_limits_of_cloudwatch() {
-    each("AWS::CloudWatch::Dashboard", |id, dashboard| {
+    for_each_resource("AWS::CloudWatch::Dashboard", |id, dashboard| {
         let body = dashboard["DashboardBody"]["Fn::Sub"]
             .as_str()
             .expect("a body");
@@ -249,13 +249,13 @@ fn the_dashboard_stays_within_the_limits_of_cloudwatch() {
         assert!(widgets.len() <= 500, "{id} has {} widgets", widgets.len());
 
         for widget in widgets {
-            within(
+            check_range(
                 &format!("the width of a widget of {id}"),
                 &widget["width"],
                 1,
                 24,
             );
-            within(
+            check_range(
                 &format!("the place of a widget of {id}"),
                 &widget["x"],
                 0,
@@ -279,26 +279,26 @@ fn functions_stay_within_the_limits_of_lambda() {
         own => own.clone(),
     };
 
-    each("AWS::Serverless::Function", |id, function| {
-        within(
+    for_each_resource("AWS::Serverless::Function", |id, function| {
+        check_range(
             &format!("the memory of {id} in MB"),
             &of(function, "MemorySize"),
             128,
             10_240,
         );
-        within(
+        check_range(
             &format!("the time limit of {id} in seconds"),
             &of(function, "Timeout"),
             1,
             900,
         );
-        at_most(
+        check_length(
             &format!("the description of {id}"),
             &function["Description"],
             256,
         );
         // The name of a stack has at most 128 characters, and the function's part may take 64.
-        at_most(
+        check_length(
             &format!("the name of {id}"),
             &function["FunctionName"]["Fn::Sub"],
             64,
@@ -324,7 +324,7 @@ fn functions_stay_within_the_limits_of_lambda() {
             match event["Type"].as_str() {
                 Some("SQS") => check_mapping(id, properties, &of(function, "Timeout")),
                 // An HTTP API waits no longer than this for its function.
-                Some("HttpApi") => within(
+                Some("HttpApi") => check_range(
                     &format!("the time limit of {id}"),
                     &of(function, "Timeout"),
                     1,
@@ -339,7 +339,7 @@ fn functions_stay_within_the_limits_of_lambda() {
 /// See <https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-parameters.html>.
 fn check_mapping(id: &str, event: &Value, timeout: &Value) {
     let template = parse("template.yaml");
-    let queue = crate::template::target(&event["Queue"]);
+    let queue = crate::template::referenced_id(&event["Queue"]);
     let queue = &template["Resources"][queue]["Properties"];
     let windowed = event["MaximumBatchingWindowInSeconds"]
         .as_u64()
@@ -351,8 +351,8 @@ fn check_mapping(id: &str, event: &Value, timeout: &Value) {
         10
     };
 
-    within(&format!("the batch of {id}"), &event["BatchSize"], 1, most);
-    within(
+    check_range(&format!("the batch of {id}"), &event["BatchSize"], 1, most);
+    check_range(
         &format!("the window of {id}"),
         &event["MaximumBatchingWindowInSeconds"],
         0,
@@ -373,34 +373,34 @@ fn check_mapping(id: &str, event: &Value, timeout: &Value) {
 /// <https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html>.
 #[test]
 fn queues_stay_within_the_limits_of_sqs() {
-    each("AWS::SQS::Queue", |id, queue| {
-        within(
+    for_each_resource("AWS::SQS::Queue", |id, queue| {
+        check_range(
             &format!("VisibilityTimeout of {id}"),
             &queue["VisibilityTimeout"],
             0,
             43_200,
         );
-        within(
+        check_range(
             &format!("MessageRetentionPeriod of {id}"),
             &queue["MessageRetentionPeriod"],
             60,
             1_209_600,
         );
 
-        within(
+        check_range(
             &format!("DelaySeconds of {id}"),
             &queue["DelaySeconds"],
             0,
             900,
         );
-        within(
+        check_range(
             &format!("ReceiveMessageWaitTimeSeconds of {id}"),
             &queue["ReceiveMessageWaitTimeSeconds"],
             0,
             20,
         );
 
-        within(
+        check_range(
             &format!("maxReceiveCount of {id}"),
             &queue["RedrivePolicy"]["maxReceiveCount"],
             1,
@@ -418,7 +418,7 @@ fn queues_stay_within_the_limits_of_sqs() {
 /// See <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html>.
 #[test]
 fn tables_stay_within_the_limits_of_dynamodb() {
-    each("AWS::DynamoDB::Table", |id, table| {
+    for_each_resource("AWS::DynamoDB::Table", |id, table| {
         let indexes = table["GlobalSecondaryIndexes"]
             .as_array()
             .map_or(&[][..], Vec::as_slice);
@@ -457,7 +457,7 @@ fn tables_stay_within_the_limits_of_dynamodb() {
 /// See <https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html>.
 #[test]
 fn roles_stay_within_the_limits_of_iam() {
-    each("AWS::Serverless::Function", |id, function| {
+    for_each_resource("AWS::Serverless::Function", |id, function| {
         let policies = function["Policies"]
             .as_array()
             .map_or(&[][..], Vec::as_slice);
@@ -482,7 +482,7 @@ fn roles_stay_within_the_limits_of_iam() {
 #[test]
 fn routes_stay_within_the_limits_of_an_http_api() {
     let mut routes = 0;
-    each("AWS::Serverless::Function", |_, function| {
+    for_each_resource("AWS::Serverless::Function", |_, function| {
         let events = function["Events"]
             .as_object()
             .into_iter()

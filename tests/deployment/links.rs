@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use crate::tree::{files, read, root};
+use crate::tree::{list_files, read_file, workspace_root};
 
 /// Returns the documents of the repository as paths below its root.
 fn documents() -> Vec<String> {
-    let all = files("").into_iter().map(|(path, _)| path);
+    let all = list_files("").into_iter().map(|(path, _)| path);
     all.filter(|path| path.ends_with(".md")).collect()
 }
 
@@ -41,9 +41,9 @@ fn anchors(text: &str) -> BTreeSet<String> {
 fn every_link_of_the_documents_leads_somewhere() {
     let mut checked = 0;
     for document in documents() {
-        for link in links(&read(&document)) {
+        for link in links(&read_file(&document)) {
             let (target, anchor) = link.split_once('#').unwrap_or((&link, ""));
-            let document_path = root().join(&document);
+            let document_path = workspace_root().join(&document);
             let place = match target {
                 "" => document_path,
                 target => document_path.with_file_name(target),
@@ -68,7 +68,7 @@ fn every_link_of_the_documents_leads_somewhere() {
 
 #[test]
 fn every_page_of_the_book_is_in_its_summary() {
-    let summary = read("docs/SUMMARY.md");
+    let summary = read_file("docs/SUMMARY.md");
     for document in documents() {
         let Some(page) = document.strip_prefix("docs/") else {
             continue;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::tree::{folders, read};
+use crate::tree::{list_folders, read_file};
 
 /// Packages that do I/O or lead to it.
 const IO: [&str; 14] = [
@@ -23,7 +23,7 @@ const IO: [&str; 14] = [
 ];
 
 /// Returns the lines of a section of a manifest, without comments and empty lines.
-fn section<'a>(manifest: &'a str, name: &str) -> impl Iterator<Item = &'a str> {
+fn section_lines<'a>(manifest: &'a str, name: &str) -> impl Iterator<Item = &'a str> {
     let header = format!("[{name}]");
     manifest
         .lines()
@@ -36,8 +36,8 @@ fn section<'a>(manifest: &'a str, name: &str) -> impl Iterator<Item = &'a str> {
 
 /// Returns the dependencies in a section of a manifest. The manifests here have one dependency per
 /// line.
-pub(crate) fn dependencies(manifest: &str, section_name: &str) -> BTreeSet<String> {
-    section(manifest, section_name)
+pub(crate) fn section_dependencies(manifest: &str, section_name: &str) -> BTreeSet<String> {
+    section_lines(manifest, section_name)
         .filter_map(|line| line.split(['.', ' ', '=']).next())
         .map(str::to_owned)
         .collect()
@@ -45,8 +45,8 @@ pub(crate) fn dependencies(manifest: &str, section_name: &str) -> BTreeSet<Strin
 
 /// Returns the packages of the lock file with their dependencies. For our own packages, they
 /// include development dependencies.
-fn lock() -> BTreeMap<String, BTreeSet<String>> {
-    let text = read("Cargo.lock");
+fn lock_file_packages() -> BTreeMap<String, BTreeSet<String>> {
+    let text = read_file("Cargo.lock");
     let mut packages: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for package in text.split("[[package]]\n").skip(1) {
         let name = package.split('"').nth(1).expect("a name").to_owned();
@@ -64,10 +64,10 @@ fn lock() -> BTreeMap<String, BTreeSet<String>> {
 
 #[test]
 fn what_is_pure_depends_on_nothing_that_does_io() {
-    let lock = lock();
+    let lock = lock_file_packages();
     for crate_name in ["domain", "content", "retrieval"] {
-        let manifest = read(&format!("shared/{crate_name}/Cargo.toml"));
-        let mut waiting: Vec<(String, String)> = dependencies(&manifest, "dependencies")
+        let manifest = read_file(&format!("shared/{crate_name}/Cargo.toml"));
+        let mut waiting: Vec<(String, String)> = section_dependencies(&manifest, "dependencies")
             .into_iter()
             .map(|name| (name, crate_name.to_owned()))
             .collect();
@@ -97,13 +97,13 @@ fn what_is_pure_depends_on_nothing_that_does_io() {
 fn only_the_adapters_name_the_aws_sdk() {
     let is_sdk = |name: &&String| name.starts_with("aws-sdk-") || *name == "aws-config";
     for (folder, crates) in [
-        ("shared", folders("shared")),
-        ("functions", folders("functions")),
+        ("shared", list_folders("shared")),
+        ("functions", list_folders("functions")),
     ] {
         for name in crates {
-            let manifest = read(&format!("{folder}/{name}/Cargo.toml"));
-            let used = dependencies(&manifest, "dependencies");
-            let tested = dependencies(&manifest, "dev-dependencies");
+            let manifest = read_file(&format!("{folder}/{name}/Cargo.toml"));
+            let used = section_dependencies(&manifest, "dependencies");
+            let tested = section_dependencies(&manifest, "dev-dependencies");
             assert!(!used.is_empty(), "the manifest of {name} was not read");
             if name != "aws" {
                 assert_eq!(used.iter().find(is_sdk), None, "{name}");
@@ -117,12 +117,12 @@ fn only_the_adapters_name_the_aws_sdk() {
 
 #[test]
 fn functions_reach_storage_through_ports_only() {
-    for name in folders("functions")
+    for name in list_folders("functions")
         .into_iter()
         .filter(|name| name != "local")
     {
-        let used = dependencies(
-            &read(&format!("functions/{name}/Cargo.toml")),
+        let used = section_dependencies(
+            &read_file(&format!("functions/{name}/Cargo.toml")),
             "dependencies",
         );
         for adapter in ["aws", "embedded", "testkit"] {
@@ -131,7 +131,10 @@ fn functions_reach_storage_through_ports_only() {
     }
 
     for name in ["domain", "content", "retrieval", "index", "edge", "sandbox"] {
-        let used = dependencies(&read(&format!("shared/{name}/Cargo.toml")), "dependencies");
+        let used = section_dependencies(
+            &read_file(&format!("shared/{name}/Cargo.toml")),
+            "dependencies",
+        );
         for adapter in ["aws", "embedded", "testkit", "lambda"] {
             assert!(!used.contains(adapter), "{name} depends on {adapter}");
         }
@@ -141,12 +144,12 @@ fn functions_reach_storage_through_ports_only() {
 #[test]
 fn every_crate_takes_versions_and_lints_from_the_workspace() {
     for (folder, crates) in [
-        ("shared", folders("shared")),
-        ("functions", folders("functions")),
+        ("shared", list_folders("shared")),
+        ("functions", list_folders("functions")),
     ] {
         for name in crates {
             let path = format!("{folder}/{name}/Cargo.toml");
-            let manifest = read(&path);
+            let manifest = read_file(&path);
             assert!(manifest.contains("[lints]\nworkspace = true"), "{path}");
             assert!(manifest.contains("license.workspace = true"), "{path}");
             // This crate replaces a published crate, whose version it must have.
@@ -158,7 +161,7 @@ fn every_crate_takes_versions_and_lints_from_the_workspace() {
         }
     }
 
-    for line in read("Cargo.lock")
+    for line in read_file("Cargo.lock")
         .lines()
         .filter(|line| line.starts_with("source = "))
     {
@@ -171,11 +174,11 @@ fn every_crate_takes_versions_and_lints_from_the_workspace() {
 
 #[test]
 fn the_functions_and_the_binary_are_shipped_with_the_same_settings() {
-    let manifest = read("Cargo.toml");
-    let binary: Vec<&str> = section(&manifest, "profile.dist")
+    let manifest = read_file("Cargo.toml");
+    let binary: Vec<&str> = section_lines(&manifest, "profile.dist")
         .filter(|line| !line.starts_with("inherits"))
         .collect();
-    let functions: Vec<String> = section(&manifest, "workspace.metadata.lambda.build")
+    let functions: Vec<String> = section_lines(&manifest, "workspace.metadata.lambda.build")
         .filter(|line| line.contains("profile.release."))
         .map(|line| {
             line.trim_matches(['"', ','])

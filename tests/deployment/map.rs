@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::manifests::dependencies;
-use crate::tree::{folders, read, root};
+use crate::manifests::section_dependencies;
+use crate::tree::{list_folders, read_file, workspace_root};
 
 /// Returns the cells of each row of the tables.
 fn rows(document: &str) -> Vec<Vec<String>> {
@@ -16,11 +16,11 @@ fn rows(document: &str) -> Vec<Vec<String>> {
 fn the_map_has_every_crate_with_its_dependencies() {
     let mut crates = BTreeMap::new();
     for folder in ["shared", "functions"] {
-        for name in folders(folder) {
-            let manifest = read(&format!("{folder}/{name}/Cargo.toml"));
+        for name in list_folders(folder) {
+            let manifest = read_file(&format!("{folder}/{name}/Cargo.toml"));
             crates.insert(
                 format!("{folder}/{name}"),
-                dependencies(&manifest, "dependencies"),
+                section_dependencies(&manifest, "dependencies"),
             );
         }
     }
@@ -31,7 +31,7 @@ fn the_map_has_every_crate_with_its_dependencies() {
         .collect();
 
     let mut shown = BTreeMap::new();
-    for row in rows(&read("ARCHITECTURE.md")) {
+    for row in rows(&read_file("ARCHITECTURE.md")) {
         let [_, path, _, depends, _] = row.as_slice() else {
             continue;
         };
@@ -57,10 +57,13 @@ fn the_map_has_every_crate_with_its_dependencies() {
 
 #[test]
 fn every_path_of_the_map_exists() {
-    for row in rows(&read("ARCHITECTURE.md")) {
+    for row in rows(&read_file("ARCHITECTURE.md")) {
         for path in row[1].split(", ") {
             let path = path.trim_matches('`');
-            assert!(root().join(path).exists(), "ARCHITECTURE.md names {path}");
+            assert!(
+                workspace_root().join(path).exists(),
+                "ARCHITECTURE.md names {path}"
+            );
         }
     }
 }

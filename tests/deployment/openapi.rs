@@ -11,66 +11,69 @@ use fake_drive::FakeDrive;
 use lambda_http::Body;
 use lambda_http::tower::ServiceExt;
 use serde_json::{Value, json};
-use testkit::{Answer, DRIVE_ACCOUNT, TestApp, World, is_for_browsers, multipart};
+use testkit::{
+    DRIVE_ACCOUNT, TestAnswer, TestApp, TestEnvironment, is_for_browsers, multipart_form,
+};
 
-use crate::routes::{OPEN, filled};
-use crate::template::{events, resources, template};
-use crate::tree::{folders, read};
+use crate::routes::{OPEN_PATHS, fill_path};
+use crate::template::{function_events, load_template, resources};
+use crate::tree::{list_folders, read_file};
 
 const JSON: &str = "application/json";
 /// The id of a drive's folder in the examples.
 const FOLDER: &str = "1aBcPlans";
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
-fn document() -> Value {
-    serde_norway::from_str(&read("openapi.yaml")).expect("openapi.yaml is YAML with texts as keys")
+fn load_document() -> Value {
+    serde_norway::from_str(&read_file("openapi.yaml"))
+        .expect("openapi.yaml is YAML with texts as keys")
 }
 
 /// Iterates over the properties of an object.
-fn entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
+fn object_entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
     value.as_object().expect("an object").iter()
 }
 
 /// Returns every operation: method, path and its description.
-fn operations(document: &Value) -> Vec<(String, &str, &Value)> {
-    let paths = entries(&document["paths"]);
+fn list_operations(document: &Value) -> Vec<(String, &str, &Value)> {
+    let paths = object_entries(&document["paths"]);
     let operations = paths.flat_map(|(path, item)| {
-        entries(item)
+        object_entries(item)
             .map(move |(method, operation)| (method.to_uppercase(), path.as_str(), operation))
     });
     operations.collect()
 }
 
-fn routes(document: &Value) -> BTreeSet<(String, String)> {
-    operations(document)
+fn template_routes(document: &Value) -> BTreeSet<(String, String)> {
+    list_operations(document)
         .into_iter()
         .map(|(method, path, _)| (method, path.to_owned()))
         .collect()
 }
 
 /// Calls `visit` with the name of every value of the tree and the value.
-fn walk<'a>(name: &'a str, value: &'a Value, visit: &mut impl FnMut(&'a str, &'a Value)) {
+fn walk_values<'a>(name: &'a str, value: &'a Value, visit: &mut impl FnMut(&'a str, &'a Value)) {
     visit(name, value);
     match value {
         Value::Object(object) => object
             .iter()
-            .for_each(|(name, value)| walk(name, value, visit)),
-        Value::Array(items) => items.iter().for_each(|item| walk("", item, visit)),
+            .for_each(|(name, value)| walk_values(name, value, visit)),
+        Value::Array(items) => items.iter().for_each(|item| walk_values("", item, visit)),
         _ => {}
     }
 }
 
 #[test]
 fn every_reference_leads_to_a_component_and_every_component_is_used() {
-    let document = document();
+    let document = load_document();
     let mut references = BTreeSet::new();
-    walk("", &document, &mut |name, value| {
+    walk_values("", &document, &mut |name, value| {
         references.extend(value.as_str().filter(|_| name == "$ref").map(str::to_owned));
     });
     let components =
-        entries(&document["components"]).filter(|(kind, _)| *kind != "securitySchemes");
+        object_entries(&document["components"]).filter(|(kind, _)| *kind != "securitySchemes");
     let components = components.flat_map(|(kind, all)| {
-        entries(all).map(move |(name, _)| format!("#/components/{kind}/{name}"))
+        object_entries(all).map(move |(name, _)| format!("#/components/{kind}/{name}"))
     });
     assert_eq!(references, components.collect());
 }
@@ -114,9 +117,9 @@ fn visit_schemas<'a>(
 
 #[test]
 fn every_list_in_a_request_has_a_most() {
-    let document = document();
+    let document = load_document();
     let (mut seen, mut lists, mut endless) = (BTreeSet::new(), 0, Vec::new());
-    for (method, path, operation) in operations(&document) {
+    for (method, path, operation) in list_operations(&document) {
         let body = &operation["requestBody"];
         let body = body["$ref"]
             .as_str()
@@ -154,29 +157,32 @@ fn every_list_in_a_request_has_a_most() {
 
 #[test]
 fn its_routes_are_those_of_the_template() {
-    let template = template();
+    let template = load_template();
     let functions = resources(&template, "AWS::Serverless::Function");
     let events = functions
         .iter()
-        .flat_map(|(_, function)| events(function, "HttpApi"));
+        .flat_map(|(_, function)| function_events(function, "HttpApi"));
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
     let deployed = events.map(|event| (text(&event["Method"]), text(&event["Path"])));
     let deployed: BTreeSet<_> = deployed
         .filter(|(_, path)| !is_for_browsers(path))
         .collect();
-    assert_eq!(routes(&document()), deployed);
+    assert_eq!(template_routes(&load_document()), deployed);
 }
 
 #[test]
 fn its_paths_are_those_of_the_routers() {
     let mut paths = BTreeSet::new();
-    for function in folders("functions").iter().filter(|name| *name != "local") {
-        let text = read(&format!("functions/{function}/src/lib.rs"));
+    for function in list_folders("functions")
+        .iter()
+        .filter(|name| *name != "local")
+    {
+        let text = read_file(&format!("functions/{function}/src/lib.rs"));
         let routes = text.split(".route(").skip(1);
         paths.extend(routes.map(|rest| rest.split('"').nth(1).expect("a path").to_owned()));
     }
     paths.retain(|path| !is_for_browsers(path));
-    let documented = routes(&document())
+    let documented = template_routes(&load_document())
         .into_iter()
         .map(|(_, path)| path)
         .collect();
@@ -184,9 +190,9 @@ fn its_paths_are_those_of_the_routers() {
 }
 
 /// Checks whether any route of the local server accepts this method on this path.
-async fn is_taken(app: &App, method: &str, path: &str) -> bool {
-    let request = http::Request::builder().method(method).uri(filled(path));
-    let response = local::routes(app, 1024 * 1024, Connectors::default(), None);
+async fn is_routed(app: &App, method: &str, path: &str) -> bool {
+    let request = http::Request::builder().method(method).uri(fill_path(path));
+    let response = local::all_routes(app, 1024 * 1024, Connectors::default(), None);
     let response = response
         .oneshot(request.body(Body::Empty).unwrap())
         .await
@@ -207,13 +213,13 @@ async fn its_methods_are_those_that_the_routers_take() {
     let ctx = test.system.ctx.clone();
     let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
     let app = App::new(ctx, authenticator);
-    let routes = routes(&document());
+    let routes = template_routes(&load_document());
 
     for (_, path) in &routes {
         for method in METHODS {
             let wanted = routes.contains(&(method.to_owned(), path.clone()));
             assert_eq!(
-                is_taken(&app, method, path).await,
+                is_routed(&app, method, path).await,
                 wanted,
                 "{method} {path}"
             );
@@ -223,7 +229,7 @@ async fn its_methods_are_those_that_the_routers_take() {
 
 #[test]
 fn every_operation_has_a_name_a_group_and_every_kind_of_answer_that_any_route_has() {
-    let document = document();
+    let document = load_document();
     let groups: BTreeSet<&str> = document["tags"]
         .as_array()
         .unwrap()
@@ -231,7 +237,7 @@ fn every_operation_has_a_name_a_group_and_every_kind_of_answer_that_any_route_ha
         .filter_map(|group| group["name"].as_str())
         .collect();
     let (mut names, mut used) = (BTreeSet::new(), BTreeSet::new());
-    for (method, path, operation) in operations(&document) {
+    for (method, path, operation) in list_operations(&document) {
         let name = operation["operationId"].as_str().unwrap_or_default();
         assert!(
             names.insert(name) && name.contains('_'),
@@ -244,8 +250,8 @@ fn every_operation_has_a_name_a_group_and_every_kind_of_answer_that_any_route_ha
             "{name}"
         );
         let is_open = operation["security"].as_array().is_some_and(Vec::is_empty);
-        assert_eq!(is_open, OPEN.contains(&path), "{name} asks for a key");
-        let responses: BTreeSet<&str> = entries(&operation["responses"])
+        assert_eq!(is_open, OPEN_PATHS.contains(&path), "{name} asks for a key");
+        let responses: BTreeSet<&str> = object_entries(&operation["responses"])
             .map(|(status, _)| status.as_str())
             .collect();
         for status in ["401", "500", "503"] {
@@ -273,9 +279,9 @@ fn every_operation_has_a_name_a_group_and_every_kind_of_answer_that_any_route_ha
 
 #[test]
 fn aliases_are_what_they_stand_for() {
-    let document = document();
+    let document = load_document();
     let mut aliases = 0;
-    for (method, path, alias) in operations(&document) {
+    for (method, path, alias) in list_operations(&document) {
         let Some(rest) = path.strip_prefix("/v3/memories") else {
             continue;
         };
@@ -293,24 +299,24 @@ fn aliases_are_what_they_stand_for() {
 }
 
 /// Creates the objects that the examples refer to.
-async fn prepare(
+async fn create_example_objects(
     test: &TestApp,
     drive: &FakeDrive,
     key: &str,
     document: &Value,
 ) -> BTreeMap<&'static str, String> {
     let folder = drive
-        .add_folder(drive.account(DRIVE_ACCOUNT).root(), "Plans")
+        .add_folder(drive.get_or_create_account(DRIVE_ACCOUNT).root(), "Plans")
         .expect("a folder");
     let note = &document["components"]["requestBodies"]["AddDocument"]["content"][JSON]["example"];
-    test.upload(
+    test.upload_file(
         key,
         "notes.txt",
         b"The mill stands still.",
         &[("customId", "file-1")],
     )
     .await;
-    test.upload(
+    test.upload_file(
         key,
         "notes.pdf",
         b"%PDF-1.7 and no more",
@@ -328,7 +334,7 @@ async fn prepare(
         test.post("/v3/documents", key, &body).await;
     }
 
-    test.add(key, note).await;
+    test.add_document(key, note).await;
     let text = |value: &Value| value.as_str().unwrap_or("none").to_owned();
     let inferred = test
         .get("/v3/container-tags/user_42/inferred", key)
@@ -340,9 +346,9 @@ async fn prepare(
         .await
         .body;
     let deletion = test.delete("/v3/container-tags/lost", key).await.body;
-    test.settle().await.expect("work that ends");
+    test.run_until_settled().await.expect("work that ends");
     let prompt = json!({"shouldLLMFilter": true, "filterPrompt": "Only what concerns customers."});
-    test.call("PATCH", "/v3/settings", key, &prompt).await;
+    test.call_json("PATCH", "/v3/settings", key, &prompt).await;
     let drive = json!({"containerTag": "user_42"});
     let (connection, ..) = test.connect_drive(key, &drive).await.expect("permission");
     let other = test
@@ -366,17 +372,17 @@ async fn prepare(
 }
 
 /// Sends the example of an operation, with the ids of existing objects.
-async fn try_out(
+async fn send_example(
     test: &TestApp,
     key: &str,
     known: &BTreeMap<&'static str, String>,
     document: &Value,
     (method, path, operation): (&str, &str, &Value),
-) -> Answer {
+) -> TestAnswer {
     let body = operation["requestBody"]["$ref"].as_str().unwrap_or("#");
     let content = &document.pointer(&body[1..]).expect("a request body")["content"];
     if content["multipart/form-data"].is_object() {
-        let (kind, body) = multipart(
+        let (kind, body) = multipart_form(
             "notes.txt",
             b"The mill stands still.",
             &[("customId", "file-1")],
@@ -424,26 +430,28 @@ async fn try_out(
         .replace(FOLDER, &known[FOLDER]);
     let example = serde_json::from_str(&example).expect("an example");
 
-    test.call(method, &path, key, &example).await
+    test.call_json(method, &path, key, &example).await
 }
 
 #[tokio::test]
 async fn every_operation_takes_its_example_and_answers_as_it_says() {
-    let (world, drive) = World::with_drive().await.expect("a world with a drive");
+    let (world, drive) = TestEnvironment::with_drive()
+        .await
+        .expect("a world with a drive");
     let test = TestApp::start(&world, 0).await.expect("an app");
-    let key = test.key("acme").await;
-    let document = document();
-    let mut known = prepare(&test, &drive, &key, &document).await;
+    let key = test.create_key("acme").await;
+    let document = load_document();
+    let mut known = create_example_objects(&test, &drive, &key, &document).await;
 
-    for (method, path, operation) in operations(&document) {
-        let answer = try_out(&test, &key, &known, &document, (&method, path, operation)).await;
+    for (method, path, operation) in list_operations(&document) {
+        let answer = send_example(&test, &key, &known, &document, (&method, path, operation)).await;
         // A running merge would refuse the next requests.
-        test.settle().await.expect("work that ends");
+        test.run_until_settled().await.expect("work that ends");
         // These operations delete or move objects, so everything is created again.
         if ["DELETE", "PATCH"].contains(&method.as_str())
             || ["reset", "merge"].iter().any(|end| path.ends_with(end))
         {
-            known = prepare(&test, &drive, &key, &document).await;
+            known = create_example_objects(&test, &drive, &key, &document).await;
         }
         // The crate `testkit` has validated the rest of the answer.
         assert!(

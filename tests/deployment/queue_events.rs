@@ -1,13 +1,13 @@
 //! Recorded SQS events through the Lambda glue. Each message succeeds or fails on its own.
 
-use domain::{Document, DocumentId, Envelope, Job, OrgId, Tenant};
-use keeper::Keeper;
+use domain::{Document, DocumentId, Job, JobMessage, OrgId, Tenant};
+use keeper::MaintenanceWorker;
 use lambda::handle_batch;
 use processor::Processor;
 use serde_json::{Value, json};
 use testkit::TestApp;
 
-use crate::tree::read;
+use crate::tree::read_file;
 
 /// The ids in the recorded events.
 const IDS: [&str; 3] = [
@@ -18,9 +18,9 @@ const IDS: [&str; 3] = [
 const ORG: &str = "acme";
 
 /// Returns a recorded event with these messages in place of its own.
-fn event(name: &str, bodies: [String; 3]) -> Value {
+fn event_with_bodies(name: &str, bodies: [String; 3]) -> Value {
     let mut event: Value =
-        serde_json::from_str(&read(&format!("tests/deployment/data/{name}.json"))).unwrap();
+        serde_json::from_str(&read_file(&format!("tests/deployment/data/{name}.json"))).unwrap();
     for (record, body) in event["Records"]
         .as_array_mut()
         .unwrap()
@@ -32,7 +32,7 @@ fn event(name: &str, bodies: [String; 3]) -> Value {
     event
 }
 
-fn reported(answer: &Value) -> Vec<&str> {
+fn reported_failures(answer: &Value) -> Vec<&str> {
     let failures = answer["batchItemFailures"]
         .as_array()
         .expect("a list, also when it is empty");
@@ -48,7 +48,7 @@ fn org() -> OrgId {
 
 /// Accepts two texts without processing them.
 async fn two_documents(app: &TestApp) -> (String, [Document; 2]) {
-    let key = app.key(ORG).await;
+    let key = app.create_key(ORG).await;
     let mut ids = Vec::new();
     for text in ["The bridge opens at noon.", "The ferry leaves at one."] {
         let answer = app
@@ -61,7 +61,7 @@ async fn two_documents(app: &TestApp) -> (String, [Document; 2]) {
         .system
         .ctx
         .documents
-        .get(&Tenant::of_operator(org()), &ids)
+        .get(&Tenant::for_operator(org()), &ids)
         .await
         .unwrap();
     let [Some(first), Some(second)] = <[_; 2]>::try_from(found).unwrap() else {
@@ -71,25 +71,25 @@ async fn two_documents(app: &TestApp) -> (String, [Document; 2]) {
     (key, [first, second])
 }
 
-fn process(document: &Document) -> String {
+fn run_processor(document: &Document) -> String {
     let job = Job::ProcessV1 {
         document: document.id.clone(),
         revision: document.revision.clone(),
     };
-    Envelope { org: org(), job }.to_text()
+    JobMessage { org: org(), job }.to_json()
 }
 
-fn commit(document: &Document) -> String {
+fn run_committer(document: &Document) -> String {
     let (id, revision) = (document.id.clone(), document.revision.clone());
     let job = Job::CommitV1 {
         document: id,
         revision,
         container: document.container.clone(),
     };
-    Envelope { org: org(), job }.to_text()
+    JobMessage { org: org(), job }.to_json()
 }
 
-async fn state(app: &TestApp, key: &str, document: &Document) -> Value {
+async fn document_state(app: &TestApp, key: &str, document: &Document) -> Value {
     app.get(&format!("/v3/documents/{}", document.id), key)
         .await
         .body
@@ -99,23 +99,33 @@ async fn state(app: &TestApp, key: &str, document: &Document) -> Value {
 async fn only_the_poison_message_of_a_batch_comes_again() {
     let app = TestApp::new().await;
     let (key, [first, second]) = two_documents(&app).await;
-    let processor = Processor::new(app.system.ctx.clone(), app.world.readers());
+    let processor = Processor::new(app.system.ctx.clone(), app.world.content_readers());
 
-    let batch = event(
+    let batch = event_with_bodies(
         "sqs-process",
-        [process(&first), "poison".into(), process(&second)],
+        [
+            run_processor(&first),
+            "poison".into(),
+            run_processor(&second),
+        ],
     );
     let answer = handle_batch(&processor, batch).await.unwrap();
-    assert_eq!(reported(&answer), [IDS[1]]);
+    assert_eq!(reported_failures(&answer), [IDS[1]]);
     for document in [&first, &second] {
-        assert_eq!(state(&app, &key, document).await["status"], "indexing");
+        assert_eq!(
+            document_state(&app, &key, document).await["status"],
+            "indexing"
+        );
     }
 
-    let batch = event("sqs-commit", ["{}".into(), commit(&first), commit(&second)]);
+    let batch = event_with_bodies(
+        "sqs-commit",
+        ["{}".into(), run_committer(&first), run_committer(&second)],
+    );
     let answer = handle_batch(&processor, batch).await.unwrap();
-    assert_eq!(reported(&answer), [IDS[0]]);
+    assert_eq!(reported_failures(&answer), [IDS[0]]);
     for document in [&first, &second] {
-        assert_eq!(state(&app, &key, document).await["status"], "done");
+        assert_eq!(document_state(&app, &key, document).await["status"], "done");
     }
 
     let found = app
@@ -137,18 +147,19 @@ async fn only_the_poison_message_of_a_batch_comes_again() {
 async fn a_batch_that_comes_twice_changes_nothing_more() {
     let app = TestApp::new().await;
     let (key, [first, second]) = two_documents(&app).await;
-    let processor = Processor::new(app.system.ctx.clone(), app.world.readers());
+    let processor = Processor::new(app.system.ctx.clone(), app.world.content_readers());
     let mut seen = Vec::new();
     for _ in 0..2 {
         for (name, message) in [
-            ("sqs-process", process as fn(&Document) -> String),
-            ("sqs-commit", commit),
+            ("sqs-process", run_processor as fn(&Document) -> String),
+            ("sqs-commit", run_committer),
         ] {
-            let batch = event(name, [message(&first), message(&second), message(&first)]);
+            let batch =
+                event_with_bodies(name, [message(&first), message(&second), message(&first)]);
             let answer = handle_batch(&processor, batch).await.unwrap();
-            assert_eq!(reported(&answer), Vec::<&str>::new(), "{name}");
+            assert_eq!(reported_failures(&answer), Vec::<&str>::new(), "{name}");
         }
-        seen.push(state(&app, &key, &first).await);
+        seen.push(document_state(&app, &key, &first).await);
     }
 
     assert_eq!(seen[0]["status"], "done");
@@ -168,22 +179,22 @@ async fn a_batch_that_comes_twice_changes_nothing_more() {
 #[tokio::test]
 async fn documents_whose_messages_are_dead_fail_with_a_reason() {
     for (name, message) in [
-        ("sqs-process-dead", process as fn(&Document) -> String),
-        ("sqs-commit-dead", commit),
+        ("sqs-process-dead", run_processor as fn(&Document) -> String),
+        ("sqs-commit-dead", run_committer),
     ] {
         let app = TestApp::new().await;
         let (key, [first, second]) = two_documents(&app).await;
-        let keeper = Keeper::new(app.system.ctx.clone());
-        let batch = event(name, [message(&first), "poison".into(), message(&second)]);
+        let keeper = MaintenanceWorker::new(app.system.ctx.clone());
+        let batch = event_with_bodies(name, [message(&first), "poison".into(), message(&second)]);
         let answer = handle_batch(&keeper, batch).await.unwrap();
         assert_eq!(
-            reported(&answer),
+            reported_failures(&answer),
             [IDS[1]],
             "what nobody can read stays for a person"
         );
 
         for document in [&first, &second] {
-            let failed = state(&app, &key, document).await;
+            let failed = document_state(&app, &key, document).await;
             assert_eq!(failed["status"], "failed", "{name}: {failed}");
             assert_eq!(failed["errorCode"], "processing_failed", "{name}: {failed}");
             assert!(
@@ -198,14 +209,14 @@ async fn documents_whose_messages_are_dead_fail_with_a_reason() {
 #[tokio::test]
 async fn a_dead_message_about_an_older_content_harms_nobody() {
     let app = TestApp::new().await;
-    let key = app.key(ORG).await;
+    let key = app.create_key(ORG).await;
     let send = |content: &str| json!({"content": content, "customId": "note"});
     let accepted = app
         .post("/v3/documents", &key, &send("The old text."))
         .await
         .body;
     let id = DocumentId::parse(accepted["id"].as_str().unwrap()).unwrap();
-    let tenant = Tenant::of_operator(org());
+    let tenant = Tenant::for_operator(org());
     let old = app
         .system
         .ctx
@@ -214,38 +225,46 @@ async fn a_dead_message_about_an_older_content_harms_nobody() {
         .await
         .unwrap();
     let old = old.into_iter().flatten().next().unwrap();
-    app.add(&key, &send("The new text.")).await;
+    app.add_document(&key, &send("The new text.")).await;
 
-    let keeper = Keeper::new(app.system.ctx.clone());
-    let batch = event(
+    let keeper = MaintenanceWorker::new(app.system.ctx.clone());
+    let batch = event_with_bodies(
         "sqs-process-dead",
-        [process(&old), commit(&old), process(&old)],
+        [
+            run_processor(&old),
+            run_committer(&old),
+            run_processor(&old),
+        ],
     );
     let answer = handle_batch(&keeper, batch).await.unwrap();
-    assert_eq!(reported(&answer), Vec::<&str>::new());
-    assert_eq!(state(&app, &key, &old).await["status"], "done");
+    assert_eq!(reported_failures(&answer), Vec::<&str>::new());
+    assert_eq!(document_state(&app, &key, &old).await["status"], "done");
 }
 
 #[tokio::test]
 async fn a_living_message_in_the_wrong_queue_fails_no_document() {
     let app = TestApp::new().await;
     let (key, [first, second]) = two_documents(&app).await;
-    let keeper = Keeper::new(app.system.ctx.clone());
-    let batch = event(
+    let keeper = MaintenanceWorker::new(app.system.ctx.clone());
+    let batch = event_with_bodies(
         "sqs-keeper",
-        [process(&first), commit(&second), "poison".into()],
+        [
+            run_processor(&first),
+            run_committer(&second),
+            "poison".into(),
+        ],
     );
     let answer = handle_batch(&keeper, batch).await.unwrap();
-    assert_eq!(reported(&answer), IDS);
-    assert_eq!(state(&app, &key, &first).await["status"], "queued");
-    app.settle().await.unwrap();
-    assert_eq!(state(&app, &key, &first).await["status"], "done");
+    assert_eq!(reported_failures(&answer), IDS);
+    assert_eq!(document_state(&app, &key, &first).await["status"], "queued");
+    app.run_until_settled().await.unwrap();
+    assert_eq!(document_state(&app, &key, &first).await["status"], "done");
 }
 
 #[tokio::test]
 async fn an_event_of_something_else_is_an_error_and_not_a_success() {
     let app = TestApp::new().await;
-    let keeper = Keeper::new(app.system.ctx.clone());
+    let keeper = MaintenanceWorker::new(app.system.ctx.clone());
     assert!(
         handle_batch(&keeper, json!({"Records": "none"}))
             .await

@@ -5,25 +5,25 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::template::{events, list, resources, target, template};
+use crate::template::{as_list, function_events, load_template, referenced_id, resources};
 
 /// Returns the statements of a role.
-fn statements(role: &Value) -> Vec<&Value> {
+fn role_statements(role: &Value) -> Vec<&Value> {
     let policies = role["Policies"].as_array().expect("policies written out");
     policies
         .iter()
-        .flat_map(|policy| list(&policy["PolicyDocument"]["Statement"]))
+        .flat_map(|policy| as_list(&policy["PolicyDocument"]["Statement"]))
         .collect()
 }
 
 /// Returns the role of a function, by logical id.
 fn role_of<'a>(template: &'a Value, function: &'a Value) -> &'a Value {
-    &template["Resources"][target(&function["Role"])]["Properties"]
+    &template["Resources"][referenced_id(&function["Role"])]["Properties"]
 }
 
 #[test]
 fn no_role_has_a_wildcard() {
-    let template = template();
+    let template = load_template();
     let roles = resources(&template, "AWS::IAM::Role");
     assert!(!roles.is_empty());
 
@@ -32,19 +32,19 @@ fn no_role_has_a_wildcard() {
             role["ManagedPolicyArns"].is_null(),
             "{id}: managed policies have wildcards"
         );
-        for statement in statements(role) {
+        for statement in role_statements(role) {
             assert!(
                 statement["NotAction"].is_null() && statement["NotResource"].is_null(),
                 "{id}"
             );
-            for action in list(&statement["Action"]) {
+            for action in as_list(&statement["Action"]) {
                 let action = action.as_str().unwrap();
                 assert!(!action.contains('*'), "{id} may {action}");
                 assert_ne!(action, "dynamodb:Scan", "{id}");
             }
-            for resource in list(&statement["Resource"]) {
+            for resource in as_list(&statement["Resource"]) {
                 // This panics for a text such as `*`: every resource must be a reference.
-                let owner = target(resource);
+                let owner = referenced_id(resource);
                 assert!(
                     !template["Resources"][owner].is_null(),
                     "{id} reaches {resource}"
@@ -56,11 +56,11 @@ fn no_role_has_a_wildcard() {
 
 #[test]
 fn every_function_has_a_role_of_its_own() {
-    let template = template();
+    let template = load_template();
     let functions = resources(&template, "AWS::Serverless::Function");
     let roles: BTreeSet<&str> = functions
         .iter()
-        .map(|(_, function)| target(&function["Role"]))
+        .map(|(_, function)| referenced_id(&function["Role"]))
         .collect();
     assert_eq!(roles.len(), functions.len());
 
@@ -74,22 +74,22 @@ fn every_function_has_a_role_of_its_own() {
 
 #[test]
 fn functions_receive_from_their_queues_and_from_no_other() {
-    let template = template();
+    let template = load_template();
     for (id, function) in resources(&template, "AWS::Serverless::Function") {
-        let reads: BTreeSet<&str> = events(function, "SQS")
+        let reads: BTreeSet<&str> = function_events(function, "SQS")
             .iter()
-            .map(|event| target(&event["Queue"]))
+            .map(|event| referenced_id(&event["Queue"]))
             .collect();
         for action in [
             "sqs:ReceiveMessage",
             "sqs:DeleteMessage",
             "sqs:GetQueueAttributes",
         ] {
-            let may: BTreeSet<&str> = statements(role_of(&template, function))
+            let may: BTreeSet<&str> = role_statements(role_of(&template, function))
                 .into_iter()
-                .filter(|statement| list(&statement["Action"]).contains(&&Value::from(action)))
-                .flat_map(|statement| list(&statement["Resource"]))
-                .map(target)
+                .filter(|statement| as_list(&statement["Action"]).contains(&&Value::from(action)))
+                .flat_map(|statement| as_list(&statement["Resource"]))
+                .map(referenced_id)
                 .collect();
             assert_eq!(may, reads, "{id}: {action}");
         }
@@ -97,16 +97,16 @@ fn functions_receive_from_their_queues_and_from_no_other() {
 }
 
 /// Returns the statements of a function's role about the table of secrets.
-fn of_secrets<'a>(template: &'a Value, function: &'a Value) -> Vec<&'a Value> {
-    let secrets = target(
+fn secret_statements<'a>(template: &'a Value, function: &'a Value) -> Vec<&'a Value> {
+    let secrets = referenced_id(
         &template["Globals"]["Function"]["Environment"]["Variables"]["RECOLLECT_SECRETS_TABLE"],
     );
     let is_meant = |statement: &&Value| {
-        list(&statement["Resource"])
+        as_list(&statement["Resource"])
             .into_iter()
-            .any(|one| target(one) == secrets)
+            .any(|one| referenced_id(one) == secrets)
     };
-    statements(role_of(template, function))
+    role_statements(role_of(template, function))
         .into_iter()
         .filter(is_meant)
         .collect()
@@ -114,14 +114,14 @@ fn of_secrets<'a>(template: &'a Value, function: &'a Value) -> Vec<&'a Value> {
 
 #[test]
 fn only_what_answers_requests_reads_api_keys_and_one_function_writes_them() {
-    let template = template();
+    let template = load_template();
     for (id, function) in resources(&template, "AWS::Serverless::Function") {
-        let actions: BTreeSet<&str> = of_secrets(&template, function)
+        let actions: BTreeSet<&str> = secret_statements(&template, function)
             .into_iter()
-            .flat_map(|statement| list(&statement["Action"]))
+            .flat_map(|statement| as_list(&statement["Action"]))
             .map(|action| action.as_str().unwrap())
             .collect();
-        let answers = !events(function, "HttpApi").is_empty();
+        let answers = !function_events(function, "HttpApi").is_empty();
 
         match id {
             "SettingsFunction" => assert!(actions.contains("dynamodb:PutItem"), "{id}"),
@@ -134,7 +134,7 @@ fn only_what_answers_requests_reads_api_keys_and_one_function_writes_them() {
                     "dynamodb:DeleteItem",
                 ];
                 assert_eq!(actions, BTreeSet::from(wanted), "{id}");
-                for statement in of_secrets(&template, function) {
+                for statement in secret_statements(&template, function) {
                     let keys =
                         &statement["Condition"]["ForAllValues:StringLike"]["dynamodb:LeadingKeys"];
                     let may_read_keys = answers
@@ -155,30 +155,33 @@ fn only_what_answers_requests_reads_api_keys_and_one_function_writes_them() {
 
 #[test]
 fn whoever_answers_requests_may_log_them() {
-    let template = template();
-    let activity = target(
+    let template = load_template();
+    let activity = referenced_id(
         &template["Globals"]["Function"]["Environment"]["Variables"]["RECOLLECT_ACTIVITY_TABLE"],
     );
 
     for (id, function) in resources(&template, "AWS::Serverless::Function") {
-        let may = statements(role_of(&template, function))
+        let may = role_statements(role_of(&template, function))
             .into_iter()
             .any(|statement| {
-                list(&statement["Resource"])
+                as_list(&statement["Resource"])
                     .into_iter()
-                    .any(|one| target(one) == activity)
-                    && list(&statement["Action"]).contains(&&Value::from("dynamodb:PutItem"))
+                    .any(|one| referenced_id(one) == activity)
+                    && as_list(&statement["Action"]).contains(&&Value::from("dynamodb:PutItem"))
             });
-        assert!(may || events(function, "HttpApi").is_empty(), "{id}");
+        assert!(
+            may || function_events(function, "HttpApi").is_empty(),
+            "{id}"
+        );
     }
 }
 
 #[test]
 fn no_function_unseals_what_it_need_not_use() {
-    let template = template();
+    let template = load_template();
     for (id, function) in resources(&template, "AWS::Serverless::Function") {
-        for statement in statements(role_of(&template, function)) {
-            let unseals = list(&statement["Action"]).contains(&&Value::from("kms:Decrypt"));
+        for statement in role_statements(role_of(&template, function)) {
+            let unseals = as_list(&statement["Action"]).contains(&&Value::from("kms:Decrypt"));
             let through_table =
                 statement["Condition"]["StringEquals"]["kms:ViaService"].is_object();
             // Functions that act for users unseal the users' tokens and the app's secret,

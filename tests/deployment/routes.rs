@@ -10,8 +10,10 @@ use lambda_http::tower::ServiceExt;
 use serde_json::Value;
 use testkit::{TestApp, is_for_browsers};
 
-use crate::template::{built_from, events, resources, target, template};
-use crate::tree::read;
+use crate::template::{
+    crate_of_function, function_events, load_template, referenced_id, resources,
+};
+use crate::tree::read_file;
 
 /// All routes: function, method, path.
 const ROUTES: [(&str, &str, &str); 92] = [
@@ -131,10 +133,10 @@ const ROUTES: [(&str, &str, &str); 92] = [
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
 /// The paths that need no key.
-pub(crate) const OPEN: [&str; 3] = ["/health", "/v3/openapi", "/v4/openapi"];
+pub(crate) const OPEN_PATHS: [&str; 3] = ["/health", "/v3/openapi", "/v4/openapi"];
 
 /// Returns the path with a value for each parameter.
-pub(crate) fn filled(path: &str) -> String {
+pub(crate) fn fill_path(path: &str) -> String {
     let parts = path
         .split('/')
         .map(|part| if part.starts_with('{') { "x" } else { part });
@@ -143,7 +145,7 @@ pub(crate) fn filled(path: &str) -> String {
 
 /// Returns the status of a request without a key, and whether the answer is that of a missing
 /// route.
-async fn ask(app: &App, function: &str, method: &str, path: &str) -> (u16, bool) {
+async fn send_without_key(app: &App, function: &str, method: &str, path: &str) -> (u16, bool) {
     let router = match function {
         "documents" => documents::router(app.clone(), documents::LAMBDA_FILE_BYTES),
         "settings" => settings::router(app.clone()),
@@ -152,14 +154,14 @@ async fn ask(app: &App, function: &str, method: &str, path: &str) -> (u16, bool)
         "recall" => recall::router(app.clone(), 1024 * 1024),
         "analytics" => analytics::router(app.clone()),
         "connections" => connections::router(app.clone(), Connectors::default(), None),
-        _ => local::routes(app, 1024 * 1024, Connectors::default(), None),
+        _ => local::all_routes(app, 1024 * 1024, Connectors::default(), None),
     };
     let router = if function == "local" {
         router
     } else {
-        edge::finish(router, app)
+        edge::build_service(router, app)
     };
-    let request = http::Request::builder().method(method).uri(filled(path));
+    let request = http::Request::builder().method(method).uri(fill_path(path));
     let response = router
         .oneshot(request.body(Body::Empty).unwrap())
         .await
@@ -173,7 +175,7 @@ async fn ask(app: &App, function: &str, method: &str, path: &str) -> (u16, bool)
     (status, body["error"] == "Route not found")
 }
 
-fn app(app: &TestApp) -> App {
+fn new_app(app: &TestApp) -> App {
     let ctx = app.system.ctx.clone();
     let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
     App::new(ctx, authenticator)
@@ -181,12 +183,12 @@ fn app(app: &TestApp) -> App {
 
 #[test]
 fn the_template_has_every_route_and_no_other() {
-    let template = template();
+    let template = load_template();
     let mut found = BTreeSet::new();
     for (id, function) in resources(&template, "AWS::Serverless::Function") {
-        let name = built_from(&template, id).to_owned();
-        for event in events(function, "HttpApi") {
-            assert_eq!(target(&event["ApiId"]), "Api", "{id}");
+        let name = crate_of_function(&template, id).to_owned();
+        for event in function_events(function, "HttpApi") {
+            assert_eq!(referenced_id(&event["ApiId"]), "Api", "{id}");
             let text = |field: &str| event[field].as_str().unwrap().to_owned();
             found.insert((name.clone(), text("Method"), text("Path")));
         }
@@ -200,12 +202,12 @@ fn the_template_has_every_route_and_no_other() {
 #[tokio::test]
 async fn every_route_of_the_table_is_answered_by_its_function_and_by_one_machine() {
     let test = TestApp::new().await;
-    let app = app(&test);
+    let app = new_app(&test);
 
     for (function, method, path) in ROUTES {
-        let wanted = if OPEN.contains(&path) { 200 } else { 401 };
+        let wanted = if OPEN_PATHS.contains(&path) { 200 } else { 401 };
         for router in [function, "local"] {
-            let (status, is_no_route) = ask(&app, router, method, path).await;
+            let (status, is_no_route) = send_without_key(&app, router, method, path).await;
             // Routes for browsers and providers need a ticket and answer in their own way.
             let as_wanted = is_for_browsers(path) || status == wanted;
             assert!(
@@ -219,7 +221,7 @@ async fn every_route_of_the_table_is_answered_by_its_function_and_by_one_machine
             "documents"
         };
         assert_eq!(
-            ask(&app, other, method, path).await,
+            send_without_key(&app, other, method, path).await,
             (404, true),
             "{other}: {method} {path}"
         );
@@ -229,7 +231,7 @@ async fn every_route_of_the_table_is_answered_by_its_function_and_by_one_machine
 #[tokio::test]
 async fn no_path_takes_a_method_that_the_table_does_not_have() {
     let test = TestApp::new().await;
-    let app = app(&test);
+    let app = new_app(&test);
     let listed = |method: &str, path: &str| {
         ROUTES
             .iter()
@@ -244,7 +246,7 @@ async fn no_path_takes_a_method_that_the_table_does_not_have() {
             let as_id = ["{id}", "{tag}"]
                 .iter()
                 .any(|name| listed(method, &format!("{folder}/{name}")));
-            let (status, _) = ask(&app, function, method, path).await;
+            let (status, _) = send_without_key(&app, function, method, path).await;
             assert!(
                 status == 405 || (as_id && status == 401),
                 "{method} {path} is answered with {status}"
@@ -264,7 +266,7 @@ fn no_router_has_a_path_that_the_table_does_not_have() {
         "recall",
         "settings",
     ] {
-        let text = read(&format!("functions/{function}/src/lib.rs"));
+        let text = read_file(&format!("functions/{function}/src/lib.rs"));
         let paths: BTreeSet<&str> = text
             .split(".route(")
             .skip(1)

@@ -4,21 +4,21 @@
 use serde_json::{Value, json};
 use serde_norway::Value as Yaml;
 
-use crate::tree::read;
+use crate::tree::read_file;
 
 /// Returns the main template.
-pub(crate) fn template() -> Value {
+pub(crate) fn load_template() -> Value {
     parse("template.yaml")
 }
 
 /// Parses a template by its path.
 pub(crate) fn parse(path: &str) -> Value {
     let yaml =
-        serde_norway::from_str(&read(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
-    plain(yaml)
+        serde_norway::from_str(&read_file(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+    expand_tags(yaml)
 }
 
-fn plain(yaml: Yaml) -> Value {
+fn expand_tags(yaml: Yaml) -> Value {
     match yaml {
         Yaml::Null => Value::Null,
         Yaml::Bool(flag) => flag.into(),
@@ -26,12 +26,12 @@ fn plain(yaml: Yaml) -> Value {
             .as_i64()
             .map_or_else(|| json!(number.as_f64()), Value::from),
         Yaml::String(text) => text.into(),
-        Yaml::Sequence(list) => list.into_iter().map(plain).collect(),
+        Yaml::Sequence(list) => list.into_iter().map(expand_tags).collect(),
         Yaml::Mapping(map) => {
             let name = |key: Yaml| key.as_str().expect("keys are texts").to_owned();
             Value::Object(
                 map.into_iter()
-                    .map(|(key, value)| (name(key), plain(value)))
+                    .map(|(key, value)| (name(key), expand_tags(value)))
                     .collect(),
             )
         }
@@ -44,7 +44,7 @@ fn plain(yaml: Yaml) -> Value {
             } else {
                 format!("Fn::{tag}")
             };
-            json!({ name: plain(tagged.value) })
+            json!({ name: expand_tags(tagged.value) })
         }
     }
 }
@@ -59,13 +59,13 @@ pub(crate) fn resources<'a>(template: &'a Value, kind: &str) -> Vec<(&'a str, &'
 }
 
 /// Returns the crate from which a function is built, by the function's logical id.
-pub(crate) fn built_from<'a>(template: &'a Value, id: &str) -> &'a str {
+pub(crate) fn crate_of_function<'a>(template: &'a Value, id: &str) -> &'a str {
     let binary = template["Resources"][id]["Metadata"]["BuildProperties"]["Binary"].as_str();
     binary.unwrap_or_else(|| panic!("{id} names no binary"))
 }
 
 /// Returns the logical id in `!Ref X`, `!GetAtt X.Arn` or `!Sub "${X.Arn}/…"`.
-pub(crate) fn target(value: &Value) -> &str {
+pub(crate) fn referenced_id(value: &Value) -> &str {
     let named = value["Ref"]
         .as_str()
         .or_else(|| value["Fn::GetAtt"].as_str());
@@ -75,7 +75,7 @@ pub(crate) fn target(value: &Value) -> &str {
 }
 
 /// Returns a function's events of a type.
-pub(crate) fn events<'a>(function: &'a Value, kind: &str) -> Vec<&'a Value> {
+pub(crate) fn function_events<'a>(function: &'a Value, kind: &str) -> Vec<&'a Value> {
     let all = function["Events"]
         .as_object()
         .expect("a function has events");
@@ -86,7 +86,7 @@ pub(crate) fn events<'a>(function: &'a Value, kind: &str) -> Vec<&'a Value> {
 }
 
 /// Returns the elements of a list. A single value counts as a list of one.
-pub(crate) fn list(value: &Value) -> Vec<&Value> {
+pub(crate) fn as_list(value: &Value) -> Vec<&Value> {
     match value {
         Value::Array(list) => list.iter().collect(),
         one => vec![one],

@@ -4,20 +4,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Returns the folder of the workspace.
-pub(crate) fn root() -> &'static Path {
+pub(crate) fn workspace_root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .expect("the package lies in the workspace")
 }
 
 /// Reads a file by its path in the repository.
-pub(crate) fn read(path: &str) -> String {
-    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+pub(crate) fn read_file(path: &str) -> String {
+    fs::read_to_string(workspace_root().join(path))
+        .unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
 /// Returns the names of the folders below a path.
-pub(crate) fn folders(path: &str) -> Vec<String> {
-    let entries = fs::read_dir(root().join(path))
+pub(crate) fn list_folders(path: &str) -> Vec<String> {
+    let entries = fs::read_dir(workspace_root().join(path))
         .expect("a readable folder")
         .flatten();
     let folders = entries.filter(|entry| entry.path().join("Cargo.toml").is_file());
@@ -30,9 +31,9 @@ pub(crate) fn folders(path: &str) -> Vec<String> {
 
 /// Returns all files below a folder with their paths in the repository, without build output and
 /// hidden files.
-pub(crate) fn files(path: &str) -> Vec<(String, PathBuf)> {
+pub(crate) fn list_files(path: &str) -> Vec<(String, PathBuf)> {
     let mut found = Vec::new();
-    let mut waiting = vec![root().join(path)];
+    let mut waiting = vec![workspace_root().join(path)];
     while let Some(folder) = waiting.pop() {
         for entry in fs::read_dir(&folder).expect("a readable folder").flatten() {
             let (path, name) = (entry.path(), entry.file_name());
@@ -48,7 +49,7 @@ pub(crate) fn files(path: &str) -> Vec<(String, PathBuf)> {
                 }
             } else if path.is_file() {
                 let shown = path
-                    .strip_prefix(root())
+                    .strip_prefix(workspace_root())
                     .expect("below the root")
                     .display()
                     .to_string();
@@ -63,8 +64,10 @@ pub(crate) fn files(path: &str) -> Vec<(String, PathBuf)> {
 }
 
 /// Returns the Rust sources of the product with their texts, without tests and examples.
-pub(crate) fn sources() -> Vec<(String, String)> {
-    let all = files("shared").into_iter().chain(files("functions"));
+pub(crate) fn product_sources() -> Vec<(String, String)> {
+    let all = list_files("shared")
+        .into_iter()
+        .chain(list_files("functions"));
     all.filter(|(path, _)| path.ends_with(".rs") && path.contains("/src/"))
         .filter(|(path, _)| !path.starts_with("shared/testkit/") && !path.ends_with("tests.rs"))
         .map(|(path, place)| {
@@ -75,7 +78,7 @@ pub(crate) fn sources() -> Vec<(String, String)> {
 }
 
 /// Returns the part of a source before its tests, without comments.
-pub(crate) fn code(text: &str) -> String {
+pub(crate) fn code_before_tests(text: &str) -> String {
     let product = text
         .split("#[cfg(test)]\nmod tests {")
         .next()

@@ -10,19 +10,19 @@ use std::time::SystemTime;
 
 /// Returns the path of the binary, built with the same profile and for the same target as this
 /// test.
-pub(crate) fn recollect() -> &'static Path {
+pub(crate) fn binary_path() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(find)
+    BINARY.get_or_init(find_binary)
 }
 
 /// Returns the folder of the workspace.
-pub(crate) fn workspace() -> &'static Path {
+pub(crate) fn workspace_root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .expect("the package lies in the workspace")
 }
 
-fn find() -> PathBuf {
+fn find_binary() -> PathBuf {
     let test = std::env::current_exe().expect("a test has an executable");
     // The path is …/target[/TRIPLE]/PROFILE/deps/end_to_end-HASH.
     let folder = test
@@ -30,8 +30,8 @@ fn find() -> PathBuf {
         .nth(2)
         .expect("tests lie in a folder of the profile");
     let binary = folder.join(format!("recollect{}", std::env::consts::EXE_SUFFIX));
-    if modified(&binary).is_none_or(|built| built < newest_source()) {
-        build(folder);
+    if modified_time(&binary).is_none_or(|built| built < newest_source()) {
+        build_binary(folder);
     }
 
     assert!(
@@ -43,10 +43,10 @@ fn find() -> PathBuf {
 }
 
 /// Builds the binary. `cargo test` builds a package's binaries for that package's own tests only.
-fn build(folder: &Path) {
+fn build_binary(folder: &Path) {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(cargo);
-    command.current_dir(workspace());
+    command.current_dir(workspace_root());
     // Build scripts that depend on the variables that Cargo set for this test would run again.
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
@@ -97,13 +97,13 @@ fn build(folder: &Path) {
     assert!(status.success(), "the binary recollect does not build");
 }
 
-fn modified(path: &Path) -> Option<SystemTime> {
+fn modified_time(path: &Path) -> Option<SystemTime> {
     fs::metadata(path).and_then(|found| found.modified()).ok()
 }
 
 /// Returns the time of the last change to any source of the binary.
 fn newest_source() -> SystemTime {
-    let root = workspace();
+    let root = workspace_root();
     let mut newest = SystemTime::UNIX_EPOCH;
     let mut folders = vec![root.join("functions"), root.join("shared")];
     while let Some(folder) = folders.pop() {
@@ -119,7 +119,7 @@ fn newest_source() -> SystemTime {
                 .extension()
                 .is_some_and(|end| end == "rs" || end == "toml")
             {
-                newest = newest.max(modified(&path).unwrap_or(newest));
+                newest = newest.max(modified_time(&path).unwrap_or(newest));
             }
         }
     }

@@ -6,10 +6,10 @@ use std::process::Output;
 
 use serde_json::json;
 
-use crate::server::{Server, command};
+use crate::server::{RecollectServer, recollect_command};
 
 fn run(data: &Path, arguments: &[&str]) -> Output {
-    command()
+    recollect_command()
         .args(arguments)
         .arg("--data")
         .arg(data)
@@ -25,7 +25,7 @@ fn the_exit_code_of_a_check_tells_what_was_found() {
     assert_eq!(missing.status.code(), Some(2), "{missing:?}");
     assert!(!data.exists(), "a check makes nothing");
 
-    let server = Server::start(&data);
+    let server = RecollectServer::start(&data);
     let text = json!({"content": "The canary sings. ".repeat(9000), "containerTag": "box"});
     let id = server.call("POST", "/v3/documents", &text).body["id"]
         .as_str()
@@ -39,7 +39,7 @@ fn the_exit_code_of_a_check_tells_what_was_found() {
         "beside a running server: {clean:?}"
     );
 
-    let blobs = testkit::files(&data.join("s3/blobs"));
+    let blobs = testkit::list_files(&data.join("s3/blobs"));
     let largest = blobs
         .iter()
         .max_by_key(|file| fs::metadata(file).unwrap().len())

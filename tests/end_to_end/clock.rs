@@ -6,12 +6,12 @@ use std::time::{Duration, SystemTime};
 use domain::Timestamp;
 use serde_json::{Value, json};
 
-use crate::server::Server;
+use crate::server::RecollectServer;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
 /// Sends a document and returns its creation time by the server's clock.
-fn time_of(server: &Server, number: u32) -> SystemTime {
+fn time_of(server: &RecollectServer, number: u32) -> SystemTime {
     let note = json!({"content": format!("Ferry {number} leaves at noon.")});
     let id = server.call("POST", "/v3/documents", &note).body["id"]
         .as_str()
@@ -33,7 +33,7 @@ fn time_of(server: &Server, number: u32) -> SystemTime {
 fn the_time_of_a_data_folder_goes_on_when_the_clock_is_set_back() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
-    let server = Server::start(&data);
+    let server = RecollectServer::start(&data);
     let mut last = time_of(&server, 0);
     drop(server);
 
@@ -53,7 +53,7 @@ fn the_time_of_a_data_folder_goes_on_when_the_clock_is_set_back() {
             .open(data.join("dynamodb.sqlite"))
             .unwrap();
         database.set_modified(written).unwrap();
-        let server = Server::start(&data);
+        let server = RecollectServer::start(&data);
         let now = time_of(&server, number);
         assert_eq!(now >= written, is_followed, "{ahead:?}");
         assert_eq!(now >= last, is_followed, "{ahead:?}");

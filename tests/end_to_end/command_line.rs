@@ -4,10 +4,10 @@ use std::path::Path;
 use std::process::Output;
 
 use crate::http;
-use crate::server::{Server, command};
+use crate::server::{RecollectServer, recollect_command};
 
 fn run(arguments: &[&str]) -> Output {
-    command()
+    recollect_command()
         .args(arguments)
         .output()
         .expect("the binary starts")
@@ -140,7 +140,7 @@ fn values_that_cannot_be_read_are_clear_errors() {
     ];
 
     for (arguments, word) in cases {
-        let mut command = command();
+        let mut command = recollect_command();
         command.args(arguments).env("RECOLLECT_DATA", &data);
         let output = command.output().unwrap();
         let error = stderr(&output);
@@ -157,7 +157,7 @@ fn values_that_cannot_be_read_are_clear_errors() {
 }
 
 fn keys(data: &Path, arguments: &[&str]) -> String {
-    let output = command()
+    let output = recollect_command()
         .arg("keys")
         .args(arguments)
         .arg("--data")
@@ -175,7 +175,7 @@ fn keys(data: &Path, arguments: &[&str]) -> String {
 }
 
 /// Returns the status of a listing with this key, sent as by a client on another host.
-fn list_status(server: &Server, key: &str, host: &str) -> u16 {
+fn list_status(server: &RecollectServer, key: &str, host: &str) -> u16 {
     let bearer = format!("Bearer {key}");
     let headers = [("authorization", bearer.as_str()), ("host", host)];
     http::send(
@@ -192,7 +192,7 @@ fn list_status(server: &Server, key: &str, host: &str) -> u16 {
 #[test]
 fn the_key_local_works_for_names_of_this_machine_only() {
     let folder = tempfile::tempdir().unwrap();
-    let server = Server::start(&folder.path().join("data"));
+    let server = RecollectServer::start(&folder.path().join("data"));
     for host in ["localhost", "127.0.0.1:8787", "[::1]"] {
         assert_eq!(list_status(&server, "local", host), 200, "{host}");
     }
@@ -205,7 +205,7 @@ fn the_key_local_works_for_names_of_this_machine_only() {
 fn keys_are_managed_while_the_server_runs() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
-    let server = Server::start(&data);
+    let server = RecollectServer::start(&data);
     assert_eq!(
         list_status(&server, "rk_1111111111_2222", "example.org"),
         401
@@ -237,10 +237,10 @@ fn keys_are_managed_while_the_server_runs() {
     let line = listed.lines().find(|line| line.contains(&id)).unwrap();
     assert!(line.contains("disabled"), "{listed}");
     // A server that has not seen the key yet refuses it at once.
-    let other = Server::start(&data);
+    let other = RecollectServer::start(&data);
     assert_eq!(list_status(&other, &key, "example.org"), 401);
     keys(&data, &["enable", &id]);
-    let third = Server::start(&data);
+    let third = RecollectServer::start(&data);
     assert_eq!(list_status(&third, &key, "example.org"), 200);
 }
 
@@ -258,7 +258,7 @@ fn a_key_of_another_organization_is_not_found() {
         .unwrap()
         .to_owned();
 
-    let output = command()
+    let output = recollect_command()
         .args(["keys", "disable", &id, "--org", "umbrella", "--data"])
         .arg(&data)
         .output()

@@ -11,9 +11,11 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 
-use crate::documents::{form, identifier, pdf, search, search_in, text};
+use crate::documents::{
+    multipart_form, random_text, read_pdf, search_container, search_document, text_identifier,
+};
 use crate::http::{self, Reply};
-use crate::server::{NEVER, Server};
+use crate::server::{GIVE_UP_AFTER, RecollectServer};
 
 /// The number of kills in one run.
 const KILLS: usize = 36;
@@ -28,7 +30,7 @@ const LARGE: usize = 600_000;
 
 /// The moment of a kill.
 #[derive(Debug, Clone, Copy)]
-enum Moment {
+enum KillMoment {
     /// After content was accepted.
     Accepted,
     /// As soon as a document is observed in this state.
@@ -41,19 +43,19 @@ enum Moment {
     Starting,
 }
 
-const MOMENTS: [Moment; 12] = [
-    Moment::Accepted,
-    Moment::Seen("extracting"),
-    Moment::Seen("indexing"),
-    Moment::Starting,
-    Moment::Seen("chunking"),
-    Moment::Deleted,
-    Moment::Seen("queued"),
-    Moment::Later,
-    Moment::Seen("embedding"),
-    Moment::Starting,
-    Moment::Seen("done"),
-    Moment::Later,
+const MOMENTS: [KillMoment; 12] = [
+    KillMoment::Accepted,
+    KillMoment::Seen("extracting"),
+    KillMoment::Seen("indexing"),
+    KillMoment::Starting,
+    KillMoment::Seen("chunking"),
+    KillMoment::Deleted,
+    KillMoment::Seen("queued"),
+    KillMoment::Later,
+    KillMoment::Seen("embedding"),
+    KillMoment::Starting,
+    KillMoment::Seen("done"),
+    KillMoment::Later,
 ];
 
 /// The states of a document that does not fail.
@@ -67,7 +69,7 @@ const STATES: [&str; 6] = [
 ];
 
 /// The state that the server has promised so far.
-struct Story {
+struct ServerHistory {
     folder: PathBuf,
     random: StdRng,
     /// The identifier in the text of each accepted document; `None` for a PDF.
@@ -93,7 +95,7 @@ fn nothing_accepted_is_lost_and_nothing_deleted_returns_however_often_the_server
     println!("RECOLLECT_SEED={seed} repeats this run as far as timing allows");
     let begun = Instant::now();
     let folder = tempfile::tempdir().unwrap();
-    let mut story = Story::new(&folder.path().join("data"), seed);
+    let mut story = ServerHistory::new(&folder.path().join("data"), seed);
     let mut kills = 0;
     loop {
         // A state may pass before it is observed. Unobserved states get more attempts at the end.
@@ -102,13 +104,13 @@ fn nothing_accepted_is_lost_and_nothing_deleted_returns_however_often_the_server
             .find(|state| !story.seen.contains_key(**state));
         let moment = match unseen {
             _ if kills < KILLS => MOMENTS[kills % MOMENTS.len()],
-            Some(state) if kills < 3 * KILLS => Moment::Seen(state),
+            Some(state) if kills < 3 * KILLS => KillMoment::Seen(state),
             _ => break,
         };
-        story.live_and_die(moment);
+        story.run_and_kill(moment);
         kills += 1;
         if kills.is_multiple_of(KILLS_BETWEEN_CHECKS) {
-            story.check();
+            story.check_everything();
         }
     }
 
@@ -121,7 +123,7 @@ fn nothing_accepted_is_lost_and_nothing_deleted_returns_however_often_the_server
     assert_eq!(story.seen.len(), STATES.len(), "no kill in some state");
 }
 
-impl Story {
+impl ServerHistory {
     fn new(folder: &Path, seed: u64) -> Self {
         Self {
             folder: folder.to_owned(),
@@ -138,22 +140,22 @@ impl Story {
     }
 
     /// Runs the server once and kills it at the given moment.
-    fn live_and_die(&mut self, moment: Moment) {
-        if matches!(moment, Moment::Starting) {
-            let server = Server::spawn(&self.folder, &[]);
-            self.pause(150);
+    fn run_and_kill(&mut self, moment: KillMoment) {
+        if matches!(moment, KillMoment::Starting) {
+            let server = RecollectServer::spawn_server(&self.folder, &[]);
+            self.random_pause(150);
             return server.kill();
         }
 
-        let server = Server::start(&self.folder);
+        let server = RecollectServer::start(&self.folder);
         let mut fresh = Vec::new();
         match moment {
             // A small document passes these states too quickly to be observed.
-            Moment::Seen("extracting" | "chunking" | "embedding") => {
+            KillMoment::Seen("extracting" | "chunking" | "embedding") => {
                 fresh.push(self.add_text(&server, LARGE))
             }
             // Large documents keep the workers busy, so that later ones have to wait.
-            Moment::Seen("queued") => (0..5).for_each(|_| drop(self.add_text(&server, LARGE))),
+            KillMoment::Seen("queued") => (0..5).for_each(|_| drop(self.add_text(&server, LARGE))),
             _ => {}
         }
 
@@ -168,26 +170,25 @@ impl Story {
 
         self.write_diary(&server);
         match moment {
-            Moment::Seen(state) => self.wait_until_seen(&server, &fresh, state),
-            Moment::Deleted => self.delete(&server, &fresh),
-            Moment::Later => self.pause(300),
-            Moment::Accepted | Moment::Starting => {}
+            KillMoment::Seen(state) => self.wait_until_seen(&server, &fresh, state),
+            KillMoment::Deleted => self.delete(&server, &fresh),
+            KillMoment::Later => self.random_pause(300),
+            KillMoment::Accepted | KillMoment::Starting => {}
         }
 
         // In half of the cases, a request is in progress when the server dies.
         if self.random.random_bool(0.5) {
-            self.die_while_called(server);
+            self.kill_during_request(server);
         } else {
             server.kill();
         }
     }
 
     /// Kills the server while it receives a request.
-    fn die_while_called(&mut self, server: Server) {
+    fn kill_during_request(&mut self, server: RecollectServer) {
         self.perhaps_added += 1;
         self.numbers += 1;
-        let body =
-            json!({"content": text(&mut self.random, self.numbers, 20_000), "containerTag": TAG});
+        let body = json!({"content": random_text(&mut self.random, self.numbers, 20_000), "containerTag": TAG});
         let address = server.address();
         let wait = Duration::from_micros(self.random.random_range(0..8_000));
         let call = thread::spawn(move || {
@@ -205,32 +206,32 @@ impl Story {
 
         if let Ok(reply) = call.join().expect("a client does not panic") {
             self.perhaps_added -= 1;
-            let id = accepted(&reply);
+            let id = accepted_id(&reply);
             self.accepted.insert(id, Some(self.numbers));
         }
     }
 
-    fn pause(&mut self, most_millis: u64) {
+    fn random_pause(&mut self, most_millis: u64) {
         thread::sleep(Duration::from_millis(
             self.random.random_range(0..most_millis),
         ));
     }
 
-    fn add_text(&mut self, server: &Server, bytes: usize) -> String {
+    fn add_text(&mut self, server: &RecollectServer, bytes: usize) -> String {
         self.numbers += 1;
         let number = self.numbers;
-        let content = text(&mut self.random, number, bytes);
+        let content = random_text(&mut self.random, number, bytes);
         let body = json!({"content": content, "containerTag": TAG});
-        let id = accepted(&server.call("POST", "/v3/documents", &body));
+        let id = accepted_id(&server.call("POST", "/v3/documents", &body));
         self.accepted.insert(id.clone(), Some(number));
         id
     }
 
-    fn add_pdf(&mut self, server: &Server) -> String {
+    fn add_pdf(&mut self, server: &RecollectServer) -> String {
         self.numbers += 1;
         let custom_id = format!("pdf-{}", self.numbers);
         let fields = [("containerTag", TAG), ("customId", custom_id.as_str())];
-        let (kind, body) = form("tern.pdf", &pdf(), &fields);
+        let (kind, body) = multipart_form("tern.pdf", &read_pdf(), &fields);
         let headers = [("content-type", kind.as_str())];
         let reply = http::send(
             server.address(),
@@ -239,24 +240,24 @@ impl Story {
             &headers,
             &body,
         );
-        let id = accepted(&reply.expect("the server runs"));
+        let id = accepted_id(&reply.expect("the server runs"));
         self.accepted.insert(id.clone(), None);
 
         id
     }
 
-    fn write_diary(&mut self, server: &Server) {
+    fn write_diary(&mut self, server: &RecollectServer) {
         self.numbers += 1;
         self.diary_sent = self.numbers;
-        let content = text(&mut self.random, self.numbers, 1_000);
+        let content = random_text(&mut self.random, self.numbers, 1_000);
         let body = json!({"content": content, "containerTag": TAG, "customId": "diary"});
-        let id = accepted(&server.call("POST", "/v3/documents", &body));
+        let id = accepted_id(&server.call("POST", "/v3/documents", &body));
         self.diary = Some((id, self.numbers));
     }
 
     /// Watches one document: the last one for the state `queued`, because it waits for the others,
     /// otherwise the first.
-    fn wait_until_seen(&mut self, server: &Server, fresh: &[String], state: &'static str) {
+    fn wait_until_seen(&mut self, server: &RecollectServer, fresh: &[String], state: &'static str) {
         let watched = if state == "queued" {
             fresh.last()
         } else {
@@ -267,7 +268,7 @@ impl Story {
         let begun = Instant::now();
         loop {
             let found = server
-                .status(watched)
+                .document_status(watched)
                 .expect("an accepted document is there");
             if found == state {
                 *self.seen.entry(state).or_default() += 1;
@@ -277,11 +278,11 @@ impl Story {
             if found == "done" {
                 return;
             }
-            assert!(begun.elapsed() < NEVER, "{watched} stays {found}");
+            assert!(begun.elapsed() < GIVE_UP_AFTER, "{watched} stays {found}");
         }
     }
 
-    fn delete(&mut self, server: &Server, fresh: &[String]) {
+    fn delete(&mut self, server: &RecollectServer, fresh: &[String]) {
         let old = self.accepted.keys().next().cloned();
         for id in old.iter().chain(fresh.iter().take(2)) {
             let Some(number) = self.accepted.remove(id) else {
@@ -298,17 +299,17 @@ impl Story {
     }
 
     /// Restarts the server, waits until everything is processed, and searches for every document.
-    fn check(&mut self) {
-        let server = Server::start(&self.folder);
+    fn check_everything(&mut self) {
+        let server = RecollectServer::start(&self.folder);
         for id in self.accepted.keys() {
             server.wait_done(id);
         }
 
         for (id, number) in &self.accepted {
             let found = match number {
-                Some(number) => search(&server, &identifier(*number), TAG),
+                Some(number) => search_container(&server, &text_identifier(*number), TAG),
                 // All PDFs have the same text.
-                None => search_in(&server, "TP-4471-X", id),
+                None => search_document(&server, "TP-4471-X", id),
             };
             assert!(
                 found.contains(id),
@@ -317,9 +318,9 @@ impl Story {
         }
 
         for (id, number) in &self.deleted {
-            assert_eq!(server.status(id), None, "{id} was deleted");
+            assert_eq!(server.document_status(id), None, "{id} was deleted");
             if let Some(number) = number {
-                let found = search(&server, &identifier(*number), TAG);
+                let found = search_container(&server, &text_identifier(*number), TAG);
                 assert!(!found.contains(id), "{id} was deleted and is found");
             }
         }
@@ -328,7 +329,7 @@ impl Story {
         self.check_list(&server);
     }
 
-    fn check_diary(&self, server: &Server) {
+    fn check_diary(&self, server: &RecollectServer) {
         let Some((id, number)) = &self.diary else {
             return;
         };
@@ -339,13 +340,13 @@ impl Story {
             .body;
         let content = read["content"].as_str().expect("a text");
         assert!(
-            content.contains(&identifier(*number)),
+            content.contains(&text_identifier(*number)),
             "the last text of {id} is {number}"
         );
-        assert!(search(server, &identifier(*number), TAG).contains(id));
+        assert!(search_container(server, &text_identifier(*number), TAG).contains(id));
     }
 
-    fn check_list(&self, server: &Server) {
+    fn check_list(&self, server: &RecollectServer) {
         let body = json!({"containerTags": [TAG], "limit": 1000});
         let listed = server.call("POST", "/v3/documents/list", &body).body;
         let total = listed["pagination"]["totalItems"]
@@ -366,7 +367,7 @@ impl Story {
 }
 
 /// Returns the id of an accepted document.
-fn accepted(reply: &Reply) -> String {
+fn accepted_id(reply: &Reply) -> String {
     assert_eq!(reply.status, 200, "{}", reply.body);
     reply.body["id"].as_str().expect("an id").to_owned()
 }

@@ -4,22 +4,22 @@ use rand::RngExt;
 use rand::rngs::StdRng;
 use serde_json::{Value, json};
 
-use crate::binary::workspace;
-use crate::server::Server;
+use crate::binary::workspace_root;
+use crate::server::RecollectServer;
 
 /// Returns a PDF with two pages of text about a lighthouse.
-pub(crate) fn pdf() -> Vec<u8> {
-    let path = workspace().join("shared/content/tests/data/two-pages.pdf");
+pub(crate) fn read_pdf() -> Vec<u8> {
+    let path = workspace_root().join("shared/content/tests/data/two-pages.pdf");
     std::fs::read(path).expect("a fixture of the content crate")
 }
 
 /// Returns the identifier by which the text `number` can be found.
-pub(crate) fn identifier(number: usize) -> String {
+pub(crate) fn text_identifier(number: usize) -> String {
     format!("RK-{number:05}-Q")
 }
 
 /// Returns a text of about `bytes` bytes with the identifier of `number` in its middle.
-pub(crate) fn text(random: &mut StdRng, number: usize, bytes: usize) -> String {
+pub(crate) fn random_text(random: &mut StdRng, number: usize, bytes: usize) -> String {
     const WORDS: [&str; 24] = [
         "harbor", "invoice", "lantern", "meadow", "quarter", "ribbon", "silver", "ticket",
         "umbrella", "violin", "window", "yellow", "anchor", "bridge", "candle", "dragon", "engine",
@@ -37,7 +37,7 @@ pub(crate) fn text(random: &mut StdRng, number: usize, bytes: usize) -> String {
     }
     text += &format!(
         "The order {} was shipped on a Tuesday. ",
-        identifier(number)
+        text_identifier(number)
     );
     while text.len() < bytes {
         text += &sentence(random);
@@ -47,7 +47,11 @@ pub(crate) fn text(random: &mut StdRng, number: usize, bytes: usize) -> String {
 }
 
 /// Builds a form with one file. Returns its content type and its body.
-pub(crate) fn form(name: &str, bytes: &[u8], fields: &[(&str, &str)]) -> (String, Vec<u8>) {
+pub(crate) fn multipart_form(
+    name: &str,
+    bytes: &[u8],
+    fields: &[(&str, &str)],
+) -> (String, Vec<u8>) {
     const BOUNDARY: &str = "end-to-end-boundary";
     let mut body = Vec::new();
     for (field, value) in fields {
@@ -69,16 +73,16 @@ pub(crate) fn form(name: &str, bytes: &[u8], fields: &[(&str, &str)]) -> (String
 }
 
 /// Returns the documents that a search in a container finds, best first.
-pub(crate) fn search(server: &Server, question: &str, tag: &str) -> Vec<String> {
-    ask(server, &json!({"q": question, "containerTag": tag}))
+pub(crate) fn search_container(server: &RecollectServer, question: &str, tag: &str) -> Vec<String> {
+    search_ids(server, &json!({"q": question, "containerTag": tag}))
 }
 
 /// Returns the documents that a search within one document finds.
-pub(crate) fn search_in(server: &Server, question: &str, id: &str) -> Vec<String> {
-    ask(server, &json!({"q": question, "docId": id}))
+pub(crate) fn search_document(server: &RecollectServer, question: &str, id: &str) -> Vec<String> {
+    search_ids(server, &json!({"q": question, "docId": id}))
 }
 
-fn ask(server: &Server, body: &Value) -> Vec<String> {
+fn search_ids(server: &RecollectServer, body: &Value) -> Vec<String> {
     let reply = server.call("POST", "/v3/search", body);
     assert_eq!(reply.status, 200, "{}", reply.body);
     let results = reply.body["results"].as_array().expect("a list of results");

@@ -39,7 +39,7 @@ pub(crate) fn send(
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer)?;
 
-    parse(&answer)
+    parse_reply(&answer)
         .ok_or_else(|| io::Error::new(io::ErrorKind::UnexpectedEof, "the answer ended early"))
 }
 
@@ -70,7 +70,7 @@ fn head(
 }
 
 /// Parses an answer; `None` if its end is missing.
-fn parse(answer: &[u8]) -> Option<Reply> {
+fn parse_reply(answer: &[u8]) -> Option<Reply> {
     let end = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n")?;
     let head = std::str::from_utf8(&answer[..end]).ok()?;
     let body = &answer[end + 4..];

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 
-use crate::server::Server;
+use crate::server::RecollectServer;
 
 /// Returns the resident memory of a process in megabytes; `None` if the system does not provide it.
 fn resident_megabytes(pid: u32) -> Option<u64> {
@@ -20,7 +20,7 @@ fn resident_megabytes(pid: u32) -> Option<u64> {
 }
 
 /// Returns every file below a folder with its size and the time of its last change.
-fn state(folder: &Path) -> BTreeMap<PathBuf, (u64, SystemTime)> {
+fn file_states(folder: &Path) -> BTreeMap<PathBuf, (u64, SystemTime)> {
     let mut files = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -41,14 +41,14 @@ fn state(folder: &Path) -> BTreeMap<PathBuf, (u64, SystemTime)> {
 fn an_idle_server_writes_nothing_and_stays_small() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
-    let server = Server::start(&data);
+    let server = RecollectServer::start(&data);
     for number in 0..20 {
         let note =
             json!({"content": format!("Note {number} about the harbor."), "containerTag": "idle"});
         assert_eq!(server.call("POST", "/v3/documents", &note).status, 200);
     }
 
-    server.settle();
+    server.wait_until_idle();
     server.call(
         "POST",
         "/v4/search",
@@ -57,9 +57,9 @@ fn an_idle_server_writes_nothing_and_stays_small() {
 
     // Messages are deleted after the documents are done.
     thread::sleep(Duration::from_secs(1));
-    let before = state(&data);
+    let before = file_states(&data);
     thread::sleep(Duration::from_secs(3));
-    assert_eq!(state(&data), before);
+    assert_eq!(file_states(&data), before);
 
     if let Some(megabytes) = resident_megabytes(server.pid()) {
         println!("resident memory of the idle server: {megabytes} MB");

@@ -11,15 +11,15 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::binary::recollect;
+use crate::binary::binary_path;
 use crate::http::{self, Reply};
 
 /// The time after which a test gives up. No measurement depends on it.
-pub(crate) const NEVER: Duration = Duration::from_secs(60);
+pub(crate) const GIVE_UP_AFTER: Duration = Duration::from_secs(60);
 
 /// Returns a command for the binary without the caller's settings.
-pub(crate) fn command() -> Command {
-    let mut command = Command::new(recollect());
+pub(crate) fn recollect_command() -> Command {
+    let mut command = Command::new(binary_path());
     for name in [
         "RECOLLECT_DATA",
         "RECOLLECT_PORT",
@@ -34,14 +34,14 @@ pub(crate) fn command() -> Command {
 }
 
 /// A server process with its children, all of which end when this value is dropped.
-pub(crate) struct Server {
+pub(crate) struct RecollectServer {
     child: Child,
     /// Standard output, which is kept open because the server writes to it after the first line.
     _stdout: Option<BufReader<ChildStdout>>,
     address: Option<SocketAddr>,
 }
 
-impl Server {
+impl RecollectServer {
     /// Starts a server on a data folder and waits until it listens on its own port.
     pub(crate) fn start(folder: &Path) -> Self {
         Self::start_with(folder, &[])
@@ -49,8 +49,8 @@ impl Server {
 
     /// Starts a server with additional arguments.
     pub(crate) fn start_with(folder: &Path, more: &[&str]) -> Self {
-        let mut server = Self::spawn(folder, more);
-        server.listen(folder);
+        let mut server = Self::spawn_server(folder, more);
+        server.wait_for_address(folder);
         server
     }
 
@@ -60,15 +60,15 @@ impl Server {
         // which should get an error instead.
         let limited = format!("trap '' XFSZ; ulimit -f {}; exec \"$@\"", megabytes * 2048);
         let mut shell = Command::new("sh");
-        shell.args(["-c", &limited, "sh"]).arg(recollect());
+        shell.args(["-c", &limited, "sh"]).arg(binary_path());
         let mut server = Self::spawn_by(shell, folder, &[]);
-        server.listen(folder);
+        server.wait_for_address(folder);
         server
     }
 
     /// Starts a server without waiting for it.
-    pub(crate) fn spawn(folder: &Path, more: &[&str]) -> Self {
-        Self::spawn_by(command(), folder, more)
+    pub(crate) fn spawn_server(folder: &Path, more: &[&str]) -> Self {
+        Self::spawn_by(recollect_command(), folder, more)
     }
 
     fn spawn_by(mut command: Command, folder: &Path, more: &[&str]) -> Self {
@@ -97,7 +97,7 @@ impl Server {
 
     /// Reads the printed address. A separate thread reads standard output, because a read has no
     /// timeout.
-    fn listen(&mut self, folder: &Path) {
+    fn wait_for_address(&mut self, folder: &Path) {
         let mut output =
             BufReader::new(self.child.stdout.take().expect("standard output is a pipe"));
         let (say, hear) = mpsc::channel();
@@ -108,7 +108,7 @@ impl Server {
         });
 
         let errors = || std::fs::read_to_string(error_file(folder)).unwrap_or_default();
-        let Ok((line, _, output)) = hear.recv_timeout(NEVER) else {
+        let Ok((line, _, output)) = hear.recv_timeout(GIVE_UP_AFTER) else {
             panic!("the server never listens: {}", errors());
         };
 
@@ -151,7 +151,7 @@ impl Server {
     }
 
     /// Returns the status of a document; `None` if there is no such document.
-    pub(crate) fn status(&self, id: &str) -> Option<String> {
+    pub(crate) fn document_status(&self, id: &str) -> Option<String> {
         let reply = self.call("GET", &format!("/v3/documents/{id}"), &Value::Null);
         (reply.status == 200).then(|| reply.body["status"].as_str().unwrap_or_default().to_owned())
     }
@@ -164,14 +164,18 @@ impl Server {
             match reply.body["status"].as_str() {
                 Some("done") => return,
                 Some("failed") | None => panic!("{}", reply.body),
-                Some(_) => assert!(begun.elapsed() < NEVER, "never done: {}", reply.body),
+                Some(_) => assert!(
+                    begun.elapsed() < GIVE_UP_AFTER,
+                    "never done: {}",
+                    reply.body
+                ),
             }
             thread::sleep(Duration::from_millis(20));
         }
     }
 
     /// Waits until nothing is being processed.
-    pub(crate) fn settle(&self) {
+    pub(crate) fn wait_until_idle(&self) {
         let begun = Instant::now();
         loop {
             let reply = self.call("GET", "/v3/documents/processing?view=pending", &json!(null));
@@ -179,7 +183,7 @@ impl Server {
                 return;
             }
             assert!(
-                begun.elapsed() < NEVER,
+                begun.elapsed() < GIVE_UP_AFTER,
                 "work that never ends: {}",
                 reply.body
             );
@@ -195,29 +199,29 @@ impl Server {
 
     /// Asks the server to end.
     pub(crate) fn terminate(&self) {
-        signal("-TERM", &self.pid().to_string());
+        send_signal("-TERM", &self.pid().to_string());
     }
 
     /// Waits until the server ends.
-    pub(crate) fn wait(&mut self) -> ExitStatus {
+    pub(crate) fn wait_for_exit(&mut self) -> ExitStatus {
         let begun = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().expect("a child can be waited for") {
                 return status;
             }
-            assert!(begun.elapsed() < NEVER, "the server never ends");
+            assert!(begun.elapsed() < GIVE_UP_AFTER, "the server never ends");
             thread::sleep(Duration::from_millis(10));
         }
     }
 }
 
-impl Drop for Server {
+impl Drop for RecollectServer {
     fn drop(&mut self) {
         self.child.kill().ok();
         self.child.wait().ok();
         // The group includes the children that parse documents, which may briefly outlive a killed
         // server.
-        signal("-KILL", &format!("-{}", self.pid()));
+        send_signal("-KILL", &format!("-{}", self.pid()));
     }
 }
 
@@ -226,7 +230,7 @@ pub(crate) fn error_file(folder: &Path) -> std::path::PathBuf {
     folder.with_extension("stderr")
 }
 
-fn signal(name: &str, process: &str) {
+fn send_signal(name: &str, process: &str) {
     let mut kill = Command::new("kill");
     kill.args([name, "--", process]).stderr(Stdio::null());
     kill.status().ok();

@@ -6,10 +6,10 @@ use std::process::{Output, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::server::{Server, command};
+use crate::server::{RecollectServer, recollect_command};
 
 fn run(data: &Path, arguments: &[&str]) -> Output {
-    command()
+    recollect_command()
         .args(arguments)
         .arg("--data")
         .arg(data)
@@ -17,7 +17,7 @@ fn run(data: &Path, arguments: &[&str]) -> Output {
         .expect("the binary starts")
 }
 
-fn done(data: &Path, arguments: &[&str]) -> String {
+fn run_to_end(data: &Path, arguments: &[&str]) -> String {
     let output = run(data, arguments);
     assert_eq!(
         output.status.code(),
@@ -29,7 +29,7 @@ fn done(data: &Path, arguments: &[&str]) -> String {
 }
 
 /// Returns an export without the line that states its time.
-fn lines(export: &str) -> Vec<&str> {
+fn lines_without_header(export: &str) -> Vec<&str> {
     export.lines().skip(1).collect()
 }
 
@@ -38,7 +38,7 @@ fn a_container_moves_from_one_data_folder_to_another() {
     let folder = tempfile::tempdir().unwrap();
     let (here, there) = (folder.path().join("here"), folder.path().join("there"));
     let file = folder.path().join("atlas.jsonl");
-    let server = Server::start(&here);
+    let server = RecollectServer::start(&here);
     let note = json!({"content": "The atlas lies in the map room.", "containerTag": "maps", "customId": "atlas"});
     let id = server.call("POST", "/v3/documents", &note).body["id"]
         .as_str()
@@ -47,7 +47,7 @@ fn a_container_moves_from_one_data_folder_to_another() {
     server.wait_done(&id);
     let memory = json!({"containerTag": "maps", "memories": [{"content": "User lives in Oslo."}]});
     assert_eq!(server.call("POST", "/v4/memories", &memory).status, 201);
-    done(
+    run_to_end(
         &here,
         &[
             "export",
@@ -60,22 +60,22 @@ fn a_container_moves_from_one_data_folder_to_another() {
     let export = std::fs::read_to_string(&file).unwrap();
     assert!(!folder.path().join("atlas.jsonl.part").exists());
 
-    let said = done(&there, &["import", file.to_str().unwrap()]);
+    let said = run_to_end(&there, &["import", file.to_str().unwrap()]);
     assert!(
         said.contains("Imported into maps: 2 documents done, 0 to be processed"),
         "{said}"
     );
     assert_eq!(
-        lines(&done(&there, &["export", "--container-tag", "maps"])),
-        lines(&export)
+        lines_without_header(&run_to_end(&there, &["export", "--container-tag", "maps"])),
+        lines_without_header(&export)
     );
-    let said = done(&there, &["import", file.to_str().unwrap()]);
+    let said = run_to_end(&there, &["import", file.to_str().unwrap()]);
     assert!(said.contains("2 documents were there already"), "{said}");
 
-    let other = Server::start(&there);
+    let other = RecollectServer::start(&there);
     let question =
         json!({"q": "Where is the atlas?", "containerTag": "maps", "searchMode": "hybrid"});
-    let texts = |server: &Server| {
+    let texts = |server: &RecollectServer| {
         let body = server.call("POST", "/v4/search", &question).body;
         let results = body["results"].as_array().cloned().unwrap_or_default();
         results
@@ -97,9 +97,9 @@ fn a_container_moves_from_one_data_folder_to_another() {
 fn other_services_files_come_through_standard_input_while_a_server_runs() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
-    let server = Server::start(&data);
+    let server = RecollectServer::start(&data);
     let session = json!({"session_id": "talk", "messages": [{"role": "user", "content": "The key hangs by the door."}]});
-    let mut import = command();
+    let mut import = recollect_command();
     import
         .args([
             "import",
@@ -126,7 +126,7 @@ fn other_services_files_come_through_standard_input_while_a_server_runs() {
         "{output:?}"
     );
 
-    server.settle();
+    server.wait_until_idle();
     let found = server.call("GET", "/v3/documents/talk", &Value::Null).body;
     assert_eq!(found["status"], "done", "{found}");
 }
@@ -146,7 +146,7 @@ fn what_cannot_be_exported_or_imported_says_why() {
     let binary = folder.path().join("binary").display().to_string();
     std::fs::write(&binary, [0xff, 0xfe, 0]).unwrap();
     let no_folder = folder.path().join("no/where.jsonl").display().to_string();
-    done(
+    run_to_end(
         &data,
         &[
             "import",
@@ -204,7 +204,7 @@ fn what_cannot_be_exported_or_imported_says_why() {
             ],
         ),
     ] {
-        let help = done(&data, &[command, "--help"]);
+        let help = run_to_end(&data, &[command, "--help"]);
         words
             .iter()
             .for_each(|word| assert!(help.contains(word), "{command}: {word}"));

@@ -2,20 +2,20 @@
 //! end the whole operation has happened exactly once.
 
 use domain::usecase::run_task;
-use domain::{OrgId, Task, TaskId, TaskState, Tenant, Work};
+use domain::{OrgId, Task, TaskId, TaskState, TaskWork, Tenant};
 use http::StatusCode;
 use serde_json::{Value, json};
-use testkit::{TestApp, World};
+use testkit::{TestApp, TestEnvironment};
 
 /// A time longer than any wait of a deletion or a merge.
 const LONG_SECONDS: i64 = 1_000;
 
 fn tenant(org: &str) -> Tenant {
-    Tenant::of_operator(OrgId::parse(org).expect("an organization"))
+    Tenant::for_operator(OrgId::parse(org).expect("an organization"))
 }
 
 /// Fills two containers with every kind of data.
-async fn furnish(app: &TestApp, key: &str) {
+async fn fill_containers(app: &TestApp, key: &str) {
     for tag in ["from", "to"] {
         for (custom_id, content) in [
             (
@@ -29,7 +29,7 @@ async fn furnish(app: &TestApp, key: &str) {
             assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
         }
         let file = app
-            .upload(
+            .upload_file(
                 key,
                 "mill.txt",
                 b"The mill stands.",
@@ -39,11 +39,11 @@ async fn furnish(app: &TestApp, key: &str) {
         assert_eq!(file.status, StatusCode::OK, "{}", file.body);
     }
 
-    app.settle().await.expect("work that ends");
+    app.run_until_settled().await.expect("work that ends");
 }
 
 /// Returns the partition keys of the organization's items.
-async fn items(app: &TestApp, org: &str) -> Vec<String> {
+async fn item_keys(app: &TestApp, org: &str) -> Vec<String> {
     let (mut found, mut from) = (Vec::new(), None);
     loop {
         let scan = app
@@ -71,8 +71,8 @@ async fn items(app: &TestApp, org: &str) -> Vec<String> {
 }
 
 /// Returns the task of the organization, which has at most one.
-async fn task(app: &TestApp, org: &str) -> Option<Task> {
-    let all = items(app, org).await;
+async fn find_task(app: &TestApp, org: &str) -> Option<Task> {
+    let all = item_keys(app, org).await;
     let ids: Vec<&str> = all
         .iter()
         .filter_map(|pk| pk.strip_prefix("J#")?.split('#').nth(1))
@@ -87,24 +87,24 @@ async fn task(app: &TestApp, org: &str) -> Option<Task> {
         .expect("an answer")
 }
 
-type Asked<'a> = (&'a str, &'a str, &'a Value);
+type RequestParts<'a> = (&'a str, &'a str, &'a Value);
 
 /// Sends a request to a process that crashes at its call number `at`, and lets that process work
 /// until it crashes. Then another process completes the work. Returns the number of calls of the
 /// first process, and the key.
-async fn run(
-    world: &World,
+async fn run_with_crash(
+    world: &TestEnvironment,
     healthy: &TestApp,
     (org, at): (&str, u64),
-    asked: Asked<'_>,
+    asked: RequestParts<'_>,
 ) -> (u64, String) {
-    let key = healthy.key(org).await;
-    furnish(healthy, &key).await;
+    let key = healthy.create_key(org).await;
+    fill_containers(healthy, &key).await;
     let app = TestApp::start(world, at).await.expect("an app");
-    let begun = app.faults.calls();
+    let begun = app.faults.call_count();
     app.faults.crash_at(Some(begun + at));
-    app.call(asked.0, asked.1, &key, asked.2).await;
-    while let Some(task) = task(healthy, org)
+    app.call_json(asked.0, asked.1, &key, asked.2).await;
+    while let Some(task) = find_task(healthy, org)
         .await
         .filter(|task| task.state == TaskState::Running)
     {
@@ -117,17 +117,17 @@ async fn run(
         }
     }
 
-    let calls = app.faults.calls() - begun;
+    let calls = app.faults.call_count() - begun;
     // The first request may not have been answered, so the client repeats it. If it had taken
     // effect, the repetition is refused.
-    let again = healthy.call(asked.0, asked.1, &key, asked.2).await;
+    let again = healthy.call_json(asked.0, asked.1, &key, asked.2).await;
     assert!(!again.status.is_server_error(), "{}", again.body);
     world.clock.advance_seconds(LONG_SECONDS);
     healthy
-        .settle()
+        .run_until_settled()
         .await
         .unwrap_or_else(|error| panic!("crash at call {at}: {error:#}"));
-    let task = task(healthy, org).await.expect("a task");
+    let task = find_task(healthy, org).await.expect("a task");
     assert_eq!(
         (task.state, task.attempts),
         (TaskState::Completed, 0),
@@ -139,17 +139,17 @@ async fn run(
 
 #[tokio::test]
 async fn a_deletion_ends_and_its_report_is_exact_wherever_it_is_broken_off() {
-    let world = World::new().expect("a folder");
+    let world = TestEnvironment::new().expect("a folder");
     let app = TestApp::start(&world, 0).await.expect("an app");
     let asked = ("DELETE", "/v3/container-tags/from", &Value::Null);
     let mut whole = None;
     for at in std::iter::once(1_000_000).chain(0..) {
         let org = format!("purge-{at}");
-        let (calls, key) = run(&world, &app, (&org, at), asked).await;
+        let (calls, key) = run_with_crash(&world, &app, (&org, at), asked).await;
         let Some(Task {
-            work: Work::Purge(purge),
+            work: TaskWork::Purge(purge),
             ..
-        }) = task(&app, &org).await
+        }) = find_task(&app, &org).await
         else {
             panic!("no purge");
         };
@@ -166,7 +166,7 @@ async fn a_deletion_ends_and_its_report_is_exact_wherever_it_is_broken_off() {
             "crash at call {at}: {listed}"
         );
 
-        let left = items(&app, &org).await;
+        let left = item_keys(&app, &org).await;
         assert!(
             left.iter()
                 .all(|pk| purge.containers.iter().all(|id| !pk.contains(id.as_str()))),
@@ -193,12 +193,12 @@ async fn a_deletion_ends_and_its_report_is_exact_wherever_it_is_broken_off() {
 
 #[tokio::test]
 async fn a_merge_ends_the_same_wherever_it_is_broken_off() {
-    let world = World::new().expect("a folder");
+    let world = TestEnvironment::new().expect("a folder");
     let app = TestApp::start(&world, 0).await.expect("an app");
     let body = json!({"containerTags": ["from"], "targetContainerTag": "to"});
     for at in 0.. {
         let org = format!("merge-{at}");
-        let (calls, key) = run(
+        let (calls, key) = run_with_crash(
             &world,
             &app,
             (&org, at),

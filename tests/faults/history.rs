@@ -4,29 +4,29 @@ use std::collections::BTreeMap;
 
 use http::StatusCode;
 use serde_json::{Value, json};
-use testkit::{Answer, TestApp};
+use testkit::{TestAnswer, TestApp};
 
 /// A client of one organization, which records every request and whether it was answered.
-pub(crate) struct Client {
+pub(crate) struct HistoryClient {
     pub(crate) key: String,
     org: String,
     count: usize,
-    documents: BTreeMap<String, Vec<Attempt>>,
+    documents: BTreeMap<String, Vec<ContentRequest>>,
     /// The metadata values that were sent, by customId.
-    marks: BTreeMap<String, Vec<Mark>>,
+    marks: BTreeMap<String, Vec<MetadataChange>>,
     /// The canary words sent in the conversation, and whether each request was answered.
     said: Vec<(String, bool)>,
 }
 
 /// A request about one customId, in the order sent.
-struct Attempt {
+struct ContentRequest {
     /// The canary word of the content; `None` for a deletion.
     canary: Option<String>,
     answered: bool,
 }
 
 /// A change of metadata.
-struct Mark {
+struct MetadataChange {
     value: String,
     answered: bool,
     /// The number of requests about the content that came before it.
@@ -36,7 +36,7 @@ struct Mark {
 const TAG: &str = "box";
 const TALK: &str = "talk";
 
-impl Client {
+impl HistoryClient {
     pub(crate) fn new(org: &str, key: String) -> Self {
         let (documents, marks) = (BTreeMap::new(), BTreeMap::new());
         Self {
@@ -50,14 +50,14 @@ impl Client {
     }
 
     /// Returns a new unique word.
-    fn canary(&mut self) -> String {
+    fn next_canary(&mut self) -> String {
         self.count += 1;
         format!("{}-{:04}", self.org, self.count)
     }
 
     /// Returns new content for a customId, and its canary word.
-    fn note(&mut self, custom_id: &str) -> (String, Value) {
-        let canary = self.canary();
+    fn new_note(&mut self, custom_id: &str) -> (String, Value) {
+        let canary = self.next_canary();
         let content = format!("The lighthouse keeper wrote the number {canary} into the log.");
         (
             canary,
@@ -66,17 +66,17 @@ impl Client {
     }
 
     /// Sends new content under a customId.
-    pub(crate) async fn put(&mut self, app: &TestApp, custom_id: &str) {
-        let (canary, body) = self.note(custom_id);
+    pub(crate) async fn put_content(&mut self, app: &TestApp, custom_id: &str) {
+        let (canary, body) = self.new_note(custom_id);
         let answer = app.post("/v3/documents", &self.key, &body).await;
-        self.remember(custom_id, Some(canary), &answer, StatusCode::OK);
+        self.record_attempt(custom_id, Some(canary), &answer, StatusCode::OK);
     }
 
     /// Sends new content under several customIds at once.
-    pub(crate) async fn put_all(&mut self, app: &TestApp, custom_ids: &[&str]) {
+    pub(crate) async fn put_batch(&mut self, app: &TestApp, custom_ids: &[&str]) {
         let notes: Vec<(String, Value)> = custom_ids
             .iter()
-            .map(|custom_id| self.note(custom_id))
+            .map(|custom_id| self.new_note(custom_id))
             .collect();
         let documents: Vec<&Value> = notes.iter().map(|(_, body)| body).collect();
         let answer = app
@@ -101,7 +101,7 @@ impl Client {
 
         for (place, (custom_id, (canary, _))) in custom_ids.iter().zip(&notes).enumerate() {
             let answered = answer.status.is_success() && !refused(place);
-            let attempt = Attempt {
+            let attempt = ContentRequest {
                 canary: Some(canary.clone()),
                 answered,
             };
@@ -113,11 +113,11 @@ impl Client {
     }
 
     /// Changes the metadata of a customId, if it exists.
-    pub(crate) async fn mark(&mut self, app: &TestApp, custom_id: &str) {
-        let value = self.canary();
+    pub(crate) async fn change_metadata(&mut self, app: &TestApp, custom_id: &str) {
+        let value = self.next_canary();
         let body = json!({"metadata": {"mark": value}});
         let answer = app
-            .call(
+            .call_json(
                 "PATCH",
                 &format!("/v3/documents/{custom_id}"),
                 &self.key,
@@ -134,7 +134,7 @@ impl Client {
             answer.body
         );
         let after = self.documents.get(custom_id).map_or(0, Vec::len);
-        let mark = Mark {
+        let mark = MetadataChange {
             value,
             answered: answer.status.is_success(),
             after,
@@ -147,8 +147,8 @@ impl Client {
     }
 
     /// Adds a message to the conversation.
-    pub(crate) async fn say(&mut self, app: &TestApp) {
-        let canary = self.canary();
+    pub(crate) async fn send_message(&mut self, app: &TestApp) {
+        let canary = self.next_canary();
         let message = json!({"role": "user", "content": format!("Remember the number {canary}.")});
         let body = json!({"conversationId": TALK, "containerTag": TAG, "messages": [message]});
         let answer = app.post("/v4/conversations", &self.key, &body).await;
@@ -171,7 +171,7 @@ impl Client {
         if answer.status == StatusCode::NOT_FOUND {
             return;
         }
-        self.remember(custom_id, None, &answer, StatusCode::NO_CONTENT);
+        self.record_attempt(custom_id, None, &answer, StatusCode::NO_CONTENT);
     }
 
     /// Searches to put load on the index. The answer may be an error.
@@ -184,11 +184,11 @@ impl Client {
         );
     }
 
-    fn remember(
+    fn record_attempt(
         &mut self,
         custom_id: &str,
         canary: Option<String>,
-        answer: &Answer,
+        answer: &TestAnswer,
         success: StatusCode,
     ) {
         let answered = answer.status == success;
@@ -201,16 +201,16 @@ impl Client {
         self.documents
             .entry(custom_id.to_owned())
             .or_default()
-            .push(Attempt { canary, answered });
+            .push(ContentRequest { canary, answered });
     }
 
     /// Checks everything that must hold once faults have stopped and all work has ended.
-    pub(crate) async fn check(&self, app: &TestApp) {
+    pub(crate) async fn check_state(&self, app: &TestApp) {
         let mut alive = Vec::new();
         for (custom_id, attempts) in &self.documents {
             let found = self.check_document(app, custom_id, attempts).await;
             if found.is_some() {
-                self.check_mark(app, custom_id, attempts).await;
+                self.check_metadata(app, custom_id, attempts).await;
             }
             alive.extend(found);
         }
@@ -247,7 +247,7 @@ impl Client {
         &self,
         app: &TestApp,
         custom_id: &str,
-        attempts: &[Attempt],
+        attempts: &[ContentRequest],
     ) -> Option<String> {
         let last = attempts.iter().rposition(|attempt| attempt.answered);
         let mut possible: Vec<Option<&str>> = attempts[last.unwrap_or(0)..]
@@ -283,10 +283,10 @@ impl Client {
     }
 }
 
-impl Client {
+impl HistoryClient {
     /// Checks that the record and the index show the same metadata, and that it is that of the last
     /// answered change or of a later one.
-    async fn check_mark(&self, app: &TestApp, custom_id: &str, attempts: &[Attempt]) {
+    async fn check_metadata(&self, app: &TestApp, custom_id: &str, attempts: &[ContentRequest]) {
         let answer = app
             .get(
                 &format!("/v3/documents/{custom_id}?containerTag={TAG}"),
@@ -370,7 +370,7 @@ impl Client {
     }
 }
 
-async fn search(app: &TestApp, key: &str, q: &str) -> Answer {
+async fn search(app: &TestApp, key: &str, q: &str) -> TestAnswer {
     let body: Value = json!({"q": q, "containerTag": TAG, "searchMode": "documents", "threshold": 0, "limit": 50});
     app.post("/v4/search", key, &body).await
 }

@@ -3,19 +3,19 @@
 //! still uses.
 
 use domain::Ctx;
-use domain::ports::Shelf;
+use domain::ports::BlobStore;
 use domain::usecase::collect_orphans;
 use futures::FutureExt;
-use testkit::{TestApp, World};
+use testkit::{TestApp, TestEnvironment};
 
-use crate::history::Client;
+use crate::history::HistoryClient;
 
 /// A time longer than the age from which a blob can count as an orphan.
 const LONG_SECONDS: i64 = 25 * 3600;
 
 /// Deletes every orphan, in DynamoDB and in S3.
 async fn collect_all(ctx: &Ctx) {
-    for shelf in [Shelf::Inline, Shelf::Objects] {
+    for shelf in [BlobStore::Inline, BlobStore::Objects] {
         let mut after: Option<String> = None;
         loop {
             let page = collect_orphans(ctx, shelf, after.as_deref(), 1000)
@@ -29,40 +29,40 @@ async fn collect_all(ctx: &Ctx) {
     }
 }
 
-async fn run(world: &World, healthy: &TestApp, at: u64, others: bool) -> u64 {
+async fn run_with_pause(world: &TestEnvironment, healthy: &TestApp, at: u64, others: bool) -> u64 {
     let org = format!("orphan-{at}-{others}");
-    let mut client = Client::new(&org, healthy.key(&org).await);
-    client.put(healthy, "doc").await;
+    let mut client = HistoryClient::new(&org, healthy.create_key(&org).await);
+    client.put_content(healthy, "doc").await;
     let slow = TestApp::start(world, at).await.expect("an app");
-    let begun = slow.faults.calls();
+    let begun = slow.faults.call_count();
     slow.faults.pause_at(begun + at);
-    let mut turn = std::pin::pin!(slow.turn());
+    let mut turn = std::pin::pin!(slow.run_workers_once());
     let finished = (&mut turn).now_or_never().is_some();
     world.clock.advance_seconds(LONG_SECONDS);
     if others {
-        healthy.settle().await.expect("work that ends");
+        healthy.run_until_settled().await.expect("work that ends");
     }
 
     collect_all(&healthy.system.ctx).await;
-    slow.faults.resume();
+    slow.faults.resume_calls();
     if !finished {
         turn.await;
     }
 
-    healthy.settle().await.expect("work that ends");
+    healthy.run_until_settled().await.expect("work that ends");
     let cold = TestApp::start(world, at).await.expect("an app");
-    client.check(&cold).await;
+    client.check_state(&cold).await;
 
-    slow.faults.calls() - begun
+    slow.faults.call_count() - begun
 }
 
 #[tokio::test]
 async fn nothing_that_a_slow_worker_still_uses_is_taken_for_an_orphan() {
     for others in [false, true] {
-        let world = World::new().expect("a folder");
+        let world = TestEnvironment::new().expect("a folder");
         let healthy = TestApp::start(&world, 0).await.expect("an app");
         let mut at = 0;
-        while at < run(&world, &healthy, at, others).await {
+        while at < run_with_pause(&world, &healthy, at, others).await {
             at += 1;
         }
         assert!(at > 12, "a turn with a document has only {at} calls");

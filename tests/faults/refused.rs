@@ -2,26 +2,26 @@
 //! retried without end.
 
 use domain::usecase::run_task;
-use domain::{OrgId, Task, TaskId, TaskState, Tenant, Work};
+use domain::{OrgId, Task, TaskId, TaskState, TaskWork, Tenant};
 use serde_json::{Value, json};
-use testkit::{Answer, TestApp};
+use testkit::{TestAnswer, TestApp};
 
 /// A time longer than the pause after any failure.
 const LONG_SECONDS: i64 = 1_000;
 
-async fn app() -> (TestApp, String) {
+async fn app_with_two_tags() -> (TestApp, String) {
     let app = TestApp::new().await;
-    let key = app.key("acme").await;
+    let key = app.create_key("acme").await;
     for tag in ["from", "to"] {
         let body = json!({"content": format!("The heron of {tag} waits."), "containerTag": tag, "customId": tag});
-        app.add(&key, &body).await;
+        app.add_document(&key, &body).await;
     }
     (app, key)
 }
 
 /// Runs the task `times` times and returns its record afterwards.
-async fn moved_on(app: &TestApp, id: &Value, times: usize) -> Task {
-    let tenant = Tenant::of_operator(OrgId::parse("acme").expect("an organization"));
+async fn run_task_times(app: &TestApp, id: &Value, times: usize) -> Task {
+    let tenant = Tenant::for_operator(OrgId::parse("acme").expect("an organization"));
     let id = TaskId::parse(id.as_str().expect("an id")).expect("a task id");
     let ctx = &app.system.ctx;
     for _ in 0..times {
@@ -44,7 +44,7 @@ async fn moved_on(app: &TestApp, id: &Value, times: usize) -> Task {
         .expect("a task")
 }
 
-async fn write(app: &TestApp, key: &str, tag: &str) -> Answer {
+async fn send_note(app: &TestApp, key: &str, tag: &str) -> TestAnswer {
     app.post(
         "/v3/documents",
         key,
@@ -55,23 +55,23 @@ async fn write(app: &TestApp, key: &str, tag: &str) -> Answer {
 
 #[tokio::test]
 async fn a_merge_that_cannot_go_on_is_given_up_and_its_tags_open_again() {
-    let (app, key) = app().await;
+    let (app, key) = app_with_two_tags().await;
     let body = json!({"containerTags": ["from"], "targetContainerTag": "to"});
     let begun = app.post("/v3/container-tags/merge", &key, &body).await.body;
-    app.faults.refuse(Some("Query"));
-    let task = moved_on(&app, &begun["mergeId"], 5).await;
+    app.faults.refuse_operation(Some("Query"));
+    let task = run_task_times(&app, &begun["mergeId"], 5).await;
     assert!(
         task.state == TaskState::Running && task.attempts > 0 && task.error.is_some(),
         "{task:?}"
     );
 
-    app.faults.refuse(None);
-    assert_eq!(write(&app, &key, "to").await.status, 409);
-    app.faults.refuse(Some("Query"));
-    let task = moved_on(&app, &begun["mergeId"], 25).await;
+    app.faults.refuse_operation(None);
+    assert_eq!(send_note(&app, &key, "to").await.status, 409);
+    app.faults.refuse_operation(Some("Query"));
+    let task = run_task_times(&app, &begun["mergeId"], 25).await;
     assert_eq!(task.state, TaskState::Failed, "{task:?}");
 
-    app.faults.refuse(None);
+    app.faults.refuse_operation(None);
     let id = begun["mergeId"].as_str().expect("an id");
     let status = app
         .get(&format!("/v3/container-tags/merge/{id}"), &key)
@@ -81,9 +81,9 @@ async fn a_merge_that_cannot_go_on_is_given_up_and_its_tags_open_again() {
         status["status"] == "failed" && status["lastError"].is_string(),
         "{status}"
     );
-    assert_eq!(write(&app, &key, "to").await.status, 200);
+    assert_eq!(send_note(&app, &key, "to").await.status, 200);
 
-    app.settle().await.expect("work that ends");
+    app.run_until_settled().await.expect("work that ends");
     // Nothing is lost: the documents of the source are in the target.
     let listed = app
         .post(
@@ -98,10 +98,10 @@ async fn a_merge_that_cannot_go_on_is_given_up_and_its_tags_open_again() {
 
 #[tokio::test]
 async fn a_purge_that_cannot_go_on_is_never_given_up() {
-    let (app, key) = app().await;
+    let (app, key) = app_with_two_tags().await;
     let begun = app.delete("/v3/container-tags/from", &key).await.body;
-    app.faults.refuse(Some("Query"));
-    let task = moved_on(&app, &begun["deletionId"], 40).await;
+    app.faults.refuse_operation(Some("Query"));
+    let task = run_task_times(&app, &begun["deletionId"], 40).await;
     assert!(
         task.state == TaskState::Running && task.attempts == 40 && task.error.is_some(),
         "{task:?}"
@@ -113,7 +113,7 @@ async fn a_purge_that_cannot_go_on_is_never_given_up() {
         "the sweeper comes after a quarter of an hour: {pause}"
     );
 
-    app.faults.refuse(None);
+    app.faults.refuse_operation(None);
     let path = format!(
         "/v3/container-tags/deletions/{}",
         begun["deletionId"].as_str().expect("an id")
@@ -125,9 +125,9 @@ async fn a_purge_that_cannot_go_on_is_never_given_up() {
     );
 
     app.world.clock.advance_seconds(LONG_SECONDS);
-    app.settle().await.expect("work that ends");
-    let task = moved_on(&app, &begun["deletionId"], 1).await;
-    let Work::Purge(purge) = &task.work else {
+    app.run_until_settled().await.expect("work that ends");
+    let task = run_task_times(&app, &begun["deletionId"], 1).await;
+    let TaskWork::Purge(purge) = &task.work else {
         panic!("no purge: {task:?}")
     };
     assert_eq!(

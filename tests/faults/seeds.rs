@@ -3,87 +3,92 @@
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use testkit::{Rates, TestApp, World};
+use testkit::{FaultRates, TestApp, TestEnvironment};
 
-use crate::history::Client;
+use crate::history::HistoryClient;
 
 /// The steps of one history.
 const STEPS: usize = 14;
 
-async fn run(world: &World, healthy: &TestApp, seed: u64) {
+async fn run_history(world: &TestEnvironment, healthy: &TestApp, seed: u64) {
     let mut random = StdRng::seed_from_u64(seed);
     let org = format!("seed-{seed}");
-    let mut client = Client::new(&org, healthy.key(&org).await);
+    let mut client = HistoryClient::new(&org, healthy.create_key(&org).await);
     let mut app = TestApp::start(world, seed).await.expect("an app");
-    app.faults.set_rates(Rates::ROUGH);
+    app.faults.set_rates(FaultRates::OCCASIONAL);
     // A second process works at the same time, as on AWS.
     let other = TestApp::start(world, !seed).await.expect("an app");
-    other.faults.set_rates(Rates::ROUGH);
+    other.faults.set_rates(FaultRates::OCCASIONAL);
     for _ in 0..STEPS {
         let custom_id = if random.random_bool(0.6) { "a" } else { "b" };
         match random.random_range(0..20) {
-            0..4 => client.put(&app, custom_id).await,
-            4 => client.put_all(&app, &["a", "b", custom_id]).await,
-            5 => client.say(&app).await,
-            6 => client.mark(&app, custom_id).await,
+            0..4 => client.put_content(&app, custom_id).await,
+            4 => client.put_batch(&app, &["a", "b", custom_id]).await,
+            5 => client.send_message(&app).await,
+            6 => client.change_metadata(&app, custom_id).await,
             7..9 => client.delete(&app, custom_id).await,
             9..13 => {
-                futures::join!(app.turn(), other.turn());
+                futures::join!(app.run_workers_once(), other.run_workers_once());
             }
             13..15 => {
                 // The same messages arrive again, and leases are taken away, while the first are
                 // being handled.
                 let again = async {
                     let all = domain::Timestamp::from_millis(i64::MAX);
-                    keeper::sweep(&other.system.ctx, all).await.ok();
-                    other.turn().await
+                    keeper::sweep_overdue_work(&other.system.ctx, all)
+                        .await
+                        .ok();
+                    other.run_workers_once().await
                 };
-                futures::join!(app.turn(), again);
+                futures::join!(app.run_workers_once(), again);
             }
             15 => {
-                futures::join!(client.put(&app, custom_id), other.turn());
+                futures::join!(
+                    client.put_content(&app, custom_id),
+                    other.run_workers_once()
+                );
             }
             16 => {
-                futures::join!(client.search(&app), other.turn());
+                futures::join!(client.search(&app), other.run_workers_once());
             }
             17 => {
                 // Metadata and messages change while the other process commits.
                 let change = async {
-                    client.mark(&app, custom_id).await;
-                    client.say(&app).await;
+                    client.change_metadata(&app, custom_id).await;
+                    client.send_message(&app).await;
                 };
-                futures::join!(change, other.turn());
+                futures::join!(change, other.run_workers_once());
             }
             18 => world.clock.advance_seconds(100),
             _ => {
                 // The process crashes at one of the next few calls, and a new one starts.
                 app.faults
-                    .crash_at(Some(app.faults.calls() + random.random_range(0..30)));
-                client.put(&app, custom_id).await;
-                app.turn().await;
+                    .crash_at(Some(app.faults.call_count() + random.random_range(0..30)));
+                client.put_content(&app, custom_id).await;
+                app.run_workers_once().await;
                 app = TestApp::start(world, random.random())
                     .await
                     .expect("an app");
-                app.faults.set_rates(Rates::ROUGH);
+                app.faults.set_rates(FaultRates::OCCASIONAL);
             }
         }
     }
 
-    app.faults.set_rates(Rates::default());
-    app.settle()
+    app.faults.set_rates(FaultRates::default());
+    app.run_until_settled()
         .await
         .unwrap_or_else(|error| panic!("{error:#}"));
-    client.check(&app).await;
+    client.check_state(&app).await;
 }
 
 /// A guard that prints the seed of a history that panics.
-struct Named(u64);
+struct SeedReporter(u64);
 
 #[expect(
     clippy::print_stderr,
     reason = "the seed is what a person needs of a failed run"
 )]
-impl Drop for Named {
+impl Drop for SeedReporter {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!(
@@ -95,7 +100,7 @@ impl Drop for Named {
     }
 }
 
-async fn run_all(committed: std::ops::Range<u64>) {
+async fn run_histories(committed: std::ops::Range<u64>) {
     #[expect(
         clippy::disallowed_methods,
         reason = "lets a person run the seed that a failure printed"
@@ -105,12 +110,12 @@ async fn run_all(committed: std::ops::Range<u64>) {
         let (first, last) = text.split_once("..")?;
         Some(first.parse().ok()?..last.parse().ok()?)
     });
-    let world = World::new().expect("a folder");
+    let world = TestEnvironment::new().expect("a folder");
     let healthy = TestApp::start(&world, 0).await.expect("an app");
 
     for seed in range.unwrap_or(committed) {
-        let named = Named(seed);
-        run(&world, &healthy, seed).await;
+        let named = SeedReporter(seed);
+        run_history(&world, &healthy, seed).await;
         drop(named);
     }
 }
@@ -119,10 +124,10 @@ async fn run_all(committed: std::ops::Range<u64>) {
 
 #[tokio::test]
 async fn histories_0_to_150_lose_nothing() {
-    run_all(0..150).await;
+    run_histories(0..150).await;
 }
 
 #[tokio::test]
 async fn histories_150_to_300_lose_nothing() {
-    run_all(150..300).await;
+    run_histories(150..300).await;
 }

@@ -2,9 +2,9 @@
 //! continues.
 
 use futures::FutureExt;
-use testkit::{TestApp, World};
+use testkit::{TestApp, TestEnvironment};
 
-use crate::history::Client;
+use crate::history::HistoryClient;
 
 #[derive(Debug, Clone, Copy)]
 enum Meanwhile {
@@ -16,45 +16,50 @@ enum Meanwhile {
 
 /// Runs one turn of a slow worker that is paused before its call number `at`. Returns the number of
 /// calls of the turn.
-async fn run(world: &World, healthy: &TestApp, at: u64, meanwhile: Meanwhile) -> u64 {
+async fn run_slow_worker(
+    world: &TestEnvironment,
+    healthy: &TestApp,
+    at: u64,
+    meanwhile: Meanwhile,
+) -> u64 {
     let org = format!("slow-{at}-{}", meanwhile as u8);
-    let mut client = Client::new(&org, healthy.key(&org).await);
-    client.put(healthy, "doc").await;
+    let mut client = HistoryClient::new(&org, healthy.create_key(&org).await);
+    client.put_content(healthy, "doc").await;
     let slow = TestApp::start(world, at).await.expect("an app");
-    let begun = slow.faults.calls();
+    let begun = slow.faults.call_count();
     slow.faults.pause_at(begun + at);
-    let mut turn = std::pin::pin!(slow.turn());
+    let mut turn = std::pin::pin!(slow.run_workers_once());
     let finished = (&mut turn).now_or_never().is_some();
     // The lease of the slow worker expires, the sweep sends the message again, and another worker
     // takes over.
-    healthy.settle().await.expect("work that ends");
+    healthy.run_until_settled().await.expect("work that ends");
     match meanwhile {
         Meanwhile::Nothing => {}
-        Meanwhile::Replaced => client.put(healthy, "doc").await,
+        Meanwhile::Replaced => client.put_content(healthy, "doc").await,
         Meanwhile::Deleted => client.delete(healthy, "doc").await,
         Meanwhile::DeletedAndSentAgain => {
             client.delete(healthy, "doc").await;
-            client.put(healthy, "doc").await;
+            client.put_content(healthy, "doc").await;
         }
     }
 
-    healthy.settle().await.expect("work that ends");
-    slow.faults.resume();
+    healthy.run_until_settled().await.expect("work that ends");
+    slow.faults.resume_calls();
     if !finished {
         turn.await;
     }
 
-    healthy.settle().await.expect("work that ends");
+    healthy.run_until_settled().await.expect("work that ends");
     // A new process has no warm index, so it finds only what is stored.
     let cold = TestApp::start(world, at).await.expect("an app");
-    client.check(&cold).await;
+    client.check_state(&cold).await;
 
-    slow.faults.calls() - begun
+    slow.faults.call_count() - begun
 }
 
 #[tokio::test]
 async fn a_worker_that_goes_on_too_late_changes_nothing() {
-    let world = World::new().expect("a folder");
+    let world = TestEnvironment::new().expect("a folder");
     let healthy = TestApp::start(&world, 0).await.expect("an app");
     for meanwhile in [
         Meanwhile::Nothing,
@@ -63,7 +68,7 @@ async fn a_worker_that_goes_on_too_late_changes_nothing() {
         Meanwhile::DeletedAndSentAgain,
     ] {
         let mut at = 0;
-        while at < run(&world, &healthy, at, meanwhile).await {
+        while at < run_slow_worker(&world, &healthy, at, meanwhile).await {
             at += 1;
         }
         assert!(at > 12, "a turn with a document has only {at} calls");

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use axum::extract::State;
 use domain::Timestamp;
-use domain::activity::{Cell, Dimension, Hour, Tally};
+use domain::activity::{Hour, RequestCount, RequestDimension, RequestTally};
 use domain::usecase::read_tallies;
 use edge::{ApiResult, Json, Query};
 use serde::Serialize;
@@ -57,7 +57,7 @@ pub(crate) async fn get_errors(
     );
     let tallies = read_tallies(ctx, &tenant, span).await?;
     let whole = sum_tallies(&tallies);
-    let requests = whole.total(|_| true).map_or(0, |cell| cell.count);
+    let requests = whole.total_where(|_| true).map_or(0, |cell| cell.count);
     let total_errors = failed_cells(&whole)
         .map(|(_, cell)| cell.count)
         .sum::<u64>();
@@ -84,14 +84,14 @@ pub(crate) async fn get_errors(
     }))
 }
 
-fn failed_cells(tally: &Tally) -> impl Iterator<Item = (&Dimension, &Cell)> {
+fn failed_cells(tally: &RequestTally) -> impl Iterator<Item = (&RequestDimension, &RequestCount)> {
     tally
         .cells
         .iter()
         .filter(|(dimension, _)| dimension.status >= 400)
 }
 
-fn error_type(dimension: &Dimension) -> &str {
+fn error_type(dimension: &RequestDimension) -> &str {
     if dimension.error.is_empty() {
         UNKNOWN_ERROR_TYPE
     } else {
@@ -100,7 +100,7 @@ fn error_type(dimension: &Dimension) -> &str {
 }
 
 /// Returns errors by type, the most frequent first. Types with equal counts are sorted by name.
-fn top_errors(tally: &Tally) -> Vec<TopError> {
+fn top_errors(tally: &RequestTally) -> Vec<TopError> {
     let mut types: BTreeMap<&str, TopError> = BTreeMap::new();
     for (dimension, cell) in failed_cells(tally) {
         let kind = error_type(dimension);
@@ -121,13 +121,13 @@ fn top_errors(tally: &Tally) -> Vec<TopError> {
     types
 }
 
-fn error_hour((hour, tally): &(Hour, Tally)) -> Option<ErrorHour> {
+fn error_hour((hour, tally): &(Hour, RequestTally)) -> Option<ErrorHour> {
     let count = failed_cells(tally).map(|(_, cell)| cell.count).sum();
     let types = failed_cells(tally)
         .map(|(dimension, _)| error_type(dimension).to_owned())
         .collect();
     (count > 0).then(|| ErrorHour {
-        time: hour.start(),
+        time: hour.start_time(),
         count,
         types,
     })

@@ -15,7 +15,7 @@ use axum::Router;
 use axum::extract::FromRef;
 use axum::routing::get;
 use edge::App;
-use index::{Cache, Memories};
+use index::{IndexedMemories, ViewCache};
 
 /// The bytes of memories that are kept warm for counting.
 const CACHE_BYTES: usize = 64 * 1024 * 1024;
@@ -24,7 +24,7 @@ const CACHE_BYTES: usize = 64 * 1024 * 1024;
 #[derive(Clone)]
 struct AnalyticsState {
     app: App,
-    ledgers: Arc<Cache<Memories<()>>>,
+    ledgers: Arc<ViewCache<IndexedMemories<()>>>,
 }
 
 impl FromRef<AnalyticsState> for App {
@@ -35,7 +35,7 @@ impl FromRef<AnalyticsState> for App {
 
 /// Returns the routes of this function.
 pub fn router(app: App) -> Router {
-    let ledgers = Arc::new(Cache::new(CACHE_BYTES));
+    let ledgers = Arc::new(ViewCache::new(CACHE_BYTES));
     Router::new()
         .route("/v3/analytics/usage", get(usage::get_usage))
         .route("/v3/analytics/errors", get(errors::get_errors))

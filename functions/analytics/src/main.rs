@@ -1,5 +1,5 @@
 //! The Lambda function `analytics`.
 
 fn main() -> anyhow::Result<()> {
-    lambda::http(analytics::router)
+    lambda::run_http(analytics::router)
 }

@@ -4,7 +4,9 @@ use std::iter::once;
 
 use axum::extract::State;
 use domain::activity::RequestType;
-use domain::usecase::{COUNTED_EXACTLY, Scope, Span, containers, count_documents, read_tallies};
+use domain::usecase::{
+    ContainerScope, EXACT_COUNT_LIMIT, TimeSpan, count_documents, find_containers, read_tallies,
+};
 use domain::{Container, Ctx, Result, Tenant, Timestamp};
 use edge::{ApiResult, Json, Query};
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -42,9 +44,9 @@ struct Growth {
 }
 
 impl Growth {
-    fn count_event(&mut self, period: Option<Span>, at: Timestamp) {
+    fn count_event(&mut self, period: Option<TimeSpan>, at: Timestamp) {
         self.now += u64::from(period.is_some_and(|period| period.contains(at)));
-        self.before += u64::from(period.is_some_and(|period| period.before().contains(at)));
+        self.before += u64::from(period.is_some_and(|period| period.preceding().contains(at)));
     }
 
     /// Returns the growth in percent, or 0 if there was nothing before.
@@ -79,8 +81,8 @@ pub(crate) async fn get_memory(
 ) -> ApiResult<Json<MemoryResponse>> {
     let ctx = &service.app.ctx;
     let (now, seconds) = (ctx.clock.now(), params.seconds_or_all()?);
-    let period = seconds.map(|seconds| Span::last(seconds, now));
-    let all = containers(ctx, &tenant, &Scope::default()).await?;
+    let period = seconds.map(|seconds| TimeSpan::last_seconds(seconds, now));
+    let all = find_containers(ctx, &tenant, &ContainerScope::default()).await?;
     let mut tags = TotalWithGrowth {
         total: all.len() as u64,
         ..TotalWithGrowth::default()
@@ -131,15 +133,16 @@ pub(crate) async fn get_memory(
 async fn count_searches(
     ctx: &Ctx,
     tenant: &Tenant,
-    period: Option<Span>,
+    period: Option<TimeSpan>,
     now: Timestamp,
 ) -> Result<Growth> {
     let mut counts = [0, 0];
-    let spans = once(period.unwrap_or(Span::kept(now))).chain(period.map(Span::before));
+    let spans =
+        once(period.unwrap_or(TimeSpan::retained(now))).chain(period.map(TimeSpan::preceding));
     for (count, span) in counts.iter_mut().zip(spans) {
         for (_, tally) in read_tallies(ctx, tenant, span).await? {
             *count += tally
-                .total(|by| by.kind == RequestType::Search)
+                .total_where(|by| by.kind == RequestType::Search)
                 .map_or(0, |cell| cell.count);
         }
     }
@@ -153,10 +156,10 @@ async fn count_content(
     service: &AnalyticsState,
     tenant: &Tenant,
     container: Container,
-    period: Option<Span>,
+    period: Option<TimeSpan>,
 ) -> Result<(TotalWithGrowth, TotalWithGrowth)> {
     let (ctx, cache) = (&service.app.ctx, &service.ledgers);
-    let total = count_documents(ctx, tenant, &container, COUNTED_EXACTLY).await?;
+    let total = count_documents(ctx, tenant, &container, EXACT_COUNT_LIMIT).await?;
     let (mut documents, mut memories) = (
         TotalWithGrowth {
             total,
@@ -198,7 +201,7 @@ mod tests {
     #[test]
     fn growth_compares_with_the_same_length_before() {
         let at = Timestamp::from_millis;
-        let period = Span::last(10, at(100_000));
+        let period = TimeSpan::last_seconds(10, at(100_000));
         let mut growth = Growth::default();
         for (ms, wanted) in [
             (79_999, (0, 0)),

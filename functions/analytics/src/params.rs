@@ -2,7 +2,7 @@
 //! and named if it is wrong.
 
 use domain::activity::RequestType;
-use domain::usecase::{RequestFilter, Span};
+use domain::usecase::{RequestFilter, TimeSpan};
 use domain::{Error, Result, Timestamp};
 use serde::Deserialize;
 
@@ -45,7 +45,7 @@ pub(crate) struct AnalyticsParams {
 impl AnalyticsParams {
     /// Returns the requested period. `from` takes precedence over `period`, because it is more
     /// precise.
-    pub(crate) fn requested_span(&self, now: Timestamp) -> Result<Span> {
+    pub(crate) fn requested_span(&self, now: Timestamp) -> Result<TimeSpan> {
         let from = self
             .from
             .as_deref()
@@ -57,17 +57,17 @@ impl AnalyticsParams {
             .map(|text| parse_time("to", text))
             .transpose()?;
         let seconds = self.seconds()?.unwrap_or(DEFAULT_PERIOD);
-        Span::asked(from, to, seconds, now)
+        TimeSpan::from_request(from, to, seconds, now)
     }
 
-    /// Returns the period for a lookup by id: that of [`Params::span`] if the request gives a time,
-    /// or else the last seven days.
-    pub(crate) fn span_of_id(&self, now: Timestamp) -> Result<Span> {
+    /// Returns the period for a lookup by id: that of [`AnalyticsParams::requested_span`] if the
+    /// request gives a time, or else the last seven days.
+    pub(crate) fn span_of_id(&self, now: Timestamp) -> Result<TimeSpan> {
         let given = self.from.is_some() || self.to.is_some() || self.period.is_some();
         if given {
             self.requested_span(now)
         } else {
-            Ok(Span::last(ID_PERIOD, now))
+            Ok(TimeSpan::last_seconds(ID_PERIOD, now))
         }
     }
 

@@ -1,6 +1,6 @@
 //! Totals of the organization over all its containers.
 
-use domain::usecase::{self, Scope, containers};
+use domain::usecase::{self, ContainerScope, find_containers};
 use domain::{Ctx, Result, Tenant};
 use futures::stream::{self, StreamExt, TryStreamExt};
 
@@ -9,9 +9,9 @@ pub(crate) const PARALLEL_CONTAINERS: usize = 16;
 
 /// Counts the documents of the organization.
 pub(crate) async fn count_documents(ctx: &Ctx, tenant: &Tenant) -> Result<u64> {
-    let all = containers(ctx, tenant, &Scope::default()).await?;
+    let all = find_containers(ctx, tenant, &ContainerScope::default()).await?;
     let counts = all.into_iter().map(async |container| {
-        usecase::count_documents(ctx, tenant, &container, usecase::COUNTED_EXACTLY).await
+        usecase::count_documents(ctx, tenant, &container, usecase::EXACT_COUNT_LIMIT).await
     });
     let counts = stream::iter(counts).buffer_unordered(PARALLEL_CONTAINERS);
     counts.try_fold(0, async |sum, count| Ok(sum + count)).await

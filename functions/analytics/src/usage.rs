@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use axum::extract::State;
 use domain::Timestamp;
-use domain::activity::{Cell, Dimension, Hour, RequestType, Tally};
+use domain::activity::{Hour, RequestCount, RequestDimension, RequestTally, RequestType};
 use domain::usecase::read_tallies;
 use edge::{ApiResult, Json, Pagination, Query};
 use serde::Serialize;
@@ -83,32 +83,35 @@ pub(crate) async fn get_usage(
 }
 
 /// Adds up the tallies of all hours.
-pub(crate) fn sum_tallies(tallies: &[(Hour, Tally)]) -> Tally {
+pub(crate) fn sum_tallies(tallies: &[(Hour, RequestTally)]) -> RequestTally {
     tallies
         .iter()
-        .fold(Tally::default(), |mut whole, (_, tally)| {
+        .fold(RequestTally::default(), |mut whole, (_, tally)| {
             whole.add(tally);
             whole
         })
 }
 
 /// Groups the counts by one part of their dimensions, the largest first.
-fn group_cells<K: Ord>(tally: &Tally, part: impl Fn(&Dimension) -> K) -> Vec<(K, Cell)> {
-    let mut groups: BTreeMap<K, Cell> = BTreeMap::new();
+fn group_cells<K: Ord>(
+    tally: &RequestTally,
+    part: impl Fn(&RequestDimension) -> K,
+) -> Vec<(K, RequestCount)> {
+    let mut groups: BTreeMap<K, RequestCount> = BTreeMap::new();
     for (dimension, cell) in &tally.cells {
         groups
             .entry(part(dimension))
             .and_modify(|known| known.add(cell))
             .or_insert(*cell);
     }
-    let mut groups: Vec<(K, Cell)> = groups.into_iter().collect();
+    let mut groups: Vec<(K, RequestCount)> = groups.into_iter().collect();
     // The sort is stable, so equal counts stay in the order of their names.
     groups.sort_by_key(|(_, cell)| Reverse(cell.count));
     groups
 }
 
-fn usage_by_type(tally: &Tally) -> Vec<TypeUsage> {
-    let usage = |(kind, cell): (RequestType, Cell)| TypeUsage {
+fn usage_by_type(tally: &RequestTally) -> Vec<TypeUsage> {
+    let usage = |(kind, cell): (RequestType, RequestCount)| TypeUsage {
         kind,
         count: cell.count,
         avg_duration: cell.mean_ms(),
@@ -120,8 +123,8 @@ fn usage_by_type(tally: &Tally) -> Vec<TypeUsage> {
         .collect()
 }
 
-fn usage_by_key(tally: &Tally) -> Vec<KeyUsage> {
-    let usage = |(key, cell): (String, Cell)| KeyUsage {
+fn usage_by_key(tally: &RequestTally) -> Vec<KeyUsage> {
+    let usage = |(key, cell): (String, RequestCount)| KeyUsage {
         key_name: tally.key_names.get(&key).cloned().unwrap_or_default(),
         key_id: key,
         count: cell.count,
@@ -134,10 +137,10 @@ fn usage_by_key(tally: &Tally) -> Vec<KeyUsage> {
         .collect()
 }
 
-fn hour_usage((hour, tally): &(Hour, Tally)) -> Option<HourUsage> {
-    let cell = tally.total(|_| true)?;
+fn hour_usage((hour, tally): &(Hour, RequestTally)) -> Option<HourUsage> {
+    let cell = tally.total_where(|_| true)?;
     Some(HourUsage {
-        hour: hour.start(),
+        hour: hour.start_time(),
         count: cell.count,
         avg_duration: cell.mean_ms(),
     })

@@ -3,10 +3,11 @@
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use domain::connection::{Connection, ErrorKind, SyncScope};
+use domain::connection::{Connection, ConnectionErrorKind, SyncScope};
 use domain::usecase::{
-    ConsentAnswer, Consented, Invitation, Refusal, SESSION_SECONDS, ask_for_consent, derived_token,
-    open_link, random_token, session_after_consent, take_consent,
+    ConsentAnswer, ConsentInvitation, ConsentOutcome, ConsentRefusal, PICKER_SESSION_SECONDS,
+    accept_consent, begin_consent, derive_token, open_consent_link, open_session_after_consent,
+    random_token,
 };
 use domain::{Secret, Tenant};
 use edge::{ApiResult, Json, Path, Query};
@@ -49,13 +50,13 @@ pub(crate) async fn start_consent(
     Path(ticket): Path<String>,
     Query(query): Query<StartQuery>,
 ) -> Response {
-    match begin_consent(&state, &base, &headers, &ticket, query.seen.as_deref()).await {
+    match answer_consent_start(&state, &base, &headers, &ticket, query.seen.as_deref()).await {
         Ok(response) => response,
         Err(error) => refusal_page(&base, &headers, error),
     }
 }
 
-async fn begin_consent(
+async fn answer_consent_start(
     state: &ConnectionsState,
     base: &BaseUrl,
     headers: &HeaderMap,
@@ -63,18 +64,16 @@ async fn begin_consent(
     seen: Option<&str>,
 ) -> ApiResult<Response> {
     let ctx = &state.app.ctx;
-    let invitation = open_link(ctx, &state.connectors, ticket).await?;
+    let invitation = open_consent_link(ctx, &state.connectors, ticket).await?;
 
     // A browser may have several open requests for consent. They share its secret.
     let browser = cookie::read_token(headers, base, CONSENT_COOKIE).unwrap_or_else(random_token);
-    let proof = derived_token(&browser, SEEN_PAGE_PURPOSE, ticket);
+    let proof = derive_token(&browser, SEEN_PAGE_PURPOSE, ticket);
 
     let mut response = if invitation.is_own_app || seen == Some(proof.expose()) {
         let name = invitation.connection.provider.as_str();
         let callback = base.url_of_path(&format!("/v3/connections/auth/callback/{name}"));
-        redirect_to(
-            &ask_for_consent(ctx, &state.connectors, &invitation, &browser, callback).await?,
-        )
+        redirect_to(&begin_consent(ctx, &state.connectors, &invitation, &browser, callback).await?)
     } else {
         consent_page(base, &invitation, ticket, &proof, seen.is_some())
     };
@@ -91,7 +90,7 @@ async fn begin_consent(
 /// operator of the service.
 fn consent_page(
     base: &BaseUrl,
-    of: &Invitation,
+    of: &ConsentInvitation,
     ticket: &str,
     proof: &Secret,
     was_seen: bool,
@@ -159,7 +158,7 @@ pub(crate) async fn handle_callback(
 
         let browser = cookie::read_token(&headers, &base, CONSENT_COOKIE);
         let of = parse_provider(&name)?;
-        let consented = take_consent(
+        let consented = accept_consent(
             &state.app.ctx,
             &state.connectors,
             of,
@@ -181,9 +180,9 @@ async fn finish_consent(
     state: &ConnectionsState,
     base: &BaseUrl,
     headers: &HeaderMap,
-    consented: Consented,
+    consented: ConsentOutcome,
 ) -> ApiResult<Response> {
-    let Consented {
+    let ConsentOutcome {
         tenant,
         connection,
         refusal,
@@ -194,9 +193,9 @@ async fn finish_consent(
     }
 
     if waits_for_selection(&connection) {
-        let session = session_after_consent(&state.app.ctx, &tenant, &connection).await?;
+        let session = open_session_after_consent(&state.app.ctx, &tenant, &connection).await?;
         let mut response = redirect_to(&base.url_of_path("/picker"));
-        let kept = cookie::set_cookie(base, PICKER_COOKIE, &session, SESSION_SECONDS);
+        let kept = cookie::set_cookie(base, PICKER_COOKIE, &session, PICKER_SESSION_SECONDS);
         response
             .headers_mut()
             .extend(kept.map(|kept| (SET_COOKIE, kept)));
@@ -231,7 +230,7 @@ fn refusal_response(
     base: &BaseUrl,
     headers: &HeaderMap,
     connection: &Connection,
-    refusal: &Refusal,
+    refusal: &ConsentRefusal,
 ) -> Response {
     if let Some(address) = outcome_url(
         connection.redirect_url.as_deref(),
@@ -243,11 +242,15 @@ fn refusal_response(
 
     let status = match refusal.kind {
         None => StatusCode::CONFLICT,
-        Some(ErrorKind::AccessDenied | ErrorKind::ScopeDenied | ErrorKind::AdminPolicy) => {
-            StatusCode::FORBIDDEN
-        }
         Some(
-            ErrorKind::ProviderUnavailable | ErrorKind::RateLimited | ErrorKind::QuotaExceeded,
+            ConnectionErrorKind::AccessDenied
+            | ConnectionErrorKind::ScopeDenied
+            | ConnectionErrorKind::AdminPolicy,
+        ) => StatusCode::FORBIDDEN,
+        Some(
+            ConnectionErrorKind::ProviderUnavailable
+            | ConnectionErrorKind::RateLimited
+            | ConnectionErrorKind::QuotaExceeded,
         ) => StatusCode::SERVICE_UNAVAILABLE,
         Some(_) => StatusCode::BAD_REQUEST,
     };
@@ -261,7 +264,7 @@ fn refusal_response(
     }
 
     let title = match refusal.kind {
-        Some(ErrorKind::AccessDenied) => "Not connected",
+        Some(ConnectionErrorKind::AccessDenied) => "Not connected",
         None => "This is another account",
         Some(_) => "Your drive could not be connected",
     };
@@ -310,7 +313,7 @@ async fn connected_response(
 
 #[cfg(test)]
 mod tests {
-    use domain::ports::Consent;
+    use domain::ports::ConsentRequest;
 
     use super::*;
 
@@ -326,7 +329,7 @@ mod tests {
             error: Some(text()),
         };
         let verifier = Secret::new(text());
-        let consent = Consent {
+        let consent = ConsentRequest {
             state: text(),
             nonce: text(),
             verifier,

@@ -1,9 +1,9 @@
 //! `POST /v3/connections/{provider}` and `/{id}/reconnect`: links with which users give permission.
 
 use axum::extract::State;
-use domain::usecase::{self, Created, NewConnection, find_connection};
+use domain::usecase::{self, CreatedConnection, NewConnection, find_connection};
 use domain::{ConnectionId, Error, Metadata, Result};
-use edge::{ApiResult, Auth, Json, Path, Write, count, scope};
+use edge::{ApiResult, Auth, Json, Path, WriteSurroundings, deserialize_count, parse_scope};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -20,7 +20,7 @@ pub(crate) struct CreateRequest {
     redirect_url: Option<String>,
     container_tag: Option<String>,
     container_tags: Option<Vec<String>>,
-    #[serde(deserialize_with = "count")]
+    #[serde(deserialize_with = "deserialize_count")]
     document_limit: Option<usize>,
     metadata: Option<Map<String, Value>>,
 }
@@ -45,7 +45,7 @@ pub(crate) struct CreateResponse {
 }
 
 impl CreateResponse {
-    fn new(base: &BaseUrl, created: Created) -> Self {
+    fn new(base: &BaseUrl, created: CreatedConnection) -> Self {
         let link = created.link.map(|ticket| {
             base.url_of_path(&format!("/v3/connections/auth/start/{}", ticket.expose()))
         });
@@ -60,14 +60,14 @@ impl CreateResponse {
 
 pub(crate) async fn create_connection(
     State(state): State<ConnectionsState>,
-    Auth { tenant, .. }: Auth<Write>,
+    Auth { tenant, .. }: Auth<WriteSurroundings>,
     Path(name): Path<String>,
     base: BaseUrl,
     Json(sent): Json<CreateRequest>,
 ) -> ApiResult<Json<CreateResponse>> {
     let provider = parse_provider(&name)?;
     let connector = state.connector_of(provider)?;
-    let mut tags = scope(
+    let mut tags = parse_scope(
         sent.container_tag.as_deref(),
         sent.container_tags.as_deref(),
     )?
@@ -100,7 +100,7 @@ pub(crate) async fn create_connection(
 
 pub(crate) async fn reconnect_connection(
     State(state): State<ConnectionsState>,
-    Auth { tenant, .. }: Auth<Write>,
+    Auth { tenant, .. }: Auth<WriteSurroundings>,
     Path(id): Path<String>,
     base: BaseUrl,
     Json(sent): Json<ReconnectRequest>,
@@ -110,7 +110,8 @@ pub(crate) async fn reconnect_connection(
     let connection = find_connection(&state.app.ctx, &tenant, &id).await?;
     let connector = state.connector_of(connection.provider)?;
     let created =
-        usecase::reconnect(&state.app.ctx, connector, &tenant, &connection, redirect).await?;
+        usecase::reconnect_connection(&state.app.ctx, connector, &tenant, &connection, redirect)
+            .await?;
 
     Ok(Json(CreateResponse::new(&base, created)))
 }
@@ -122,9 +123,9 @@ pub(crate) async fn reconnect_connection(
 pub(crate) fn named_scope(
     tenant: &domain::Tenant,
     sent: Option<&[String]>,
-) -> Result<usecase::Scope> {
-    let named = scope(None, sent)?;
-    if named.tags.is_empty() && tenant.confined_to().is_none() {
+) -> Result<usecase::ContainerScope> {
+    let named = parse_scope(None, sent)?;
+    if named.tags.is_empty() && tenant.allowed_tags().is_none() {
         return Err(Error::invalid_field("containerTags", "at least one tag"));
     }
     Ok(named)

@@ -45,7 +45,7 @@ impl ConnectionsState {
         let name = provider.as_str();
         let absent =
             || Error::Unsupported(format!("{name} cannot be reached from this installation"));
-        self.connectors.of(provider).ok_or_else(absent)
+        self.connectors.for_provider(provider).ok_or_else(absent)
     }
 }
 
@@ -78,7 +78,10 @@ pub fn router(app: App, connectors: Connectors, public_url: Option<String>) -> R
             "/v3/connections/{id}/documents",
             post(overview::list_documents),
         )
-        .route("/v3/connections/{id}/import", post(manage::request_import))
+        .route(
+            "/v3/connections/{id}/import",
+            post(manage::import_connections),
+        )
         .route(
             "/v3/connections/{id}/resources",
             get(resources::list_resources),

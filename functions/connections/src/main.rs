@@ -3,8 +3,9 @@
 use remote::{Fetcher, Network};
 
 fn main() -> anyhow::Result<()> {
-    let settings = connectors::Settings::from_environment(lambda::variable);
-    let connectors = connectors::all(&settings, Fetcher::new(Network::public()))?;
-    let public_url = lambda::variable("RECOLLECT_PUBLIC_URL").filter(|url| !url.is_empty());
-    lambda::http(|app| connections::router(app, connectors, public_url))
+    let settings = connectors::DriveSettings::from_environment(lambda::read_variable);
+    let connectors =
+        connectors::all_connectors(&settings, Fetcher::new(Network::public_internet()))?;
+    let public_url = lambda::read_variable("RECOLLECT_PUBLIC_URL").filter(|url| !url.is_empty());
+    lambda::run_http(|app| connections::router(app, connectors, public_url))
 }

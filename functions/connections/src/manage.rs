@@ -4,11 +4,14 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use domain::connection::{Connection, Provider};
 use domain::usecase::{
-    self, Import, delete_connection, delete_connections, find_connection, find_connections,
-    import_now, limit_documents,
+    self, ImportOutcome, change_document_limit, delete_connection, delete_connections,
+    find_connection, find_connections, request_import,
 };
 use domain::{ConnectionId, Error};
-use edge::{ApiResult, App, Auth, Json, Path, Query, Write, count, flexible_bool, scope};
+use edge::{
+    ApiResult, App, Auth, Json, Path, Query, WriteSurroundings, deserialize_bool,
+    deserialize_count, parse_scope,
+};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
@@ -26,13 +29,13 @@ const CHANNEL_TOKEN: &str = "x-goog-channel-token";
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ChangeRequest {
-    #[serde(deserialize_with = "count")]
+    #[serde(deserialize_with = "deserialize_count")]
     document_limit: Option<usize>,
 }
 
 pub(crate) async fn change_connection(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<Write>,
+    Auth { tenant, .. }: Auth<WriteSurroundings>,
     Path(id): Path<String>,
     Json(sent): Json<ChangeRequest>,
 ) -> ApiResult<Json<ConnectionShape>> {
@@ -40,7 +43,7 @@ pub(crate) async fn change_connection(
     let limit = sent
         .document_limit
         .ok_or_else(|| Error::invalid_field("documentLimit", "a number"))?;
-    let connection = limit_documents(&app.ctx, &tenant, &connection, limit).await?;
+    let connection = change_document_limit(&app.ctx, &tenant, &connection, limit).await?;
     Ok(Json(show_connection(&app.ctx, &tenant, connection).await?))
 }
 
@@ -48,7 +51,7 @@ pub(crate) async fn change_connection(
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct DeleteRequest {
-    #[serde(deserialize_with = "flexible_bool")]
+    #[serde(deserialize_with = "deserialize_bool")]
     delete_documents: bool,
     container_tags: Option<Vec<String>>,
 }
@@ -56,7 +59,7 @@ pub(crate) struct DeleteRequest {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct DeleteQuery {
-    #[serde(deserialize_with = "flexible_bool")]
+    #[serde(deserialize_with = "deserialize_bool")]
     delete_documents: bool,
 }
 
@@ -72,7 +75,7 @@ pub(crate) struct DeleteResponse {
 /// Deletes one connection by its id, or those to a provider in some containers.
 pub(crate) async fn delete_connections_of(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<Write>,
+    Auth { tenant, .. }: Auth<WriteSurroundings>,
     Path(id): Path<String>,
     Query(query): Query<DeleteQuery>,
     Json(sent): Json<DeleteRequest>,
@@ -114,9 +117,9 @@ struct ImportResponse {
     provider: &'static str,
 }
 
-pub(crate) async fn request_import(
+pub(crate) async fn import_connections(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<Write>,
+    Auth { tenant, .. }: Auth<WriteSurroundings>,
     Path(id): Path<String>,
     headers: HeaderMap,
     Json(sent): Json<ImportRequest>,
@@ -125,7 +128,7 @@ pub(crate) async fn request_import(
     let connections = if ConnectionId::parse(&id).is_some() {
         vec![find_connection(ctx, &tenant, &id).await?]
     } else {
-        let scope = scope(
+        let scope = parse_scope(
             sent.container_tag.as_deref(),
             sent.container_tags.as_deref(),
         )?;
@@ -138,9 +141,10 @@ pub(crate) async fn request_import(
         .ok_or(Error::NotFound("Connection"))?
         .provider;
     let tenant = &tenant;
-    let ask = |connection: Connection| async move { import_now(ctx, tenant, &connection).await };
+    let ask =
+        |connection: Connection| async move { request_import(ctx, tenant, &connection).await };
     let asked = stream::iter(connections.into_iter().map(ask)).buffer_unordered(PARALLEL_IMPORTS);
-    let asked: Vec<Import> = asked.try_collect().await?;
+    let asked: Vec<ImportOutcome> = asked.try_collect().await?;
 
     let message = describe_imports(of, &asked);
     let answer = if wants_text(&headers) {
@@ -160,27 +164,27 @@ pub(crate) async fn request_import(
 }
 
 /// Describes the outcome of a request to import in one or more sentences.
-fn describe_imports(of: Provider, asked: &[Import]) -> String {
-    let count = |of: Import| asked.iter().filter(|import| **import == of).count();
+fn describe_imports(of: Provider, asked: &[ImportOutcome]) -> String {
+    let count = |of: ImportOutcome| asked.iter().filter(|import| **import == of).count();
     let connections = |count: usize| match count {
         1 => "1 connection".to_owned(),
         count => format!("{count} connections"),
     };
 
     let name = of.as_str();
-    let mut message = match count(Import::Requested) {
+    let mut message = match count(ImportOutcome::Requested) {
         0 => format!("Nothing to import from {name} now."),
         count => format!("Importing {name}: {} asked to sync.", connections(count)),
     };
 
     for (import, why) in [
-        (Import::NoSelection, "nothing is selected yet"),
+        (ImportOutcome::NoSelection, "nothing is selected yet"),
         (
-            Import::NoPermission,
+            ImportOutcome::NoPermission,
             "the user has not given permission yet",
         ),
         (
-            Import::Expired,
+            ImportOutcome::Expired,
             "the permission has ended, and the user has to connect again",
         ),
     ] {
@@ -202,7 +206,7 @@ pub(crate) async fn receive_notification(
         .get(CHANNEL_TOKEN)
         .and_then(|token| token.to_str().ok());
     let known = match token {
-        Some(token) => usecase::notified(&app.ctx, token).await?,
+        Some(token) => usecase::handle_notification(&app.ctx, token).await?,
         None => false,
     };
     Ok(if known {
@@ -218,8 +222,8 @@ mod tests {
 
     #[test]
     fn an_import_says_what_it_did_and_what_not() {
-        use Import::{Expired, NoPermission, NoSelection, Requested};
-        let told = |asked: &[Import]| describe_imports(Provider::CloudDrive, asked);
+        use ImportOutcome::{Expired, NoPermission, NoSelection, Requested};
+        let told = |asked: &[ImportOutcome]| describe_imports(Provider::CloudDrive, asked);
         assert_eq!(
             told(&[Requested]),
             "Importing cloud-drive: 1 connection asked to sync."

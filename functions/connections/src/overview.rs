@@ -2,9 +2,11 @@
 
 use axum::extract::State;
 use domain::connection::{Connection, RunState};
-use domain::usecase::{self, find_connection, find_connections, left_out_by_limit};
+use domain::usecase::{self, count_left_out_items, find_connection, find_connections};
 use domain::{Ctx, Error, Result, Tenant};
-use edge::{ApiResult, App, Auth, Json, Path, Query, Read, count, scope};
+use edge::{
+    ApiResult, App, Auth, Json, Path, Query, ReadSurroundings, deserialize_count, parse_scope,
+};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};
 
@@ -29,18 +31,18 @@ pub(crate) struct ListRequest {
 
 pub(crate) async fn list_connections(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<Read>,
+    Auth { tenant, .. }: Auth<ReadSurroundings>,
     Json(sent): Json<ListRequest>,
 ) -> ApiResult<Json<Vec<ConnectionShape>>> {
     let of = sent.provider.as_deref().map(parse_provider).transpose()?;
-    let scope = scope(
+    let scope = parse_scope(
         sent.container_tag.as_deref(),
         sent.container_tags.as_deref(),
     )?;
     let found = find_connections(&app.ctx, &tenant, of, &scope).await?;
     let (ctx, tenant) = (&app.ctx, &tenant);
     let show = |connection: Connection| async move {
-        let state = ctx.sync.state(tenant, &connection.id).await?;
+        let state = ctx.sync.get_state(tenant, &connection.id).await?;
         Ok::<_, Error>(ConnectionShape::new(connection, &state, None))
     };
 
@@ -54,7 +56,7 @@ pub(crate) async fn list_connections(
 
 pub(crate) async fn get_connection(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<Read>,
+    Auth { tenant, .. }: Auth<ReadSurroundings>,
     Path(id): Path<String>,
 ) -> ApiResult<Json<ConnectionShape>> {
     let connection = find_connection(&app.ctx, &tenant, &id).await?;
@@ -67,15 +69,15 @@ pub(crate) async fn show_connection(
     tenant: &Tenant,
     connection: Connection,
 ) -> Result<ConnectionShape> {
-    let state = ctx.sync.state(tenant, &connection.id).await?;
-    let left_out = left_out_by_limit(ctx, tenant, &connection, &state).await?;
+    let state = ctx.sync.get_state(tenant, &connection.id).await?;
+    let left_out = count_left_out_items(ctx, tenant, &connection, &state).await?;
     Ok(ConnectionShape::new(connection, &state, Some(left_out)))
 }
 
 /// Finds the newest connection to a provider in some containers.
 pub(crate) async fn find_by_tag(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<Read>,
+    Auth { tenant, .. }: Auth<ReadSurroundings>,
     Path(name): Path<String>,
     Json(sent): Json<ListRequest>,
 ) -> ApiResult<Json<ConnectionShape>> {
@@ -100,13 +102,13 @@ impl ListRequest {
 
 pub(crate) async fn list_documents(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<Read>,
+    Auth { tenant, .. }: Auth<ReadSurroundings>,
     Path(name): Path<String>,
     Json(sent): Json<ListRequest>,
 ) -> ApiResult<Json<Vec<SyncedDocument>>> {
     let of = parse_provider(&name)?;
-    let scope = scope(None, sent.container_tags().as_deref())?;
-    let documents = usecase::list_synced(&app.ctx, &tenant, of, scope).await?;
+    let scope = parse_scope(None, sent.container_tags().as_deref())?;
+    let documents = usecase::list_synced_documents(&app.ctx, &tenant, of, scope).await?;
     Ok(Json(
         documents.into_iter().map(SyncedDocument::from).collect(),
     ))
@@ -115,20 +117,24 @@ pub(crate) async fn list_documents(
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct RunsQuery {
-    #[serde(deserialize_with = "count")]
+    #[serde(deserialize_with = "deserialize_count")]
     limit: Option<usize>,
 }
 
 pub(crate) async fn list_runs(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<Read>,
+    Auth { tenant, .. }: Auth<ReadSurroundings>,
     Path(id): Path<String>,
     Query(query): Query<RunsQuery>,
 ) -> ApiResult<Json<Vec<RunShape>>> {
     let limit = check_list_limit(query.limit, DEFAULT_RUNS)?;
     let connection = find_connection(&app.ctx, &tenant, &id).await?;
-    let mut runs = app.ctx.sync.runs(&tenant, &connection.id, limit).await?;
-    let state = app.ctx.sync.state(&tenant, &connection.id).await?;
+    let mut runs = app
+        .ctx
+        .sync
+        .list_runs(&tenant, &connection.id, limit)
+        .await?;
+    let state = app.ctx.sync.get_state(&tenant, &connection.id).await?;
     if let Some(present) = state.run.filter(|run| run.state == RunState::Running) {
         runs.retain(|run| run.number != present.number);
         runs.insert(0, present);
@@ -155,7 +161,7 @@ fn check_list_limit(sent: Option<usize>, default: usize) -> Result<usize> {
 #[serde(default)]
 pub(crate) struct ItemsQuery {
     state: Option<String>,
-    #[serde(deserialize_with = "count")]
+    #[serde(deserialize_with = "deserialize_count")]
     limit: Option<usize>,
     after: Option<String>,
 }
@@ -172,7 +178,7 @@ const ITEM_STATES: [&str; 5] = ["pending", "filed", "skipped", "failed", "folder
 
 pub(crate) async fn list_items(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<Read>,
+    Auth { tenant, .. }: Auth<ReadSurroundings>,
     Path(id): Path<String>,
     Query(query): Query<ItemsQuery>,
 ) -> ApiResult<Json<ItemsResponse>> {

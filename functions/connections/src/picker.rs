@@ -4,10 +4,10 @@
 
 use axum::extract::{FromRequestParts, State};
 use axum::response::{IntoResponse, Response};
-use domain::connection::{MAX_SELECTED, Selected};
+use domain::connection::{MAX_SELECTED_ITEMS, SelectedItem};
 use domain::usecase::{
-    PickerSession, Place, SESSION_SECONDS, browse, derived_token, end_picker, enter_picker,
-    picker_session, save_selection,
+    PICKER_SESSION_SECONDS, PickerLocation, PickerSession, browse_items, derive_token,
+    end_picker_session, enter_picker, find_picker_session, save_selection,
 };
 use domain::{Error, Result, Secret};
 use edge::{ApiError, ApiResult, Json, Path, Query};
@@ -62,7 +62,7 @@ pub(crate) async fn show_entry(
     match enter_picker(&state.app.ctx, &ticket).await {
         Ok(session) => {
             let mut response = redirect_to(&base.url_of_path("/picker"));
-            let kept = cookie::set_cookie(&base, PICKER_COOKIE, &session, SESSION_SECONDS);
+            let kept = cookie::set_cookie(&base, PICKER_COOKIE, &session, PICKER_SESSION_SECONDS);
             response
                 .headers_mut()
                 .extend(kept.map(|kept| (SET_COOKIE, kept)));
@@ -74,7 +74,7 @@ pub(crate) async fn show_entry(
 
 /// Returns the token that the page's script has to send with each request.
 fn csrf_token(session: &Secret) -> Secret {
-    derived_token(session, "csrf", "picker")
+    derive_token(session, "csrf", "picker")
 }
 
 pub(crate) async fn show_page(
@@ -83,7 +83,7 @@ pub(crate) async fn show_page(
     headers: HeaderMap,
 ) -> Response {
     let cookie = cookie::read_token(&headers, &base, PICKER_COOKIE);
-    match picker_session(&state.app.ctx, cookie.as_ref().map(Secret::expose)).await {
+    match find_picker_session(&state.app.ctx, cookie.as_ref().map(Secret::expose)).await {
         Ok(_) => {
             let csrf = cookie
                 .as_ref()
@@ -115,7 +115,8 @@ impl FromRequestParts<ConnectionsState> for PickerRequest {
     ) -> Result<Self, ApiError> {
         let base = BaseUrl::from_request_parts(parts, state).await?;
         let cookie = cookie::read_token(&parts.headers, &base, PICKER_COOKIE);
-        let session = picker_session(&state.app.ctx, cookie.as_ref().map(Secret::expose)).await?;
+        let session =
+            find_picker_session(&state.app.ctx, cookie.as_ref().map(Secret::expose)).await?;
         let cookie = cookie.ok_or(Error::Unauthenticated("no session"))?;
         if !is_own_page(&parts.headers, &parts.method, &base, &cookie) {
             return Err(Error::Forbidden(
@@ -184,7 +185,7 @@ pub(crate) async fn list_items(
 
     let filled = |text: &'_ Option<String>| text.clone().filter(|text| !text.is_empty());
     let (parent, page) = (filled(&query.parent), filled(&query.page_token));
-    let place = Place {
+    let place = PickerLocation {
         view: &view,
         parent: parent.as_deref(),
         query: words,
@@ -192,12 +193,12 @@ pub(crate) async fn list_items(
     };
 
     let connector = state.connector_of(connection.provider)?;
-    let listing = browse(&state.app.ctx, connector, tenant, connection, place).await?;
+    let listing = browse_items(&state.app.ctx, connector, tenant, connection, place).await?;
     let items = listing.items.into_iter().map(ChoiceShape::from).collect();
     let answer = ItemsResponse {
         items,
         next_page_token: listing.next,
-        incomplete: listing.incomplete,
+        incomplete: listing.is_incomplete,
     };
 
     Ok(add_page_headers(Json(answer).into_response()))
@@ -226,16 +227,21 @@ pub(crate) async fn get_selection(
     let PickerSession {
         tenant, connection, ..
     } = &picking.session;
-    let selection = state.app.ctx.sync.selection(tenant, &connection.id).await?;
+    let selection = state
+        .app
+        .ctx
+        .sync
+        .get_selection(tenant, &connection.id)
+        .await?;
     let answer = json!({
-        "connection": outline_connection(&picking), "items": selection.items, "limit": MAX_SELECTED,
+        "connection": outline_connection(&picking), "items": selection.items, "limit": MAX_SELECTED_ITEMS,
     });
     Ok(add_page_headers(Json(answer).into_response()))
 }
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct SelectRequest {
-    items: Vec<Selected>,
+    items: Vec<SelectedItem>,
 }
 
 pub(crate) async fn put_selection(
@@ -247,7 +253,12 @@ pub(crate) async fn put_selection(
         tenant, connection, ..
     } = &picking.session;
     save_selection(&state.app.ctx, tenant, connection, sent.items).await?;
-    let saved = state.app.ctx.sync.selection(tenant, &connection.id).await?;
+    let saved = state
+        .app
+        .ctx
+        .sync
+        .get_selection(tenant, &connection.id)
+        .await?;
     let answer = json!({"count": saved.items.len(), "items": saved.items});
     Ok(add_page_headers(Json(answer).into_response()))
 }
@@ -274,7 +285,7 @@ pub(crate) async fn complete_picking(
         return Err(Error::Conflict("nothing is selected yet".into()).into());
     }
 
-    end_picker(&state.app.ctx, picking.cookie.expose()).await?;
+    end_picker_session(&state.app.ctx, picking.cookie.expose()).await?;
     let error = sent.cancelled.then_some("selection_cancelled");
     let address = outcome_url(return_url.as_deref(), connection, error);
     let answer = json!({"redirectTo": address, "connection": outline_connection(&picking)});

@@ -5,12 +5,13 @@ use std::collections::HashSet;
 
 use axum::extract::State;
 use domain::connection::Connection;
-use domain::ports::{Connector, View};
+use domain::ports::{Connector, PickerView};
 use domain::usecase::{
-    Place, browse, complete_choices, find_connection, open_picker, save_selection,
+    PickerLocation, browse_items, find_connection, open_picker, resolve_selected_items,
+    save_selection,
 };
 use domain::{Error, Result, Tenant, Timestamp};
-use edge::{Admin, ApiResult, Auth, Json, Path, Query, Write, count};
+use edge::{Admin, ApiResult, Auth, Json, Path, Query, WriteSurroundings, deserialize_count};
 use serde::{Deserialize, Serialize};
 
 use crate::ConnectionsState;
@@ -30,9 +31,9 @@ const PICKER_LIFETIME: &str = "5 minutes";
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct ResourcesQuery {
-    #[serde(deserialize_with = "count")]
+    #[serde(deserialize_with = "deserialize_count")]
     page: Option<usize>,
-    #[serde(deserialize_with = "count")]
+    #[serde(deserialize_with = "deserialize_count")]
     per_page: Option<usize>,
     parent_id: Option<String>,
     view: Option<String>,
@@ -60,18 +61,18 @@ pub(crate) struct ResourcesResponse {
 ///
 /// # Errors
 /// [`Error::Invalid`] naming the field.
-pub(crate) fn parse_view(name: Option<&str>) -> Result<View> {
+pub(crate) fn parse_view(name: Option<&str>) -> Result<PickerView> {
     match name {
-        None | Some("my") => Ok(View::My),
-        Some("shared") => Ok(View::Shared),
-        Some("drives") => Ok(View::Drives),
+        None | Some("my") => Ok(PickerView::My),
+        Some("shared") => Ok(PickerView::Shared),
+        Some("drives") => Ok(PickerView::Drives),
         Some(_) => Err(Error::invalid_field("view", "my, shared or drives")),
     }
 }
 
 pub(crate) async fn list_resources(
     State(state): State<ConnectionsState>,
-    Auth { tenant, .. }: Auth<Write>,
+    Auth { tenant, .. }: Auth<WriteSurroundings>,
     Path(id): Path<String>,
     Query(query): Query<ResourcesQuery>,
 ) -> ApiResult<Json<ResourcesResponse>> {
@@ -94,7 +95,7 @@ pub(crate) async fn list_resources(
     let last = page.saturating_mul(per_page);
     let (items, ended) =
         read_resources(&state, connector, &tenant, &connection, &view, &query, last).await?;
-    let selection = ctx.sync.selection(&tenant, &connection.id).await?;
+    let selection = ctx.sync.get_selection(&tenant, &connection.id).await?;
     let selected: HashSet<&str> = selection
         .items
         .iter()
@@ -121,20 +122,20 @@ async fn read_resources(
     connector: &dyn Connector,
     tenant: &Tenant,
     connection: &Connection,
-    view: &View,
+    view: &PickerView,
     query: &ResourcesQuery,
     wanted: usize,
 ) -> Result<(Vec<ChoiceShape>, bool)> {
     let (mut items, mut next) = (Vec::new(), None::<String>);
     for _ in 0..MAX_PAGES {
         let (parent, words) = (query.parent_id.as_deref(), query.q.as_deref());
-        let place = Place {
+        let place = PickerLocation {
             view,
             parent,
             query: words,
             page: next.as_deref(),
         };
-        let listing = browse(&state.app.ctx, connector, tenant, connection, place).await?;
+        let listing = browse_items(&state.app.ctx, connector, tenant, connection, place).await?;
         items.extend(listing.items.into_iter().map(ChoiceShape::from));
         next = listing.next;
         if next.is_none() || items.len() >= wanted {
@@ -153,7 +154,8 @@ pub(crate) struct ConfigureRequest {
     resources: Vec<SentResource>,
 }
 
-/// A resource as [`list`] returned it. Only its id is used, and everything else is looked up.
+/// A resource as [`list_resources`] returned it. Only its id is used, and everything else is looked
+/// up.
 #[derive(Debug, Deserialize)]
 struct SentResource {
     id: String,
@@ -170,7 +172,7 @@ pub(crate) struct ConfigureResponse {
 
 pub(crate) async fn configure_selection(
     State(state): State<ConnectionsState>,
-    Auth { tenant, .. }: Auth<Write>,
+    Auth { tenant, .. }: Auth<WriteSurroundings>,
     Path(id): Path<String>,
     Json(sent): Json<ConfigureRequest>,
 ) -> ApiResult<Json<ConfigureResponse>> {
@@ -187,7 +189,7 @@ pub(crate) async fn configure_selection(
         .into_iter()
         .map(|resource| resource.id)
         .collect();
-    let items = complete_choices(ctx, connector, &tenant, &connection, choices).await?;
+    let items = resolve_selected_items(ctx, connector, &tenant, &connection, choices).await?;
     let count = items.len();
     save_selection(ctx, &tenant, &connection, items).await?;
     let things = if count == 1 {
@@ -228,7 +230,11 @@ pub(crate) async fn open_hosted_picker(
     let ctx = &state.app.ctx;
     let return_url = check_permitted_redirect(ctx, &tenant, "returnUrl", sent.return_url).await?;
     let connection = find_connection(ctx, &tenant, &id).await?;
-    if state.connector_of(connection.provider)?.oauth().is_none() {
+    if state
+        .connector_of(connection.provider)?
+        .oauth_flow()
+        .is_none()
+    {
         let name = connection.provider.as_str();
         return Err(Error::Unsupported(format!(
             "there is nothing to pick for a connection to {name}"

@@ -1,12 +1,14 @@
 //! Connections and their parts in the shape of the API.
 
 use domain::connection::{
-    Connection, ConnectionStatus, Node, NodeState, Provider, Run, RunState, SyncState, Trigger,
+    Connection, ConnectionStatus, ItemRecord, ItemState, Provider, Run, RunState, RunTrigger,
+    SyncState,
 };
-use domain::ports::{Item, ItemKind};
-use domain::usecase::state_name;
+use domain::ports::{ItemKind, ProviderItem};
+use domain::usecase::item_state_name;
 use domain::{
-    ConnectionId, ContainerTag, Document, DocumentType, Error, Metadata, Result, Status, Timestamp,
+    ConnectionId, ContainerTag, Document, DocumentStatus, DocumentType, Error, Metadata, Result,
+    Timestamp,
 };
 use serde::Serialize;
 
@@ -149,7 +151,7 @@ impl RunShape {
             id: format!("{of}:{}", run.number),
             connection_id: of.clone(),
             status: run_status(run.state),
-            trigger_type: Trigger::as_str(run.trigger),
+            trigger_type: RunTrigger::as_str(run.trigger),
             started_at: run.started_at,
             completed_at: run.completed_at,
             items_processed: run.processed,
@@ -178,16 +180,16 @@ pub(crate) struct ItemShape {
     url: Option<String>,
 }
 
-impl From<Node> for ItemShape {
-    fn from(node: Node) -> Self {
+impl From<ItemRecord> for ItemShape {
+    fn from(node: ItemRecord) -> Self {
         let reason = match &node.state {
-            NodeState::Skipped { reason } => Some(reason.as_str().to_owned()),
-            NodeState::Failed { reason } => Some(reason.clone()),
-            NodeState::Folder | NodeState::Pending | NodeState::Filed => None,
+            ItemState::Skipped { reason } => Some(reason.as_str().to_owned()),
+            ItemState::Failed { reason } => Some(reason.clone()),
+            ItemState::Folder | ItemState::Pending | ItemState::Filed => None,
         };
 
         Self {
-            state: state_name(&node.state),
+            state: item_state_name(&node.state),
             reason,
             document_id: node.filed.map(|filed| filed.document.to_string()),
             id: node.id,
@@ -225,8 +227,8 @@ pub(crate) struct ChoiceShape {
     pub(crate) reason: Option<&'static str>,
 }
 
-impl From<Item> for ChoiceShape {
-    fn from(item: Item) -> Self {
+impl From<ProviderItem> for ChoiceShape {
+    fn from(item: ProviderItem) -> Self {
         let (kind, reason) = match &item.kind {
             ItemKind::Folder => ("folder", None),
             ItemKind::File { .. } => ("file", None),
@@ -257,7 +259,7 @@ pub(crate) struct SyncedDocument {
     id: String,
     created_at: Timestamp,
     updated_at: Timestamp,
-    status: Status,
+    status: DocumentStatus,
     title: Option<String>,
     /// Always `null`.
     summary: Option<String>,

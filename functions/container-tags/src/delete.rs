@@ -1,12 +1,13 @@
 //! `DELETE /v3/container-tags/{tag}`, and the progress of a deletion.
 
 use axum::extract::State;
-use domain::task::{PurgePhase, PurgeReport, Work};
+use domain::task::{PurgePhase, PurgeReport, TaskWork};
 use domain::usecase::{
-    COUNTED_AT_ONCE, COUNTED_EXACTLY, count_documents, delete_container, writable_container,
+    EXACT_COUNT_LIMIT, QUICK_COUNT_LIMIT, count_documents, delete_container,
+    find_writable_container,
 };
 use domain::{ContainerTag, Error, Result, Task, TaskId, TaskState, Tenant, Timestamp};
-use edge::{Admin, ApiResult, App, Auth, Json, Path, Query, flexible_bool};
+use edge::{Admin, ApiResult, App, Auth, Json, Path, Query, deserialize_bool};
 use index::count_memories;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +18,7 @@ use crate::TagsState;
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub(crate) struct DeleteRequest {
-    #[serde(deserialize_with = "flexible_bool")]
+    #[serde(deserialize_with = "deserialize_bool")]
     dry_run: bool,
 }
 
@@ -43,12 +44,12 @@ pub(crate) async fn delete_container_tag(
     Json(request): Json<DeleteRequest>,
 ) -> ApiResult<Json<DeleteResponse>> {
     let ctx = &tags.app.ctx;
-    let container = writable_container(ctx, &tenant, &ContainerTag::parse(&tag)?).await?;
+    let container = find_writable_container(ctx, &tenant, &ContainerTag::parse(&tag)?).await?;
     let dry_run = query.dry_run || request.dry_run;
     let exactly = if dry_run {
-        COUNTED_EXACTLY
+        EXACT_COUNT_LIMIT
     } else {
-        COUNTED_AT_ONCE
+        QUICK_COUNT_LIMIT
     };
 
     let documents = count_documents(ctx, &tenant, &container, exactly).await;
@@ -112,7 +113,7 @@ pub(crate) async fn get_deletion(
     let missing = Error::NotFound("Deletion");
     let Some(Task {
         id,
-        work: Work::Purge(purge),
+        work: TaskWork::Purge(purge),
         state,
         error,
         updated_at,

@@ -11,7 +11,7 @@ use axum::Router;
 use axum::extract::FromRef;
 use axum::routing::{get, post};
 use edge::App;
-use index::{Cache, Memories};
+use index::{IndexedMemories, ViewCache};
 
 /// The bytes of warm memories. This function only counts memories, and rarely.
 const CACHE_BYTES: usize = 64 * 1024 * 1024;
@@ -20,7 +20,7 @@ const CACHE_BYTES: usize = 64 * 1024 * 1024;
 #[derive(Clone)]
 struct TagsState {
     app: App,
-    ledgers: Arc<Cache<Memories<()>>>,
+    ledgers: Arc<ViewCache<IndexedMemories<()>>>,
 }
 
 impl FromRef<TagsState> for App {
@@ -49,6 +49,6 @@ pub fn router(app: App) -> Router {
         )
         .with_state(TagsState {
             app,
-            ledgers: Arc::new(Cache::new(CACHE_BYTES)),
+            ledgers: Arc::new(ViewCache::new(CACHE_BYTES)),
         })
 }

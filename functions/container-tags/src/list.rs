@@ -1,9 +1,9 @@
 //! `GET /v3/container-tags/list`: lists container tags.
 
 use axum::extract::State;
-use domain::usecase::{COUNTED_EXACTLY, measure_container};
+use domain::usecase::{EXACT_COUNT_LIMIT, measure_container};
 use domain::{Container, Result, TaskId, Tenant, Timestamp};
-use edge::{ApiResult, Auth, Json, Read};
+use edge::{ApiResult, Auth, Json, ReadSurroundings};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use index::count_memories;
 use serde::Serialize;
@@ -44,7 +44,7 @@ pub(crate) struct ListedTag {
 /// Returns the containers that the key reaches, by tag.
 pub(crate) async fn list_container_tags(
     State(tags): State<TagsState>,
-    Auth { tenant, .. }: Auth<Read>,
+    Auth { tenant, .. }: Auth<ReadSurroundings>,
 ) -> ApiResult<Json<Vec<ListedTag>>> {
     let mut known = tags
         .app
@@ -53,7 +53,7 @@ pub(crate) async fn list_container_tags(
         .list(&tenant)
         .await
         .map_err(domain::Error::from)?;
-    known.retain(|container| tenant.reaches(&container.tag));
+    known.retain(|container| tenant.can_access(&container.tag));
     known.sort_by(|a, b| a.tag.cmp(&b.tag));
     let listed = stream::iter(
         known
@@ -78,14 +78,14 @@ async fn describe_tag(
         tenant,
         &tags.ledgers,
         &container,
-        COUNTED_EXACTLY as u64,
+        EXACT_COUNT_LIMIT as u64,
     )
     .await?;
     let merge = container.merge.as_ref();
     let into = merge.and_then(|merge| merge.into.as_ref());
 
     Ok(ListedTag {
-        id: container.primary().to_string(),
+        id: container.primary_id().to_string(),
         name: container
             .name
             .clone()

@@ -1,5 +1,5 @@
 //! The Lambda function `container-tags`.
 
 fn main() -> anyhow::Result<()> {
-    lambda::http(container_tags::router)
+    lambda::run_http(container_tags::router)
 }

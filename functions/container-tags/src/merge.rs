@@ -2,10 +2,10 @@
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use domain::task::{Merge, MergePhase, Work};
-use domain::usecase::{MergePlan, Overlap, merge_containers, plan_merge, preview_merge};
+use domain::task::{ContainerMerge, MergePhase, TaskWork};
+use domain::usecase::{MergeOverlap, MergePlan, merge_containers, plan_merge, preview_merge};
 use domain::{ContainerTag, Error, Result, Task, TaskId, TaskState, Timestamp};
-use edge::{Admin, ApiResult, App, Auth, Json, MAX_ENTRIES, Path, bounded, flexible_bool};
+use edge::{Admin, ApiResult, App, Auth, Json, MAX_ENTRIES, Path, check_length, deserialize_bool};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ use crate::delete::find_task;
 pub(crate) struct MergeRequest {
     container_tags: Vec<String>,
     target_container_tag: String,
-    #[serde(deserialize_with = "flexible_bool")]
+    #[serde(deserialize_with = "deserialize_bool")]
     dry_run: bool,
 }
 
@@ -56,8 +56,8 @@ struct SourcePreview {
     kept: u64,
 }
 
-impl From<Overlap> for SourcePreview {
-    fn from(overlap: Overlap) -> Self {
+impl From<MergeOverlap> for SourcePreview {
+    fn from(overlap: MergeOverlap) -> Self {
         Self {
             container_tag: overlap.tag.to_string(),
             documents: overlap.documents,
@@ -73,7 +73,7 @@ pub(crate) async fn merge_container_tags(
     Auth { tenant, .. }: Auth<Admin>,
     Json(request): Json<MergeRequest>,
 ) -> ApiResult<Response> {
-    bounded("containerTags", &request.container_tags, MAX_ENTRIES)?;
+    check_length("containerTags", &request.container_tags, MAX_ENTRIES)?;
     let (tags, target) = request.parse_tags()?;
     if request.dry_run {
         let MergePlan { target, sources } = plan_merge(&app.ctx, &tenant, &tags, &target).await?;
@@ -92,7 +92,7 @@ pub(crate) async fn merge_container_tags(
     }
 
     let Task { id, work, .. } = merge_containers(&app.ctx, &tenant, &tags, &target).await?;
-    let Work::Merge(merge) = work else {
+    let TaskWork::Merge(merge) = work else {
         return Err(Error::internal("a merge is a merge").into());
     };
 
@@ -128,7 +128,7 @@ impl MergeRequest {
     }
 }
 
-fn source_tags(merge: &Merge) -> Vec<String> {
+fn source_tags(merge: &ContainerMerge) -> Vec<String> {
     merge
         .sources
         .iter()
@@ -165,7 +165,7 @@ struct MergeProgress {
 }
 
 impl MergeProgress {
-    fn new(merge: &Merge, attempts: u32) -> Self {
+    fn new(merge: &ContainerMerge, attempts: u32) -> Self {
         let looks = merge.phase == MergePhase::CopyingVectors;
         let done = match merge.phase {
             MergePhase::Queued | MergePhase::WaitingForIngest => 0,
@@ -195,7 +195,7 @@ pub(crate) async fn get_merge(
 ) -> ApiResult<Json<MergeStatus>> {
     let Some(Task {
         id,
-        work: Work::Merge(merge),
+        work: TaskWork::Merge(merge),
         state,
         attempts,
         error,

@@ -1,9 +1,9 @@
 //! `GET` and `PATCH /v3/container-tags/{tag}`: returns or changes one container tag.
 
 use axum::extract::State;
-use domain::usecase::{change_container, existing_container};
-use domain::{Bucket, Container, ContainerChange, ContainerTag, Patch, Timestamp};
-use edge::{ApiResult, App, Auth, Json, Path, Read, Write};
+use domain::usecase::{change_container, find_existing_container};
+use domain::{Container, ContainerChange, ContainerTag, Patch, ProfileBucket, Timestamp};
+use edge::{ApiResult, App, Auth, Json, Path, ReadSurroundings, WriteSurroundings};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Default, Deserialize)]
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct UpdateRequest {
     name: Patch<String>,
     entity_context: Patch<String>,
-    profile_buckets: Patch<Vec<Bucket>>,
+    profile_buckets: Patch<Vec<ProfileBucket>>,
     memory_filesystem_paths: Patch<Vec<String>>,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct TagResponse {
     entity_context: Option<String>,
     memory_filesystem_paths: Option<Vec<String>>,
     /// The container's own buckets, without those of the organization.
-    profile_buckets: Vec<Bucket>,
+    profile_buckets: Vec<ProfileBucket>,
     /// Absent in the answer to a change.
     #[serde(skip_serializing_if = "Option::is_none")]
     created_at: Option<Timestamp>,
@@ -47,17 +47,17 @@ impl From<Container> for TagResponse {
 
 pub(crate) async fn get_container_tag(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<Read>,
+    Auth { tenant, .. }: Auth<ReadSurroundings>,
     Path(tag): Path<String>,
 ) -> ApiResult<Json<TagResponse>> {
-    let container = existing_container(&app.ctx, &tenant, &ContainerTag::parse(&tag)?).await?;
+    let container = find_existing_container(&app.ctx, &tenant, &ContainerTag::parse(&tag)?).await?;
     Ok(Json(container.into()))
 }
 
 /// Changes a container tag, and creates it if it does not exist.
 pub(crate) async fn update_container_tag(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<Write>,
+    Auth { tenant, .. }: Auth<WriteSurroundings>,
     Path(tag): Path<String>,
     Json(request): Json<UpdateRequest>,
 ) -> ApiResult<Json<TagResponse>> {

@@ -2,11 +2,12 @@
 //! fields that every way of adding content shares.
 
 use axum::extract::State;
-use domain::usecase::{Accepted, Content, NewDocument, submit};
+use domain::usecase::{AcceptedDocument, Content, NewDocument, submit_document};
 use domain::{
-    BodyForm, CustomId, Dreaming, Error, Metadata, Provenance, Result, Status, TaskType, Timestamp,
+    BodyForm, CustomId, DocumentStatus, Dreaming, Error, Metadata, Provenance, Result, TaskType,
+    Timestamp,
 };
-use edge::{ApiResult, App, Auth, Json, JsonParts, WriteContent, tag_of};
+use edge::{ApiResult, App, Auth, Json, JsonParts, WriteContent, parse_single_tag};
 use http::HeaderMap;
 use remote::parse_page_url;
 use serde::{Deserialize, Serialize};
@@ -45,11 +46,11 @@ pub(crate) struct AddRequest {
 #[derive(Debug, Serialize)]
 pub(crate) struct AddResponse {
     id: String,
-    status: Status,
+    status: DocumentStatus,
 }
 
-impl From<Accepted> for AddResponse {
-    fn from(accepted: Accepted) -> Self {
+impl From<AcceptedDocument> for AddResponse {
+    fn from(accepted: AcceptedDocument) -> Self {
         Self {
             id: accepted.id.to_string(),
             status: accepted.status,
@@ -68,7 +69,7 @@ pub(crate) async fn add_document(
         Content::Whole { bytes, form },
         read_idempotency_key(&headers)?,
     )?;
-    Ok(Json(submit(&app.ctx, &tenant, new).await?.into()))
+    Ok(Json(submit_document(&app.ctx, &tenant, new).await?.into()))
 }
 
 /// Returns the bytes of a text, and whether it is text or the address of a page.
@@ -121,7 +122,7 @@ impl CommonFields {
         let object = |field: &'static str| move |object| Metadata::parse_field(field, object);
 
         Ok(NewDocument {
-            tag: tag_of(
+            tag: parse_single_tag(
                 self.container_tag.as_deref(),
                 self.container_tags.as_deref(),
             )?,

@@ -1,7 +1,7 @@
 //! `POST /v3/documents/batch`: up to 600 texts or addresses, each with its own result.
 
 use axum::extract::State;
-use domain::usecase::{Accepted, Content, NewDocument, submit_all};
+use domain::usecase::{AcceptedDocument, Content, NewDocument, submit_documents};
 use domain::{Error, Result};
 use edge::{ApiResult, App, Auth, Json, JsonParts, WriteContent, parse_fields};
 use http::HeaderMap;
@@ -22,7 +22,7 @@ pub(crate) struct BatchRequest {
     documents: Vec<Value>,
 }
 
-/// The content of one document. The other fields are in [`Common`].
+/// The content of one document. The other fields are in [`CommonFields`].
 #[derive(Debug, Deserialize)]
 struct BatchItem {
     content: Option<String>,
@@ -82,7 +82,7 @@ pub(crate) async fn add_batch(
     let mut results = Vec::new();
     for (place, result) in places
         .into_iter()
-        .zip(submit_all(&app.ctx, &tenant, documents).await?)
+        .zip(submit_documents(&app.ctx, &tenant, documents).await?)
     {
         match result {
             Ok(accepted) => {
@@ -137,7 +137,7 @@ fn read_item(item: Value, defaults: &CommonFields, key: Option<String>) -> Resul
 }
 
 impl BatchResult {
-    fn accepted_result(accepted: &Accepted, url: Option<String>) -> Self {
+    fn accepted_result(accepted: &AcceptedDocument, url: Option<String>) -> Self {
         let (id, status) = (accepted.id.to_string(), accepted.status.as_str());
         Self {
             id,
@@ -149,7 +149,7 @@ impl BatchResult {
     }
 
     fn refused_result(place: usize, error: &Error, url: Option<String>) -> Self {
-        let details = Some(format!("{} in documents[{place}]", error.kind()));
+        let details = Some(format!("{} in documents[{place}]", error.type_name()));
         // compat: the clients' types demand an id, and the API defines it as empty here.
         Self {
             id: String::new(),

@@ -2,11 +2,11 @@
 
 use axum::extract::State;
 use domain::usecase::{
-    ListQuery, Naming, Scope, find_documents, list_documents, path_matches, remove_documents,
-    superseded_documents, with_same_custom_ids,
+    ContainerScope, DocumentNameKind, ListQuery, add_documents_with_same_custom_ids,
+    find_documents, find_superseded_documents, list_documents, path_matches, remove_documents,
 };
 use domain::{Document, Error, Result, Tenant};
-use edge::{ApiResult, App, Auth, Json, WriteContent, scope};
+use edge::{ApiResult, App, Auth, Json, WriteContent, parse_scope};
 use serde::{Deserialize, Serialize};
 
 /// The most ids of one request. Part of the API.
@@ -45,7 +45,7 @@ pub(crate) async fn delete_bulk(
     Auth { tenant, .. }: Auth<WriteContent>,
     Json(request): Json<BulkRequest>,
 ) -> ApiResult<Json<BulkResponse>> {
-    let scope = scope(
+    let scope = parse_scope(
         request.container_tag.as_deref(),
         request.container_tags.as_deref(),
     )?;
@@ -60,7 +60,7 @@ pub(crate) async fn delete_bulk(
         // With a key that is limited to tags, a path is enough. Without either, nothing says that
         // all documents are meant.
         None if scope.tags.is_empty()
-            && (request.filepath.is_none() || tenant.confined_to().is_none()) =>
+            && (request.filepath.is_none() || tenant.allowed_tags().is_none()) =>
         {
             return Err(Error::invalid(
                 "say what to delete: `ids`, or `containerTags` with or without `filepath`",
@@ -94,7 +94,7 @@ async fn find_by_ids(
     app: &App,
     tenant: &Tenant,
     ids: &[String],
-    scope: &Scope,
+    scope: &ContainerScope,
 ) -> Result<(Vec<Document>, Vec<BulkError>)> {
     if !(1..=MAX_IDS).contains(&ids.len()) {
         return Err(Error::invalid_field("ids", format!("1 to {MAX_IDS} ids")));
@@ -103,7 +103,7 @@ async fn find_by_ids(
     let (mut documents, mut errors) = (Vec::new(), Vec::new());
     for (id, found) in ids
         .iter()
-        .zip(find_documents(&app.ctx, tenant, ids, Naming::Either, scope).await?)
+        .zip(find_documents(&app.ctx, tenant, ids, DocumentNameKind::Either, scope).await?)
     {
         match found {
             Ok(document) => documents.push(document),
@@ -118,7 +118,7 @@ async fn find_by_ids(
     }
 
     Ok((
-        with_same_custom_ids(&app.ctx, tenant, documents).await?,
+        add_documents_with_same_custom_ids(&app.ctx, tenant, documents).await?,
         errors,
     ))
 }
@@ -129,13 +129,13 @@ async fn find_by_ids(
 async fn find_by_tags(
     app: &App,
     tenant: &Tenant,
-    scope: Scope,
+    scope: ContainerScope,
     filepath: Option<String>,
 ) -> Result<Vec<Document>> {
-    let superseded = superseded_documents(&app.ctx, tenant, &scope).await?;
+    let superseded = find_superseded_documents(&app.ctx, tenant, &scope).await?;
     let query = ListQuery {
         filepath: filepath.clone(),
-        ..ListQuery::all(scope)
+        ..ListQuery::all_documents(scope)
     };
 
     let mut listed = list_documents(&app.ctx, tenant, &query).await?.documents;

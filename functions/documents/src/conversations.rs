@@ -1,10 +1,10 @@
 //! `POST /v4/conversations`: adds a chat, turn by turn.
 
 use axum::extract::State;
-use domain::conversation::{self, Turn};
-use domain::usecase::{Content, submit};
-use domain::{CustomId, Error, Provenance, Result, Status, Timestamp};
-use edge::{ApiResult, App, Auth, Json, JsonParts, Write, bounded};
+use domain::conversation::{self, ConversationTurn};
+use domain::usecase::{Content, submit_document};
+use domain::{CustomId, DocumentStatus, Error, Provenance, Result, Timestamp};
+use edge::{ApiResult, App, Auth, Json, JsonParts, WriteSurroundings, check_length};
 use http::HeaderMap;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -100,22 +100,22 @@ struct Image {
 pub(crate) struct ConversationResponse {
     id: String,
     conversation_id: String,
-    status: Status,
+    status: DocumentStatus,
 }
 
 pub(crate) async fn add_conversation(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<Write>,
+    Auth { tenant, .. }: Auth<WriteSurroundings>,
     headers: HeaderMap,
     JsonParts(request, common): JsonParts<ConversationRequest, CommonFields>,
 ) -> ApiResult<Json<ConversationResponse>> {
-    let custom_id = CustomId::parse_conversation(&request.conversation_id)?;
+    let custom_id = CustomId::parse_conversation_id(&request.conversation_id)?;
     let mut new =
         common.into_document(Content::Turns(Vec::new()), read_idempotency_key(&headers)?)?;
     let at = new.document_date.unwrap_or_else(|| app.ctx.clock.now());
     new.content = Content::Turns(turns_of_messages(request.messages, at)?);
     new.custom_id = Some(custom_id);
-    let accepted = submit(&app.ctx, &tenant, new).await?;
+    let accepted = submit_document(&app.ctx, &tenant, new).await?;
 
     Ok(Json(ConversationResponse {
         id: accepted.id.to_string(),
@@ -126,12 +126,12 @@ pub(crate) async fn add_conversation(
 
 /// Returns the turns of messages that were sent together. A message without text (an empty answer)
 /// is not a turn.
-fn turns_of_messages(messages: Vec<Message>, at: Timestamp) -> Result<Vec<Turn>> {
+fn turns_of_messages(messages: Vec<Message>, at: Timestamp) -> Result<Vec<ConversationTurn>> {
     if messages.is_empty() {
         return Err(Error::invalid_field("messages", "at least one message"));
     }
 
-    bounded("messages", &messages, MAX_MESSAGES)?;
+    check_length("messages", &messages, MAX_MESSAGES)?;
     for message in &messages {
         message.check_parts()?;
     }
@@ -150,7 +150,7 @@ fn turns_of_messages(messages: Vec<Message>, at: Timestamp) -> Result<Vec<Turn>>
     let turn = |message: Message| {
         let text = message.text();
         let (role, provenance) = (message.role.as_str().to_owned(), message.provenance);
-        Turn {
+        ConversationTurn {
             role,
             name: message.name,
             text,
@@ -159,7 +159,7 @@ fn turns_of_messages(messages: Vec<Message>, at: Timestamp) -> Result<Vec<Turn>>
         }
     };
 
-    let turns: Vec<Turn> = messages
+    let turns: Vec<ConversationTurn> = messages
         .into_iter()
         .map(turn)
         .filter(|turn| !turn.text.trim().is_empty())
@@ -168,7 +168,7 @@ fn turns_of_messages(messages: Vec<Message>, at: Timestamp) -> Result<Vec<Turn>>
         return Err(Error::invalid_field("messages", "no message has any text"));
     }
 
-    if conversation::to_bytes(&turns).len() > MAX_TEXT_BYTES {
+    if conversation::serialize_turns(&turns).len() > MAX_TEXT_BYTES {
         return Err(Error::TooLarge(format!(
             "messages have at most {MAX_TEXT_BYTES} bytes at a time"
         )));
@@ -191,9 +191,9 @@ impl Role {
 impl Message {
     fn check_parts(&self) -> Result<()> {
         if let MessageContent::Parts(parts) = &self.content {
-            bounded("messages.content", parts, MAX_PARTS)?;
+            check_length("messages.content", parts, MAX_PARTS)?;
         }
-        bounded(
+        check_length(
             "messages.tool_calls",
             self.tool_calls.as_deref().unwrap_or_default(),
             MAX_PARTS,

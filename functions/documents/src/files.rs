@@ -3,8 +3,8 @@
 
 use axum::extract::State;
 use bytes::Bytes;
-use domain::usecase::{Content, begin_upload, file_url, find_document};
-use domain::{BodyForm, Status, Timestamp};
+use domain::usecase::{Content, begin_upload, file_download_url, find_document};
+use domain::{BodyForm, DocumentStatus, Timestamp};
 use edge::{ApiResult, App, Auth, Json, JsonParts, Path, Query, ReadContent, WriteContent};
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ pub(crate) struct UploadRequest {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct UploadResponse {
     id: String,
-    status: Status,
+    status: DocumentStatus,
     upload: UploadTarget,
 }
 
@@ -91,6 +91,6 @@ pub(crate) async fn get_file_url(
 ) -> ApiResult<Json<FileUrlResponse>> {
     let document = find_document(&app.ctx, &tenant, &id, &which.scope()?).await?;
     Ok(Json(FileUrlResponse {
-        url: file_url(&app.ctx, &tenant, &document).await?,
+        url: file_download_url(&app.ctx, &tenant, &document).await?,
     }))
 }

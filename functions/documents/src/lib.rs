@@ -19,7 +19,7 @@ use axum::extract::{DefaultBodyLimit, FromRef};
 use axum::routing::{delete, get, post};
 use axum::{Extension, Router};
 use edge::App;
-use index::{Cache, Memories};
+use index::{IndexedMemories, ViewCache};
 
 pub use upload::MAX_FILE_BYTES;
 use upload::{DirectFileBytes, FORM_BYTES};
@@ -34,7 +34,7 @@ const LEDGER_BYTES: usize = 192 * 1024 * 1024;
 #[derive(Clone)]
 struct DocumentsState {
     app: App,
-    ledgers: Arc<Cache<Memories<()>>>,
+    ledgers: Arc<ViewCache<IndexedMemories<()>>>,
 }
 
 impl FromRef<DocumentsState> for App {
@@ -89,6 +89,6 @@ pub fn router(app: App, direct_file_bytes: usize) -> Router {
         .layer(Extension(DirectFileBytes(direct_file_bytes)))
         .with_state(DocumentsState {
             app,
-            ledgers: Arc::new(Cache::new(LEDGER_BYTES)),
+            ledgers: Arc::new(ViewCache::new(LEDGER_BYTES)),
         })
 }

@@ -2,11 +2,11 @@
 
 use axum::extract::State;
 use domain::connection::Provider;
-use domain::usecase::{self, ListQuery, read_text};
-use domain::{Ctx, Document, Error, Filter, Result, Status, Tenant};
+use domain::usecase::{self, ListQuery, read_document_text};
+use domain::{Ctx, Document, DocumentStatus, Error, Filter, Result, Tenant};
 use edge::{
-    ApiResult, App, Auth, Json, MAX_ENTRIES, Order, Pagination, ReadContent, SortField, count,
-    flexible_bool, scope,
+    ApiResult, App, Auth, Json, MAX_ENTRIES, Order, Pagination, ReadContent, SortField,
+    deserialize_bool, deserialize_count, parse_scope,
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -27,11 +27,11 @@ pub(crate) struct ListRequest {
     container_tag: Option<String>,
     container_tags: Option<Vec<String>>,
     filters: Option<Value>,
-    #[serde(deserialize_with = "flexible_bool")]
+    #[serde(deserialize_with = "deserialize_bool")]
     include_content: bool,
-    #[serde(deserialize_with = "count")]
+    #[serde(deserialize_with = "deserialize_count")]
     limit: Option<usize>,
-    #[serde(deserialize_with = "count")]
+    #[serde(deserialize_with = "deserialize_count")]
     page: Option<usize>,
     sort: Option<SortField>,
     order: Option<Order>,
@@ -39,15 +39,15 @@ pub(crate) struct ListRequest {
     /// The provider from which the documents came.
     source: Option<String>,
     #[serde(deserialize_with = "deserialize_statuses")]
-    status: Vec<Status>,
+    status: Vec<DocumentStatus>,
 }
 
 /// Deserializes one status or several.
 fn deserialize_statuses<'de, D: Deserializer<'de>>(
     deserializer: D,
-) -> Result<Vec<Status>, D::Error> {
+) -> Result<Vec<DocumentStatus>, D::Error> {
     let read = |value: &Value| {
-        let status = value.as_str().and_then(Status::parse);
+        let status = value.as_str().and_then(DocumentStatus::parse);
         let names = "queued, extracting, chunking, embedding, indexing, done or failed";
         status.ok_or_else(|| {
             serde::de::Error::custom(format!("expected {names}, or an array of these"))
@@ -113,7 +113,7 @@ async fn read_listed_text(
     tenant: &Tenant,
     document: &Document,
 ) -> Result<Option<String>> {
-    match read_text(ctx, tenant, document).await {
+    match read_document_text(ctx, tenant, document).await {
         Err(Error::Unavailable(_)) => Ok(None),
         text => text,
     }
@@ -147,7 +147,7 @@ impl ListRequest {
     fn into_query(self) -> Result<ListQuery> {
         let (page, limit) = page_and_limit(self.page, self.limit, DEFAULT_LIMIT)?;
         Ok(ListQuery {
-            scope: scope(
+            scope: parse_scope(
                 self.container_tag.as_deref(),
                 self.container_tags.as_deref(),
             )?,
@@ -159,7 +159,7 @@ impl ListRequest {
             filepath: self.filepath,
             statuses: self.status,
             sort: self.sort.unwrap_or_default().into(),
-            sources: self.source.map(|source| parse_providers(&[source])),
+            providers: self.source.map(|source| parse_providers(&[source])),
             ascending: self.order == Some(Order::Asc),
             page,
             limit,

@@ -1,5 +1,5 @@
 //! The Lambda function `documents`.
 
 fn main() -> anyhow::Result<()> {
-    lambda::http(|app| documents::router(app, documents::LAMBDA_FILE_BYTES))
+    lambda::run_http(|app| documents::router(app, documents::LAMBDA_FILE_BYTES))
 }

@@ -2,11 +2,12 @@
 
 use axum::extract::State;
 use domain::usecase::{
-    Scope, find_document, read_chunks, read_text, remove_documents, with_same_custom_ids,
+    ContainerScope, add_documents_with_same_custom_ids, find_document, read_document_text,
+    read_served_pack, remove_documents,
 };
 use domain::{Document, Pack, Result, TaskType, Tenant, Timestamp};
 use edge::{
-    ApiResult, App, Auth, Json, MemoryVersion, Path, Query, ReadContent, WriteContent, scope,
+    ApiResult, App, Auth, Json, MemoryVersion, Path, Query, ReadContent, WriteContent, parse_scope,
 };
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -23,8 +24,8 @@ pub(crate) struct DocumentScopeQuery {
 }
 
 impl DocumentScopeQuery {
-    pub(crate) fn scope(&self) -> domain::Result<Scope> {
-        scope(self.container_tag.as_deref(), None)
+    pub(crate) fn scope(&self) -> domain::Result<ContainerScope> {
+        parse_scope(self.container_tag.as_deref(), None)
     }
 }
 
@@ -36,7 +37,7 @@ pub(crate) async fn get_document(
 ) -> ApiResult<Json<FullDocument>> {
     let ctx = &service.app.ctx;
     let document = find_document(ctx, &tenant, &id, &which.scope()?).await?;
-    let text = read_text(ctx, &tenant, &document).await?;
+    let text = read_document_text(ctx, &tenant, &document).await?;
     let memories = load_memories(&service, &tenant, &document).await?;
     Ok(Json(FullDocument::new(&document, text, memories)))
 }
@@ -58,7 +59,7 @@ async fn load_memories(
         .open(ctx, tenant, &document.container)
         .await?;
     let now = ctx.clock.now();
-    let stated = memories.ledger().of_document(&document.id);
+    let stated = memories.ledger().memories_of_document(&document.id);
 
     Ok(stated
         .into_iter()
@@ -72,7 +73,7 @@ pub(crate) fn shows_memories(document: &Document) -> bool {
     let states = document
         .indexed
         .as_ref()
-        .is_some_and(|indexed| indexed.statements().is_some());
+        .is_some_and(|indexed| indexed.statements_blob().is_some());
     states && document.task_type == TaskType::Memory
 }
 
@@ -83,7 +84,7 @@ pub(crate) async fn delete_document(
     Query(which): Query<DocumentScopeQuery>,
 ) -> ApiResult<StatusCode> {
     let document = find_document(&app.ctx, &tenant, &id, &which.scope()?).await?;
-    let documents = with_same_custom_ids(&app.ctx, &tenant, vec![document]).await?;
+    let documents = add_documents_with_same_custom_ids(&app.ctx, &tenant, vec![document]).await?;
     remove_documents(&app.ctx, &tenant, documents, |_| true).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -114,7 +115,7 @@ pub(crate) async fn list_chunks(
     Query(which): Query<DocumentScopeQuery>,
 ) -> ApiResult<Json<ChunksResponse>> {
     let document = find_document(&app.ctx, &tenant, &id, &which.scope()?).await?;
-    let pack = read_chunks(&app.ctx, &tenant, &document).await?;
+    let pack = read_served_pack(&app.ctx, &tenant, &document).await?;
     let chunks = pack.map_or_else(Vec::new, |pack| {
         chunk_shapes(&pack, document.id.as_str(), document.updated_at)
     });

@@ -2,8 +2,10 @@
 
 use axum::extract::State;
 use domain::usecase::{self, ListQuery};
-use domain::{Document, Status, Timestamp};
-use edge::{ApiResult, App, Auth, Json, Pagination, Query, ReadContent, count, scope};
+use domain::{Document, DocumentStatus, Timestamp};
+use edge::{
+    ApiResult, App, Auth, Json, Pagination, Query, ReadContent, deserialize_count, parse_scope,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::list::page_and_limit;
@@ -22,9 +24,9 @@ pub(crate) struct ProcessingQuery {
     container_tags: Option<String>,
     #[serde(default)]
     view: ProcessingView,
-    #[serde(default, deserialize_with = "count")]
+    #[serde(default, deserialize_with = "deserialize_count")]
     page: Option<usize>,
-    #[serde(default, deserialize_with = "count")]
+    #[serde(default, deserialize_with = "deserialize_count")]
     limit: Option<usize>,
 }
 
@@ -68,19 +70,19 @@ pub(crate) async fn list_processing(
         .as_deref()
         .map(|text| text.split(',').map(|tag| tag.trim().to_owned()).collect());
     let mut statuses = vec![
-        Status::Queued,
-        Status::Extracting,
-        Status::Chunking,
-        Status::Embedding,
-        Status::Indexing,
+        DocumentStatus::Queued,
+        DocumentStatus::Extracting,
+        DocumentStatus::Chunking,
+        DocumentStatus::Embedding,
+        DocumentStatus::Indexing,
     ];
     if query.view == ProcessingView::All {
-        statuses.push(Status::Failed);
+        statuses.push(DocumentStatus::Failed);
     }
 
     let list = ListQuery {
         statuses,
-        ..ListQuery::all(scope(None, tags.as_deref())?)
+        ..ListQuery::all_documents(parse_scope(None, tags.as_deref())?)
     };
 
     let mut found = usecase::list_documents(&app.ctx, &tenant, &list)

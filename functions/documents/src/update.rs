@@ -1,9 +1,11 @@
 //! `PATCH /v3/documents/{id}` and `POST /v3/documents/{id}/retry`: changes or retries a document.
 
 use axum::extract::State;
-use domain::usecase::{Description, Update, find_document, retry_document, update_document};
+use domain::usecase::{
+    DocumentDescription, DocumentUpdate, find_document, retry_document, update_document,
+};
 use domain::{CustomId, Metadata, Patch, Provenance, Result, TaskType, Timestamp};
-use edge::{ApiResult, App, Auth, Json, Path, Query, WriteContent, tag_of};
+use edge::{ApiResult, App, Auth, Json, Path, Query, WriteContent, parse_single_tag};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -59,14 +61,14 @@ pub(crate) async fn post_retry(
 }
 
 impl UpdateRequest {
-    fn into_update(self) -> Result<Update> {
+    fn into_update(self) -> Result<DocumentUpdate> {
         let object = |field: &'static str| move |object| Metadata::parse_field(field, object);
         let path = match self.filepath {
             Patch::Set(path) if path.is_empty() => Patch::Clear,
             path => path.try_map(check_filepath)?,
         };
 
-        let description = Description {
+        let description = DocumentDescription {
             metadata: self.metadata.try_map(object("metadata"))?,
             filepath: path,
             filter_by_metadata: self
@@ -75,11 +77,11 @@ impl UpdateRequest {
         };
 
         let date = self.document_date.as_deref();
-        Ok(Update {
+        Ok(DocumentUpdate {
             content: self.content.map(body_of_text).transpose()?,
             description,
             custom_id: self.custom_id.as_deref().map(CustomId::parse).transpose()?,
-            tag: tag_of(
+            tag: parse_single_tag(
                 self.container_tag.as_deref(),
                 self.container_tags.as_deref(),
             )?,

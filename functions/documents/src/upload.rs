@@ -4,9 +4,12 @@ use axum::Extension;
 use axum::extract::State;
 use axum::extract::multipart::{Field, Multipart, MultipartError, MultipartRejection};
 use bytes::Bytes;
-use domain::usecase::{Content, submit};
+use domain::usecase::{Content, submit_document};
 use domain::{BodyForm, Error, Result};
-use edge::{ApiResult, App, Auth, Json, WriteContent, check_name, note_body, object_text};
+use edge::{
+    ApiResult, App, Auth, Json, WriteContent, check_field_name, note_request_body,
+    parse_object_text,
+};
 use http::{HeaderMap, StatusCode};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -50,7 +53,7 @@ pub(crate) async fn add_file(
     })?;
 
     let form = read_form(multipart, most).await?;
-    note_body(&form.logged_fields());
+    note_request_body(&form.logged_fields());
     let file = form
         .file
         .ok_or_else(|| Error::invalid_field("file", "missing: add a part named `file`"))?;
@@ -77,7 +80,7 @@ pub(crate) async fn add_file(
     let new = form
         .common
         .into_document(content, read_idempotency_key(&headers)?)?;
-    Ok(Json(submit(&app.ctx, &tenant, new).await?.into()))
+    Ok(Json(submit_document(&app.ctx, &tenant, new).await?.into()))
 }
 
 impl UploadForm {
@@ -178,8 +181,8 @@ async fn read_field(
         "containerTag" => common.container_tag = owned,
         "containerTags" => common.container_tags = Some(parse_tags(text)),
         "customId" => common.custom_id = owned,
-        "metadata" => common.metadata = Some(object_text(name, text)?),
-        "filterByMetadata" => common.filter_by_metadata = Some(object_text(name, text)?),
+        "metadata" => common.metadata = Some(parse_object_text(name, text)?),
+        "filterByMetadata" => common.filter_by_metadata = Some(parse_object_text(name, text)?),
         "filepath" => common.filepath = owned,
         "entityContext" => common.entity_context = owned,
         "documentDate" => common.document_date = owned,
@@ -188,7 +191,7 @@ async fn read_field(
         "provenance" => common.provenance = Some(parse_variant(name, text)?),
         "fileType" => form.file_type = owned,
         "mimeType" => form.mime_type = owned,
-        _ => check_name(name, &["containerTag", "containerTags"])?,
+        _ => check_field_name(name, &["containerTag", "containerTags"])?,
     }
 
     Ok(())

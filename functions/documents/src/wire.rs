@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use domain::document::{Failure, Learned};
+use domain::document::{ProcessingFailure, StatementsRef};
 use domain::{
-    Attribution, Document, DocumentType, Metadata, Provenance, Status, TaskType, Timestamp, Trust,
+    Attribution, Document, DocumentStatus, DocumentType, Metadata, Provenance, TaskType, Timestamp,
+    Trust,
 };
 use edge::MemoryVersion;
 use serde::Serialize;
@@ -20,7 +21,7 @@ pub(crate) struct ListedDocument {
     connection_id: Option<String>,
     title: Option<String>,
     summary: Option<String>,
-    status: Status,
+    status: DocumentStatus,
     r#type: DocumentType,
     metadata: Option<Metadata>,
     filepath: Option<String>,
@@ -92,7 +93,7 @@ struct MemoryExtraction {
 }
 
 impl MemoryExtraction {
-    fn new(learned: &Learned) -> Self {
+    fn new(learned: &StatementsRef) -> Self {
         Self {
             extractor: learned.extractor.clone(),
             count: learned.count,
@@ -106,7 +107,7 @@ impl ListedDocument {
         let failure = document
             .failure
             .as_ref()
-            .map(|Failure { code, message }| FailureShape {
+            .map(|ProcessingFailure { code, message }| FailureShape {
                 error_code: code.as_str(),
                 error_message: message.clone(),
             });
@@ -118,10 +119,10 @@ impl ListedDocument {
                 .origin
                 .as_ref()
                 .map(|origin| origin.connection.to_string()),
-            title: document.shown_title().map(str::to_owned),
+            title: document.display_title().map(str::to_owned),
             summary: None,
             status: document.status,
-            r#type: document.shown_kind(),
+            r#type: document.display_type(),
             metadata: (!document.metadata.is_empty()).then(|| document.metadata.clone()),
             filepath: document.filepath.clone(),
             created_at: document.created_at,

@@ -4,13 +4,13 @@
 use std::collections::HashMap;
 
 use axum::extract::State;
-use domain::usecase::{ListQuery, Naming, find_documents, list_documents};
+use domain::usecase::{DocumentNameKind, ListQuery, find_documents, list_documents};
 use domain::{ContainerId, Document, Error, Metadata, Result, Tenant, Timestamp};
 use edge::{
     ApiResult, Auth, Json, MAX_ENTRIES, MemoryEntry, Order, Pagination, ReadContent, SortField,
-    bounded, count, scope,
+    check_length, deserialize_count, parse_scope,
 };
-use index::Memories;
+use index::IndexedMemories;
 use memory::{Ledger, Memory};
 use serde::{Deserialize, Serialize};
 
@@ -29,9 +29,9 @@ pub(crate) struct DocumentsRequest {
     container_tags: Option<Vec<String>>,
     /// The providers from which the documents came.
     sources: Option<Vec<String>>,
-    #[serde(deserialize_with = "count")]
+    #[serde(deserialize_with = "deserialize_count")]
     limit: Option<usize>,
-    #[serde(deserialize_with = "count")]
+    #[serde(deserialize_with = "deserialize_count")]
     page: Option<usize>,
     sort: Option<SortField>,
     order: Option<Order>,
@@ -106,7 +106,7 @@ async fn add_memories(
     documents: &[Document],
 ) -> Result<Vec<DocumentWithMemories>> {
     let ctx = &service.app.ctx;
-    let mut opened: HashMap<ContainerId, Memories<()>> = HashMap::new();
+    let mut opened: HashMap<ContainerId, IndexedMemories<()>> = HashMap::new();
     for document in documents.iter().filter(|document| shows_memories(document)) {
         if !opened.contains_key(&document.container) {
             let memories = service
@@ -122,9 +122,9 @@ async fn add_memories(
         let memories = opened
             .get(&document.container)
             .filter(|_| shows_memories(document));
-        let ledger = memories.map(Memories::ledger);
+        let ledger = memories.map(IndexedMemories::ledger);
         let entries = ledger.into_iter().flat_map(|ledger| {
-            let stated = ledger.of_document(&document.id).into_iter();
+            let stated = ledger.memories_of_document(&document.id).into_iter();
             stated.map(move |memory| SourcedEntry::new(document, ledger, memory, tenant, now))
         });
         DocumentWithMemories {
@@ -142,11 +142,11 @@ pub(crate) async fn list_with_memories(
     Json(request): Json<DocumentsRequest>,
 ) -> ApiResult<Json<DocumentsResponse>> {
     let (page, limit) = page_and_limit(request.page, request.limit, DEFAULT_LIMIT)?;
-    let scope = scope(
+    let scope = parse_scope(
         request.container_tag.as_deref(),
         request.container_tags.as_deref(),
     )?;
-    bounded(
+    check_length(
         "sources",
         request.sources.as_deref().unwrap_or_default(),
         MAX_ENTRIES,
@@ -154,13 +154,13 @@ pub(crate) async fn list_with_memories(
     let query = ListQuery {
         sort: request.sort.unwrap_or_default().into(),
         ascending: request.order == Some(Order::Asc),
-        sources: request
+        providers: request
             .sources
             .filter(|names| !names.is_empty())
             .map(|names| parse_providers(&names)),
         page,
         limit,
-        ..ListQuery::all(scope)
+        ..ListQuery::all_documents(scope)
     };
 
     let found = list_documents(&service.app.ctx, &tenant, &query).await?;
@@ -181,10 +181,10 @@ pub(crate) async fn get_by_ids(
         return Err(Error::invalid_field("ids", format!("1 to {MAX_IDS} ids")).into());
     }
 
-    let scope = scope(None, request.container_tags.as_deref())?;
+    let scope = parse_scope(None, request.container_tags.as_deref())?;
     let naming = match request.by {
-        IdKind::Id => Naming::Id,
-        IdKind::CustomId => Naming::CustomId,
+        IdKind::Id => DocumentNameKind::Id,
+        IdKind::CustomId => DocumentNameKind::CustomId,
     };
 
     let mut documents: Vec<Document> = Vec::new();

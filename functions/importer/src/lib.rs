@@ -2,8 +2,11 @@
 //! sends the message of the next step.
 
 use async_trait::async_trait;
-use domain::{ConnectionId, Ctx, Delivery, Envelope, Error, Job, Outcome, Result, Tenant, Worker};
-use sync::{Engine, Next};
+use domain::{
+    ConnectionId, Ctx, DeliveryOutcome, Error, Job, JobMessage, QueueDelivery, QueueWorker, Result,
+    Tenant,
+};
+use sync::{NextStep, SyncEngine};
 use tracing::{error, warn};
 
 /// The longest delay of a queue message in seconds. A step that has to wait longer is sent by the
@@ -11,13 +14,13 @@ use tracing::{error, warn};
 const MAX_DELAY_SECONDS: i64 = 900;
 
 /// The worker behind the queue `sync`.
-pub struct Importer {
-    engine: Engine,
+pub struct SyncWorker {
+    engine: SyncEngine,
 }
 
-impl Importer {
+impl SyncWorker {
     /// Returns a worker on this engine.
-    pub fn new(engine: Engine) -> Self {
+    pub fn new(engine: SyncEngine) -> Self {
         Self { engine }
     }
 
@@ -25,25 +28,25 @@ impl Importer {
         &self.engine.ctx
     }
 
-    async fn handle_delivery(&self, delivery: &Delivery) -> Outcome {
-        let Some(envelope) = Envelope::parse(&delivery.body) else {
+    async fn handle_delivery(&self, delivery: &QueueDelivery) -> DeliveryOutcome {
+        let Some(envelope) = JobMessage::parse(&delivery.body) else {
             // The message is retried until it reaches the dead-letter queue, where a person can
             // look at it.
             error!(
                 queue.message_bytes = delivery.body.len(),
                 "a message is not one of ours"
             );
-            return Outcome::Retry;
+            return DeliveryOutcome::Retry;
         };
 
         let tenant = envelope.tenant();
         let Job::SyncV1 { connection } = &envelope.job else {
             warn!("a message came to the wrong queue");
-            return Outcome::Retry;
+            return DeliveryOutcome::Retry;
         };
 
         let Err(error) = self.run_step(&tenant, &envelope, connection).await else {
-            return Outcome::Done;
+            return DeliveryOutcome::Done;
         };
 
         let id = connection.as_str();
@@ -53,23 +56,23 @@ impl Importer {
             "could not move {id} on; it is tried again"
         );
 
-        Outcome::Retry
+        DeliveryOutcome::Retry
     }
 
     async fn run_step(
         &self,
         tenant: &Tenant,
-        message: &Envelope,
+        message: &JobMessage,
         connection: &ConnectionId,
     ) -> Result<()> {
         let jobs = &self.ctx().jobs;
-        let sent = match sync::step(&self.engine, tenant, connection).await? {
-            Next::Again => jobs.send(std::slice::from_ref(message)).await,
-            Next::Later(seconds) if seconds <= MAX_DELAY_SECONDS => {
+        let sent = match sync::synchronize_step(&self.engine, tenant, connection).await? {
+            NextStep::Again => jobs.send(std::slice::from_ref(message)).await,
+            NextStep::Later(seconds) if seconds <= MAX_DELAY_SECONDS => {
                 let seconds = u32::try_from(seconds.max(0)).unwrap_or_default();
-                jobs.send_later(message, seconds).await
+                jobs.send_delayed(message, seconds).await
             }
-            Next::Later(_) | Next::Idle => Ok(()),
+            NextStep::Later(_) | NextStep::Idle => Ok(()),
         };
 
         // If the message is lost, the sweep sends it again, because it finds every connection that
@@ -79,8 +82,8 @@ impl Importer {
 }
 
 #[async_trait]
-impl Worker for Importer {
-    async fn handle(&self, batch: &[Delivery]) -> Vec<Outcome> {
+impl QueueWorker for SyncWorker {
+    async fn handle_batch(&self, batch: &[QueueDelivery]) -> Vec<DeliveryOutcome> {
         let mut outcomes = Vec::with_capacity(batch.len());
         for delivery in batch {
             outcomes.push(self.handle_delivery(delivery).await);

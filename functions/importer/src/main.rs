@@ -2,20 +2,21 @@
 
 use std::sync::Arc;
 
-use importer::Importer;
-use remote::{Fetcher, ModelSettings, Models, Network};
-use sync::{Engine, ModelJudge};
+use importer::SyncWorker;
+use remote::{Fetcher, ModelClient, ModelSettings, Network};
+use sync::{ModelJudge, SyncEngine};
 
 fn main() -> anyhow::Result<()> {
-    let settings = connectors::Settings::from_environment(lambda::variable);
-    let connectors = connectors::all(&settings, Fetcher::new(Network::public()))?;
-    let judge = Arc::new(ModelJudge(Models::new(ModelSettings::from_environment(
-        lambda::variable,
-    ))));
-    let notifications = lambda::variable("RECOLLECT_PUBLIC_URL").filter(|url| !url.is_empty());
+    let settings = connectors::DriveSettings::from_environment(lambda::read_variable);
+    let connectors =
+        connectors::all_connectors(&settings, Fetcher::new(Network::public_internet()))?;
+    let judge = Arc::new(ModelJudge(ModelClient::new(
+        ModelSettings::from_environment(lambda::read_variable),
+    )));
+    let notifications = lambda::read_variable("RECOLLECT_PUBLIC_URL").filter(|url| !url.is_empty());
 
-    lambda::queue(|ctx| {
-        Importer::new(Engine {
+    lambda::run_queue(|ctx| {
+        SyncWorker::new(SyncEngine {
             ctx,
             connectors,
             judge,

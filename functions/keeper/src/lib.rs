@@ -6,34 +6,34 @@ mod rollup;
 mod sweep;
 
 use async_trait::async_trait;
-use domain::Worker;
-use domain::ports::{Arrival, PortResult};
-use domain::usecase::{file_arrived, run_task};
+use domain::QueueWorker;
+use domain::ports::{PortResult, UploadArrival};
+use domain::usecase::{accept_file, run_task};
 use domain::{
-    ContainerId, Ctx, Delivery, Envelope, Error, Failure, FailureCode, Job, Outcome, Owner, Result,
-    Tenant,
+    ContainerId, ContainerOwner, Ctx, DeliveryOutcome, Error, FailureCode, Job, JobMessage,
+    ProcessingFailure, QueueDelivery, Result, Tenant,
 };
 use tracing::{error, warn};
 
 pub use orphans::OrphanWalk;
-pub use rollup::roll_up;
-pub use sweep::{Swept, sweep};
+pub use rollup::roll_up_hours;
+pub use sweep::{SweepCounts, sweep_overdue_work};
 
 /// The worker behind the queue `keeper` and the dead-letter queues.
-pub struct Keeper {
+pub struct MaintenanceWorker {
     ctx: Ctx,
 }
 
-impl Keeper {
+impl MaintenanceWorker {
     /// Returns a worker on these ports.
     pub fn new(ctx: Ctx) -> Self {
         Self { ctx }
     }
 
-    async fn handle_delivery(&self, delivery: &Delivery) -> Outcome {
-        let done = if let Some(envelope) = Envelope::parse(&delivery.body) {
+    async fn handle_delivery(&self, delivery: &QueueDelivery) -> DeliveryOutcome {
+        let done = if let Some(envelope) = JobMessage::parse(&delivery.body) {
             self.run_job(&envelope, delivery.dead).await
-        } else if let Some(arrivals) = self.ctx.blobs.arrivals(&delivery.body) {
+        } else if let Some(arrivals) = self.ctx.blobs.parse_arrivals(&delivery.body) {
             self.record_arrivals(&arrivals).await
         } else {
             // An unreadable dead letter stays in its queue, for a person to look at.
@@ -42,21 +42,21 @@ impl Keeper {
                 queue.dead = delivery.dead,
                 "a message is not one of ours"
             );
-            return Outcome::Retry;
+            return DeliveryOutcome::Retry;
         };
 
         let Err(error) = done else {
-            return Outcome::Done;
+            return DeliveryOutcome::Done;
         };
 
         warn!(
             error = &error as &dyn std::error::Error,
             "could not do a keeper's job; it is tried again"
         );
-        Outcome::Retry
+        DeliveryOutcome::Retry
     }
 
-    async fn run_job(&self, envelope: &Envelope, dead: bool) -> Result<()> {
+    async fn run_job(&self, envelope: &JobMessage, dead: bool) -> Result<()> {
         let tenant = envelope.tenant();
         match &envelope.job {
             Job::ProcessV1 { document, revision }
@@ -66,14 +66,14 @@ impl Keeper {
                 let message =
                     "processing failed again and again; retry it, or send the content again"
                         .to_owned();
-                let failure = Failure {
+                let failure = ProcessingFailure {
                     code: FailureCode::ProcessingFailed,
                     message,
                 };
                 let now = self.ctx.clock.now();
                 self.ctx
                     .documents
-                    .fail(&tenant, document, revision, &failure, None, now)
+                    .fail_revision(&tenant, document, revision, &failure, None, now)
                     .await?;
             }
             Job::PurgeV1 { container, purge } => {
@@ -87,7 +87,7 @@ impl Keeper {
                 documents,
             } => {
                 if !is_gone(&self.ctx, &tenant, container).await? {
-                    index::mend(&self.ctx, &tenant, container, documents).await?;
+                    index::repair_index(&self.ctx, &tenant, container, documents).await?;
                 }
             }
             // The sweep picks up a task whose message is a dead letter.
@@ -100,17 +100,17 @@ impl Keeper {
         Ok(())
     }
 
-    async fn record_arrivals(&self, arrivals: &[Arrival]) -> Result<()> {
+    async fn record_arrivals(&self, arrivals: &[UploadArrival]) -> Result<()> {
         for arrival in arrivals {
-            file_arrived(&self.ctx, arrival).await?;
+            accept_file(&self.ctx, arrival).await?;
         }
         Ok(())
     }
 }
 
 #[async_trait]
-impl Worker for Keeper {
-    async fn handle(&self, batch: &[Delivery]) -> Vec<Outcome> {
+impl QueueWorker for MaintenanceWorker {
+    async fn handle_batch(&self, batch: &[QueueDelivery]) -> Vec<DeliveryOutcome> {
         let mut outcomes = Vec::with_capacity(batch.len());
         for delivery in batch {
             outcomes.push(self.handle_delivery(delivery).await);
@@ -125,17 +125,17 @@ async fn compact_container(ctx: &Ctx, tenant: &Tenant, container: &ContainerId) 
     if is_gone(ctx, tenant, container).await? {
         Ok(())
     } else {
-        index::compact(ctx, tenant, container).await
+        index::compact_index(ctx, tenant, container).await
     }
 }
 
 async fn is_gone(ctx: &Ctx, tenant: &Tenant, container: &ContainerId) -> PortResult<bool> {
     let owner = ctx
         .containers
-        .owners(tenant, std::slice::from_ref(container))
+        .list_owners(tenant, std::slice::from_ref(container))
         .await?
         .pop();
-    Ok(owner == Some(Owner::Gone))
+    Ok(owner == Some(ContainerOwner::Gone))
 }
 
 /// Deletes the bytes of a purge record, and then the record. A repetition finds nothing to delete.
@@ -145,9 +145,9 @@ pub(crate) async fn run_purge(
     container: &ContainerId,
     id: &str,
 ) -> PortResult<()> {
-    if let Some(blobs) = ctx.index.purge(tenant, container, id).await? {
+    if let Some(blobs) = ctx.index.get_purge(tenant, container, id).await? {
         ctx.blobs.delete(tenant, &blobs).await?;
-        ctx.index.forget_purge(tenant, container, id).await?;
+        ctx.index.delete_purge(tenant, container, id).await?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use domain::ports::Shelf;
+use domain::ports::BlobStore;
 use domain::usecase::collect_orphans;
 use domain::{Ctx, Result, Timestamp};
 use tracing::info;
@@ -33,7 +33,7 @@ impl OrphanWalk {
     ///
     /// # Errors
     /// Those of the ports. The next call examines the same page again.
-    pub async fn step(&self, ctx: &Ctx) -> Result<usize> {
+    pub async fn examine_next_page(&self, ctx: &Ctx) -> Result<usize> {
         let now = ctx.clock.now();
         let mut state = self.lock_state().clone();
         let is_over = state
@@ -50,8 +50,13 @@ impl OrphanWalk {
             };
         }
 
-        let (found, next) =
-            collect_orphans(ctx, Shelf::Objects, state.after.as_deref(), PAGE_OBJECTS).await?;
+        let (found, next) = collect_orphans(
+            ctx,
+            BlobStore::Objects,
+            state.after.as_deref(),
+            PAGE_OBJECTS,
+        )
+        .await?;
         if found > 0 {
             info!(found, "deleted {found} objects that nothing names");
         }

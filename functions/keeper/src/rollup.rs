@@ -3,7 +3,7 @@
 
 use domain::activity::Hour;
 use domain::ports::{HourCounts, PortResult};
-use domain::usecase::{Span, tally_hour};
+use domain::usecase::{TimeSpan, tally_hour};
 use domain::{Ctx, Tenant, Timestamp};
 use tracing::{info, warn};
 
@@ -26,10 +26,10 @@ const MINUTE_MS: i64 = 60_000;
 ///
 /// # Errors
 /// Those of finding the hours. An hour that cannot be counted is left to the next sweep.
-pub async fn roll_up(ctx: &Ctx, before: Timestamp) -> PortResult<usize> {
+pub async fn roll_up_hours(ctx: &Ctx, before: Timestamp) -> PortResult<usize> {
     let mut hours = ctx
         .activity
-        .overdue_hours(before.plus_seconds(-SETTLE_SECONDS), MAX_HOURS)
+        .list_overdue_hours(before.plus_seconds(-SETTLE_SECONDS), MAX_HOURS)
         .await?;
     let first = first_hour_index(before, hours.len());
     hours.rotate_left(first);
@@ -70,14 +70,16 @@ fn first_hour_index(before: Timestamp, hours: usize) -> usize {
 /// Counts and closes an hour. Returns whether it is closed now, and the number of pages of records
 /// that were read.
 async fn close_hour(ctx: &Ctx, tenant: &Tenant, hour: Hour) -> PortResult<(bool, usize)> {
-    let known = ctx.activity.hours(tenant, hour, hour).await?.pop();
+    let known = ctx.activity.count_by_hour(tenant, hour, hour).await?.pop();
     // The list of overdue hours may be slightly outdated.
     let Some(HourCounts::Open(_, token)) = known else {
         return Ok((false, 0));
     };
-    let (tally, pages) = tally_hour(ctx, tenant, hour, Span::of(hour)).await?;
+    let (tally, pages) = tally_hour(ctx, tenant, hour, TimeSpan::for_hour(hour)).await?;
     Ok((
-        ctx.activity.close(tenant, hour, &token, &tally).await?,
+        ctx.activity
+            .close_hour(tenant, hour, &token, &tally)
+            .await?,
         pages,
     ))
 }

@@ -1,7 +1,7 @@
 //! The sweep: picks up work that a crash or a lost message has left unfinished.
 
-use domain::ports::{ERASE_AFTER_SECONDS, Overdue, PortResult};
-use domain::{Ctx, Envelope, Job, Timestamp};
+use domain::ports::{ERASE_AFTER_SECONDS, OverdueWork, PortResult};
+use domain::{Ctx, Job, JobMessage, Timestamp};
 use tracing::{info, warn};
 
 /// The most pieces of work that one sweep picks up. The next sweep follows in a minute.
@@ -13,7 +13,7 @@ const MAX_DOUBLINGS: u32 = 6;
 
 /// The results of a sweep.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Swept {
+pub struct SweepCounts {
     /// The number of documents whose messages were sent again.
     pub documents: usize,
     /// The number of completed purges.
@@ -39,15 +39,15 @@ pub struct Swept {
 ///
 /// # Errors
 /// Those of the ports. Work that was picked up before the error stays picked up.
-pub async fn sweep(ctx: &Ctx, before: Timestamp) -> PortResult<Swept> {
-    let mut swept = Swept::default();
-    for overdue in ctx.documents.overdue(before, MAX_PICKED_UP).await? {
+pub async fn sweep_overdue_work(ctx: &Ctx, before: Timestamp) -> PortResult<SweepCounts> {
+    let mut swept = SweepCounts::default();
+    for overdue in ctx.documents.list_overdue(before, MAX_PICKED_UP).await? {
         // Work that cannot be picked up must not stop the rest.
         match pick_up_work(ctx, &overdue, before).await {
             Ok(true) => match overdue {
-                Overdue::Document(..) => swept.documents += 1,
-                Overdue::Purge(..) => swept.purges += 1,
-                Overdue::Task(..) => swept.tasks += 1,
+                OverdueWork::Document(..) => swept.documents += 1,
+                OverdueWork::Purge(..) => swept.purges += 1,
+                OverdueWork::Task(..) => swept.tasks += 1,
             },
             Ok(false) => {}
             Err(error) => warn!(
@@ -69,7 +69,7 @@ pub async fn sweep(ctx: &Ctx, before: Timestamp) -> PortResult<Swept> {
     }
 
     // An hour that has not ended would only be opened again.
-    match crate::rollup::roll_up(ctx, now).await {
+    match crate::rollup::roll_up_hours(ctx, now).await {
         Ok(hours) => swept.hours = hours,
         Err(error) => {
             warn!(
@@ -87,8 +87,8 @@ pub async fn sweep(ctx: &Ctx, before: Timestamp) -> PortResult<Swept> {
         ),
     }
 
-    if swept != Swept::default() {
-        let Swept {
+    if swept != SweepCounts::default() {
+        let SweepCounts {
             documents,
             purges,
             tasks,
@@ -113,12 +113,12 @@ pub async fn sweep(ctx: &Ctx, before: Timestamp) -> PortResult<Swept> {
 /// Sends the messages of connections whose next run is due. A connection that is already running
 /// ignores the message.
 async fn send_due_connections(ctx: &Ctx, now: Timestamp) -> PortResult<usize> {
-    let due = ctx.connections.due(now, MAX_PICKED_UP).await?;
-    let message = |(org, connection)| Envelope {
+    let due = ctx.connections.list_due(now, MAX_PICKED_UP).await?;
+    let message = |(org, connection)| JobMessage {
         org,
         job: Job::SyncV1 { connection },
     };
-    let messages: Vec<Envelope> = due.into_iter().map(message).collect();
+    let messages: Vec<JobMessage> = due.into_iter().map(message).collect();
     if !messages.is_empty() {
         ctx.jobs.send(&messages).await?;
     }
@@ -128,13 +128,13 @@ async fn send_due_connections(ctx: &Ctx, now: Timestamp) -> PortResult<usize> {
 /// Requests the rewriting of containers whose index contains deleted content. If this fails, they
 /// are due again.
 async fn send_erasures(ctx: &Ctx, now: Timestamp) -> PortResult<usize> {
-    let due = ctx.index.due_erasures(now, MAX_PICKED_UP).await?;
+    let due = ctx.index.list_due_erasures(now, MAX_PICKED_UP).await?;
     for (org, container) in &due {
         let job = Job::MendV1 {
             container: container.clone(),
             documents: Vec::new(),
         };
-        let message = Envelope {
+        let message = JobMessage {
             org: org.clone(),
             job,
         };
@@ -148,22 +148,24 @@ async fn send_erasures(ctx: &Ctx, now: Timestamp) -> PortResult<usize> {
     Ok(due.len())
 }
 
-async fn pick_up_work(ctx: &Ctx, overdue: &Overdue, before: Timestamp) -> PortResult<bool> {
+async fn pick_up_work(ctx: &Ctx, overdue: &OverdueWork, before: Timestamp) -> PortResult<bool> {
     let tenant = overdue.tenant();
     match overdue {
-        Overdue::Purge(_, container, purge) => {
+        OverdueWork::Purge(_, container, purge) => {
             crate::run_purge(ctx, &tenant, container, purge).await?;
             Ok(true)
         }
-        Overdue::Task(org, id) => {
+        OverdueWork::Task(org, id) => {
             let Some(task) = ctx.tasks.get(&tenant, id).await? else {
                 return Ok(false);
             };
             // The task's next step postpones it. Until then, another message does no harm.
-            ctx.jobs.send(&[Envelope::to_move_on(org, &task)]).await?;
+            ctx.jobs
+                .send(&[JobMessage::continue_task(org, &task)])
+                .await?;
             Ok(true)
         }
-        Overdue::Document(org, id) => {
+        OverdueWork::Document(org, id) => {
             let Some(document) = ctx
                 .documents
                 .get(&tenant, std::slice::from_ref(id))
@@ -181,13 +183,13 @@ async fn pick_up_work(ctx: &Ctx, overdue: &Overdue, before: Timestamp) -> PortRe
             let again = ctx.clock.now().plus_seconds(pause);
             if !ctx
                 .documents
-                .postpone(&tenant, id, &document.revision, again)
+                .postpone_revision(&tenant, id, &document.revision, again)
                 .await?
             {
                 return Ok(false);
             }
             ctx.jobs
-                .send(&[Envelope::to_process(org, &document)])
+                .send(&[JobMessage::process_document(org, &document)])
                 .await?;
             Ok(true)
         }

@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use anyhow::Result;
-use domain::ports::{Shelf, StoredBlob};
-use domain::usecase::{Damage, Healed, delete_orphans, find_orphans, heal_document, inspect};
-use domain::{ContainerId, Ctx, Document, DocumentId, OrgId, Owner, Tenant};
+use domain::ports::{BlobStore, StoredBlob};
+use domain::usecase::{
+    DocumentDamage, RepairOutcome, delete_orphans, find_orphans, inspect_document, repair_document,
+};
+use domain::{ContainerId, ContainerOwner, Ctx, Document, DocumentId, OrgId, Tenant};
 use indicatif::ProgressBar;
 
 /// The number of blobs that are examined at a time.
@@ -14,7 +16,7 @@ const PAGE_BLOBS: usize = 1000;
 
 /// A defect, and the repair that was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct CheckFinding {
     /// The affected object, as in `org acme container 4yK… document 9xQ…`.
     pub place: String,
     /// The defect and its consequences.
@@ -23,7 +25,7 @@ pub struct Finding {
     pub repair: Option<String>,
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for CheckFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.place, self.meaning)?;
         match &self.repair {
@@ -35,7 +37,7 @@ impl fmt::Display for Finding {
 
 /// The extent and the findings of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Checked {
+pub struct CheckReport {
     /// The number of organizations.
     pub organizations: usize,
     /// The number of physical containers.
@@ -45,7 +47,7 @@ pub struct Checked {
     /// The number of blobs, whether or not anything refers to them.
     pub blobs: usize,
     /// The defects.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<CheckFinding>,
 }
 
 /// Checks every container of every organization: its records, the blobs to which they refer, the
@@ -55,19 +57,19 @@ pub struct Checked {
 ///
 /// # Errors
 /// Fails if the folder cannot be read. A container that cannot be read is a finding instead.
-pub async fn check(ctx: &Ctx, repair: bool, bar: &ProgressBar) -> Result<Checked> {
-    let mut checked = Checked::default();
+pub async fn check_stored_data(ctx: &Ctx, repair: bool, bar: &ProgressBar) -> Result<CheckReport> {
+    let mut checked = CheckReport::default();
     let stored = list_blobs(ctx, &mut checked).await?;
     for (org, stored) in stored {
         checked.organizations += 1;
-        let tenant = Tenant::of_operator(org);
+        let tenant = Tenant::for_operator(org);
         for container in find_containers(ctx, &tenant, &stored, &mut checked).await? {
             checked.containers += 1;
             let found = check_container(ctx, &tenant, &container, repair, bar, &mut checked).await;
             if let Err(error) = found {
                 let meaning =
                     format!("cannot be read, so its documents were not checked: {error:#}");
-                checked.findings.push(Finding {
+                checked.findings.push(CheckFinding {
                     place: describe_place(&tenant, &container, None),
                     meaning,
                     repair: None,
@@ -80,14 +82,17 @@ pub async fn check(ctx: &Ctx, repair: bool, bar: &ProgressBar) -> Result<Checked
     Ok(checked)
 }
 
-async fn list_blobs(ctx: &Ctx, checked: &mut Checked) -> Result<BTreeMap<OrgId, Vec<StoredBlob>>> {
+async fn list_blobs(
+    ctx: &Ctx,
+    checked: &mut CheckReport,
+) -> Result<BTreeMap<OrgId, Vec<StoredBlob>>> {
     let mut found: BTreeMap<OrgId, Vec<StoredBlob>> = BTreeMap::new();
-    for shelf in [Shelf::Inline, Shelf::Objects] {
+    for shelf in [BlobStore::Inline, BlobStore::Objects] {
         let mut after = None;
         loop {
             let page = ctx
                 .blobs
-                .inventory(shelf, after.as_deref(), PAGE_BLOBS)
+                .list_inventory(shelf, after.as_deref(), PAGE_BLOBS)
                 .await?;
             checked.blobs += page.blobs.len();
             for stored in page.blobs {
@@ -109,7 +114,7 @@ async fn find_containers(
     ctx: &Ctx,
     tenant: &Tenant,
     stored: &[StoredBlob],
-    checked: &mut Checked,
+    checked: &mut CheckReport,
 ) -> Result<BTreeSet<ContainerId>> {
     let tags = ctx.containers.list(tenant).await?;
     let mut known: BTreeSet<ContainerId> = tags
@@ -126,15 +131,15 @@ async fn find_containers(
         }
         let owner = ctx
             .containers
-            .owners(tenant, std::slice::from_ref(&id))
+            .list_owners(tenant, std::slice::from_ref(&id))
             .await?
             .pop();
-        if owner == Some(Owner::Gone) {
+        if owner == Some(ContainerOwner::Gone) {
             continue;
         }
         let meaning =
             "no container tag names this container, so nobody can find its documents".to_owned();
-        checked.findings.push(Finding {
+        checked.findings.push(CheckFinding {
             place: describe_place(tenant, &id, None),
             meaning,
             repair: None,
@@ -151,21 +156,21 @@ async fn check_container(
     container: &ContainerId,
     repair: bool,
     bar: &ProgressBar,
-    checked: &mut Checked,
+    checked: &mut CheckReport,
 ) -> Result<()> {
     let documents = ctx.documents.list(tenant, container).await?;
     bar.inc_length(documents.len() as u64);
     for document in documents {
         bar.inc(1);
         checked.documents += 1;
-        if let Some(damage) = inspect(ctx, tenant, &document).await? {
+        if let Some(damage) = inspect_document(ctx, tenant, &document).await? {
             let repair = if repair {
-                repair_document(ctx, tenant, &document).await?
+                repair_and_describe(ctx, tenant, &document).await?
             } else {
                 None
             };
             let place = describe_place(tenant, container, Some(&document.id));
-            checked.findings.push(Finding {
+            checked.findings.push(CheckFinding {
                 place,
                 meaning: describe_damage(damage),
                 repair,
@@ -177,7 +182,7 @@ async fn check_container(
 }
 
 /// Returns the consequences of damage to a document for its user.
-fn describe_damage(damage: Damage) -> String {
+fn describe_damage(damage: DocumentDamage) -> String {
     let parts = [
         (damage.body, "content"),
         (damage.pack, "chunks"),
@@ -189,31 +194,31 @@ fn describe_damage(damage: Damage) -> String {
         .collect();
     let parts = parts.join(", ");
     let then = match damage {
-        Damage {
+        DocumentDamage {
             body: true,
             pack: false,
             statements: false,
         } => {
             "it is still found; send its content again, or it is lost when it is processed the next time"
         }
-        Damage { body: true, .. } => "send its content again",
-        Damage { body: false, .. } => "it can be processed again from its content",
+        DocumentDamage { body: true, .. } => "send its content again",
+        DocumentDamage { body: false, .. } => "it can be processed again from its content",
     };
 
     format!("the stored {parts} cannot be read: {then}")
 }
 
-async fn repair_document(
+async fn repair_and_describe(
     ctx: &Ctx,
     tenant: &Tenant,
     document: &Document,
 ) -> Result<Option<String>> {
-    let done = match heal_document(ctx, tenant, &document.id).await? {
-        Healed::Queued => "queued to be processed again",
-        Healed::Failed => "marked as failed",
+    let done = match repair_document(ctx, tenant, &document.id).await? {
+        RepairOutcome::Queued => "queued to be processed again",
+        RepairOutcome::Failed => "marked as failed",
         // The document has already failed, or is being processed, or only its client can send the
         // content again.
-        Healed::BodyLost | Healed::Nothing => return Ok(None),
+        RepairOutcome::BodyLost | RepairOutcome::Nothing => return Ok(None),
     };
     Ok(Some(done.to_owned()))
 }
@@ -223,12 +228,12 @@ async fn check_index(
     tenant: &Tenant,
     container: &ContainerId,
     repair: bool,
-    checked: &mut Checked,
+    checked: &mut CheckReport,
 ) -> Result<()> {
-    let mut verdict = index::verify(ctx, tenant, container).await?;
+    let mut verdict = index::verify_index(ctx, tenant, container).await?;
     if !verdict.is_clean() {
         // A commit between the two reads of the verification looks like a defect.
-        verdict = index::verify(ctx, tenant, container).await?;
+        verdict = index::verify_index(ctx, tenant, container).await?;
     }
 
     let mut meanings = Vec::new();
@@ -259,13 +264,13 @@ async fn check_index(
     }
 
     if repair && !meanings.is_empty() {
-        index::rebuild(ctx, tenant, container).await?;
+        index::rebuild_index(ctx, tenant, container).await?;
     }
 
     let done = repair.then(|| "written anew from the documents".to_owned());
     for meaning in meanings {
         let place = describe_place(tenant, container, None);
-        checked.findings.push(Finding {
+        checked.findings.push(CheckFinding {
             place,
             meaning,
             repair: done.clone(),
@@ -287,7 +292,7 @@ async fn check_orphans(
     tenant: &Tenant,
     stored: &[StoredBlob],
     repair: bool,
-    checked: &mut Checked,
+    checked: &mut CheckReport,
 ) -> Result<()> {
     for page in stored.chunks(PAGE_BLOBS) {
         let orphans = find_orphans(ctx, page, ctx.clock.now()).await?;
@@ -295,7 +300,7 @@ async fn check_orphans(
             delete_orphans(ctx, &orphans).await?;
         }
         for orphan in orphans {
-            checked.findings.push(Finding {
+            checked.findings.push(CheckFinding {
                 place: format!("org {} blob {}", tenant.org(), orphan.blob.path()),
                 meaning: "nothing names these bytes; a process left them that was killed"
                     .to_owned(),

@@ -7,18 +7,19 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use processor::Readers;
-use remote::{Fetcher, ModelSettings, Models, Network, Secret};
+use processor::ContentReaders;
+use remote::{Fetcher, ModelClient, ModelSettings, Network, Secret};
 use sandbox::Sandbox;
 
-use crate::listen::BODY_BYTES;
+use crate::listen::DEFAULT_BODY_BYTES;
 
 pub use data::{Data, Durability, PowerCut};
 pub use transfer::{Export, FileFormat, Import, Owner};
 
 /// Memory and document service for AI agents.
 ///
-/// Without a subcommand it serves. Everything it knows lies in one data folder; delete the folder to start over.
+/// Without a subcommand it serves. Everything it knows lies in one data folder; delete the folder
+/// to start over.
 #[derive(Debug, Parser)]
 #[command(name = "recollect", version, about, long_about, max_term_width = 100)]
 pub struct Cli {
@@ -38,32 +39,36 @@ pub enum Command {
     Serve(Serve),
     /// Ingest a few bundled files and answer questions about them
     ///
-    /// Shows the whole job in one command: a PDF, a saved web page, a markdown file and a conversation are sent
-    /// through the same routes that a client uses, processed, and searched. Nothing is left behind unless --data is
-    /// given.
+    /// Shows the whole job in one command: a PDF, a saved web page, a markdown file and a
+    /// conversation are sent through the same routes that a client uses, processed, and searched.
+    /// Nothing is left behind unless --data is given.
     Demo(Demo),
     /// Create, list, disable and enable API keys
     Keys(Keys),
     /// Write a container down, with documents, chunks and memories, as JSON lines
     ///
-    /// The file has everything that is stored of the container. `import` makes the same container of it again, under
-    /// the same ids, on this machine or another one. It may run while a server runs on the same data folder. Documents
-    /// that cannot be read are left out and named, and the exit code is 3.
+    /// The file has everything that is stored of the container. `import` makes the same container
+    /// of it again, under the same ids, on this machine or another one. It may run while a server
+    /// runs on the same data folder. Documents that cannot be read are left out and named, and the
+    /// exit code is 3.
     Export(Export),
     /// Read an export back, or memories of mem0, or threads and facts of Zep
     ///
-    /// What is there already is left as it is: doing it again changes nothing, and goes on where an import was broken
-    /// off. Conversations, and documents that were not done, are queued for a running server or `recollect work`.
+    /// What is there already is left as it is: doing it again changes nothing, and goes on where an
+    /// import was broken off. Conversations, and documents that were not done, are queued for a
+    /// running server or `recollect work`.
     Import(Import),
     /// Verify everything in the data folder, and repair what can be repaired
     ///
-    /// Checks the databases, every record, the checksum of every stored blob, every index against its documents, and
-    /// looks for bytes that nothing names. Prints a line for each finding. The exit code is 0 when all is well, 1 when
-    /// something was found, 2 when the folder could not be checked. It may run while a server runs on the same folder.
+    /// Checks the databases, every record, the checksum of every stored blob, every index against
+    /// its documents, and looks for bytes that nothing names. Prints a line for each finding. The
+    /// exit code is 0 when all is well, 1 when something was found, 2 when the folder could not be
+    /// checked. It may run while a server runs on the same folder.
     Check(Check),
     /// Serve the embedded DynamoDB, S3 and SQS to the AWS CLI, `sam local` or any SDK
     ///
-    /// Prints the environment variables that clients need. Several processes may use one data folder at a time.
+    /// Prints the environment variables that clients need. Several processes may use one data
+    /// folder at a time.
     AwsEndpoints(AwsEndpoints),
     /// Process what is queued, without serving
     Work(Work),
@@ -75,7 +80,8 @@ pub struct Check {
     /// Where the data lies.
     #[command(flatten)]
     pub data: Data,
-    /// Make anew what is derived from documents, mark as failed what cannot be, and delete bytes that nothing names
+    /// Make anew what is derived from documents, mark as failed what cannot be, and delete bytes
+    /// that nothing names
     #[arg(long)]
     pub repair: bool,
     /// What to log, as in `info` or `recall=debug,warn`; to standard error
@@ -97,7 +103,8 @@ pub struct Serve {
     /// The port to listen on; 0 takes any free one
     #[arg(long, env = "RECOLLECT_PORT", default_value_t = 8787)]
     pub port: u16,
-    /// The address to listen on. On anything but loopback the key `local` does not work: create one with `keys create`
+    /// The address to listen on. On anything but loopback the key `local` does not work: create one
+    /// with `keys create`
     #[arg(
         long,
         env = "RECOLLECT_BIND",
@@ -105,8 +112,9 @@ pub struct Serve {
         value_name = "ADDRESS"
     )]
     pub bind: IpAddr,
-    /// The address at which clients reach this server, for links to files and uploads; the address it listens on when
-    /// left out. With one of another machine's the key `local` does not work. Set it behind a proxy
+    /// The address at which clients reach this server, for links to files and uploads; the address
+    /// it listens on when left out. With one of another machine's the key `local` does not work.
+    /// Set it behind a proxy
     #[arg(long, env = "RECOLLECT_PUBLIC_URL", value_name = "URL")]
     pub public_url: Option<String>,
     /// Megabytes of search indexes to keep in memory
@@ -117,8 +125,9 @@ pub struct Serve {
         value_name = "MB"
     )]
     pub cache_mb: usize,
-    /// Megabytes of request bodies and files on their way at a time; what finds no room is answered 503
-    #[arg(long, env = "RECOLLECT_BODY_MB", default_value_t = BODY_BYTES / 1024 / 1024, value_name = "MB")]
+    /// Megabytes of request bodies and files on their way at a time; what finds no room is answered
+    /// 503
+    #[arg(long, env = "RECOLLECT_BODY_MB", default_value_t = DEFAULT_BODY_BYTES / 1024 / 1024, value_name = "MB")]
     pub body_mb: usize,
     /// What to log, as in `info` or `recall=debug,warn`; to standard error
     #[arg(
@@ -136,7 +145,8 @@ pub struct Serve {
     pub drive: DriveOptions,
 }
 
-/// An endpoint that speaks OpenAI's protocol. Without it pictures, audio and video are stored and end as `failed`.
+/// An endpoint that speaks OpenAI's protocol. Without it pictures, audio and video are stored and
+/// end as `failed`.
 #[derive(Debug, Default, Clone, Args)]
 #[command(
     next_help_heading = "Models for pictures, audio, video and memories (an OpenAI-compatible endpoint)"
@@ -160,12 +170,12 @@ pub struct ModelOptions {
 }
 
 impl ModelOptions {
-    /// What reads content on this machine: parsers in child processes of this executable, pages of the internet, and
-    /// the models.
+    /// What reads content on this machine: parsers in child processes of this executable, pages of
+    /// the internet, and the models.
     ///
     /// # Errors
     /// When the executable cannot be found.
-    pub fn readers(&self) -> anyhow::Result<Readers> {
+    pub fn readers(&self) -> anyhow::Result<ContentReaders> {
         let filled = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
         let settings = ModelSettings {
             url: filled(&self.model_url),
@@ -175,15 +185,16 @@ impl ModelOptions {
             memory_model: filled(&self.memory_model),
         };
 
-        Ok(Readers {
-            sandbox: Sandbox::child(std::env::current_exe()?),
-            fetcher: Fetcher::new(Network::public()),
-            models: Models::new(settings),
+        Ok(ContentReaders {
+            sandbox: Sandbox::in_child(std::env::current_exe()?),
+            fetcher: Fetcher::new(Network::public_internet()),
+            models: ModelClient::new(settings),
         })
     }
 }
 
-/// The OAuth app by which users permit access to their cloud drive. Organizations may set one of their own.
+/// The OAuth app by which users permit access to their cloud drive. Organizations may set one of
+/// their own.
 #[derive(Debug, Default, Clone, Args)]
 #[command(
     next_help_heading = "Cloud drive (an OAuth app of yours; docs/deploy.md says how to create one)"
@@ -200,15 +211,16 @@ pub struct DriveOptions {
         hide_env_values = true
     )]
     pub drive_client_secret: Option<String>,
-    /// Where a stand-in for the drive listens on this machine, as `recollect demo --drive` starts one
+    /// Where a stand-in for the drive listens on this machine, as `recollect demo --drive` starts
+    /// one
     #[arg(long, env = "CLOUD_DRIVE_URL", value_name = "URL")]
     pub drive_url: Option<String>,
 }
 
 impl DriveOptions {
     /// What the drive's adapter has to know.
-    pub fn settings(&self) -> connectors::Settings {
-        connectors::Settings::from_environment(|name| match name {
+    pub fn settings(&self) -> connectors::DriveSettings {
+        connectors::DriveSettings::from_environment(|name| match name {
             "CLOUD_DRIVE_CLIENT_ID" => self.drive_client_id.clone(),
             "CLOUD_DRIVE_CLIENT_SECRET" => self.drive_client_secret.clone(),
             "CLOUD_DRIVE_URL" => self.drive_url.clone(),
@@ -267,7 +279,8 @@ pub enum KeyAction {
         /// The same as `--access read`
         #[arg(long, conflicts_with = "access")]
         read_only: bool,
-        /// A container tag that the key is confined to; may be repeated, or several with commas between them
+        /// A container tag that the key is confined to; may be repeated, or several with commas
+        /// between them
         #[arg(
             long = "tag",
             visible_alias = "tags",
@@ -309,7 +322,8 @@ pub struct KeyStore {
     /// The data folder.
     #[command(flatten)]
     pub data: Data,
-    /// Use a deployment on AWS instead of the data folder: the standard AWS environment, and `RECOLLECT_SECRETS_TABLE`
+    /// Use a deployment on AWS instead of the data folder: the standard AWS environment, and
+    /// `RECOLLECT_SECRETS_TABLE`
     #[arg(long)]
     pub aws: bool,
     /// The organization: 1 to 40 of a-z, 0-9 and hyphen
@@ -335,7 +349,8 @@ pub struct AwsEndpoints {
     /// The port to listen on; 0 takes any free one
     #[arg(long, default_value_t = 4566)]
     pub port: u16,
-    /// The address to listen on. The services accept anyone who can reach it: loopback, or a docker bridge
+    /// The address to listen on. The services accept anyone who can reach it: loopback, or a docker
+    /// bridge
     #[arg(long, default_value = "127.0.0.1", value_name = "ADDRESS")]
     pub bind: IpAddr,
 }

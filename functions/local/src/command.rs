@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 
 use crate::cli::{Cli, Command, DriveOptions, ModelOptions};
-use crate::outside::Outside;
+use crate::outside::ExternalServices;
 
 /// Runs the command line. `program` is the path by which this program was called, which need not be
 /// on PATH. The commands that are printed as next steps begin with it.
@@ -22,7 +22,7 @@ use crate::outside::Outside;
     clippy::print_stderr,
     reason = "a program's last words go to standard error"
 )]
-pub fn run(cli: Cli, program: &str) -> ExitCode {
+pub fn run_command(cli: Cli, program: &str) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build();
@@ -62,10 +62,10 @@ fn build_outside(
     models: &ModelOptions,
     drive: &DriveOptions,
     public_url: Option<String>,
-) -> anyhow::Result<Outside> {
+) -> anyhow::Result<ExternalServices> {
     let readers = models.readers()?;
-    let connectors = connectors::all(&drive.settings(), readers.fetcher.clone())?;
-    Ok(Outside {
+    let connectors = connectors::all_connectors(&drive.settings(), readers.fetcher.clone())?;
+    Ok(ExternalServices {
         readers,
         connectors,
         public_url,

@@ -14,9 +14,9 @@ mod system;
 pub mod transfer;
 mod workers;
 
-pub use command::run;
-pub use listen::{BODY_BYTES, Serving, listen, service};
-pub use outside::Outside;
-pub use routes::{bucket_routes, routes};
-pub use system::System;
-pub use workers::{Queues, Workers};
+pub use command::run_command;
+pub use listen::{DEFAULT_BODY_BYTES, ServingOptions, build_service, serve_until};
+pub use outside::ExternalServices;
+pub use routes::{all_routes, bucket_routes};
+pub use system::LocalSystem;
+pub use workers::{QueueSet, Workers};

@@ -11,26 +11,26 @@ use domain::OrgId;
 use domain::usecase::Authenticator;
 use edge::App;
 use http::Request;
-use server::{Limits, RequestBody};
+use server::{RequestBody, ServerLimits};
 use tokio::net::TcpListener;
 use tower::ServiceExt;
 
 use crate::flight::{BytesInFlight, limit_bytes_in_flight};
 use crate::origin::note_origin;
-use crate::outside::Outside;
-use crate::routes::{bucket_routes, routes};
-use crate::system::System;
+use crate::outside::ExternalServices;
+use crate::routes::{all_routes, bucket_routes};
+use crate::system::LocalSystem;
 
 /// The organization behind the key `local`.
 const LOCAL_ORG: &str = "local";
 /// The default limit on the bytes of bodies in transit: five of the largest files.
-pub const BODY_BYTES: usize = 256 * 1024 * 1024;
+pub const DEFAULT_BODY_BYTES: usize = 256 * 1024 * 1024;
 /// The open files that are reserved for databases, objects and fetched pages.
 const RESERVED_FILES: u64 = 1024;
 
 /// The options for serving the routes of one machine.
 #[derive(Debug, Clone, Copy)]
-pub struct Serving {
+pub struct ServingOptions {
     /// The bytes of warm search indexes and memories.
     pub cache_bytes: usize,
     /// The most bytes of bodies in transit at a time.
@@ -44,7 +44,11 @@ pub struct Serving {
 ///
 /// # Errors
 /// None in practice: the organization of the key `local` has a valid name.
-pub fn service(system: &System, outside: &Outside, serving: Serving) -> Result<Router> {
+pub fn build_service(
+    system: &LocalSystem,
+    outside: &ExternalServices,
+    serving: ServingOptions,
+) -> Result<Router> {
     let ctx = system.ctx.clone();
     let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
     let authenticator = if serving.local_key {
@@ -54,7 +58,7 @@ pub fn service(system: &System, outside: &Outside, serving: Serving) -> Result<R
     };
 
     let app = App::new(ctx, authenticator);
-    let routes = routes(
+    let routes = all_routes(
         &app,
         serving.cache_bytes,
         outside.connectors.clone(),
@@ -69,10 +73,10 @@ pub fn service(system: &System, outside: &Outside, serving: Serving) -> Result<R
 }
 
 /// Serves `service` on `listener` until `shutdown` resolves.
-pub async fn listen(
+pub async fn serve_until(
     listener: TcpListener,
     service: Router,
-    limits: Limits,
+    limits: ServerLimits,
     shutdown: impl Future<Output = ()>,
 ) {
     let answer = move |peer: SocketAddr, request: Request<RequestBody>| {
@@ -87,21 +91,21 @@ pub async fn listen(
         }
     };
 
-    server::serve(listener, limits, answer, shutdown).await;
+    server::serve_http(listener, limits, answer, shutdown).await;
 }
 
 /// Returns the limits of this process: the usual number of connections, or fewer if its open files
 /// permit no more.
-pub(crate) fn process_limits() -> Limits {
-    let usual = Limits::default();
-    let wanted = usual.connections as u64 + RESERVED_FILES;
+pub(crate) fn process_limits() -> ServerLimits {
+    let usual = ServerLimits::default();
+    let wanted = usual.max_connections as u64 + RESERVED_FILES;
     // If the limit cannot be read, the usual default of 1,024 is assumed.
     let files = rlimit::increase_nofile_limit(wanted).unwrap_or(1024);
     let connections = files.saturating_sub(RESERVED_FILES).max(files / 2);
-    Limits {
-        connections: usize::try_from(connections)
+    ServerLimits {
+        max_connections: usize::try_from(connections)
             .unwrap_or(usize::MAX)
-            .min(usual.connections),
+            .min(usual.max_connections),
         ..usual
     }
 }

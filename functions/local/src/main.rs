@@ -10,5 +10,5 @@ fn main() -> ExitCode {
     if arguments.next().as_deref() == Some(sandbox::CHILD_ARGUMENT) {
         return sandbox::child_main();
     }
-    local::run(local::cli::Cli::parse(), &program)
+    local::run_command(local::cli::Cli::parse(), &program)
 }

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use domain::Ctx;
 use domain::ports::Connectors;
-use processor::Readers;
-use sync::{Engine, ModelJudge};
+use processor::ContentReaders;
+use sync::{ModelJudge, SyncEngine};
 
 /// Pages, models, providers of items, and the public address of this process.
 #[derive(Clone)]
-pub struct Outside {
+pub struct ExternalServices {
     /// The readers of content.
-    pub readers: Readers,
+    pub readers: ContentReaders,
     /// The connectors to providers of items.
     pub connectors: Connectors,
     /// The address at which users' browsers and providers reach this process, without a trailing
@@ -19,10 +19,10 @@ pub struct Outside {
     pub public_url: Option<String>,
 }
 
-impl Outside {
+impl ExternalServices {
     /// Returns the engine that synchronizes connections.
-    pub fn engine(&self, ctx: &Ctx) -> Engine {
-        Engine {
+    pub fn sync_engine(&self, ctx: &Ctx) -> SyncEngine {
+        SyncEngine {
             ctx: ctx.clone(),
             connectors: self.connectors.clone(),
             judge: Arc::new(ModelJudge(self.readers.models.clone())),

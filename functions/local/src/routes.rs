@@ -8,11 +8,11 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use domain::ports::Connectors;
 use edge::App;
-use embedded::Services;
+use embedded::EmbeddedServices;
 
 /// Returns all routes, which keep up to `cache_bytes` of search indexes and memories warm.
 /// Connections reach their providers through `connectors`, and users' browsers use `public_url`.
-pub fn routes(
+pub fn all_routes(
     app: &App,
     cache_bytes: usize,
     connectors: Connectors,
@@ -33,12 +33,12 @@ pub fn routes(
         .merge(tags)
         .merge(analytics);
 
-    edge::finish(routes.merge(connections), app)
+    edge::build_service(routes.merge(connections), app)
 }
 
 /// Returns the routes of the bucket, for clients with a signed URL or form. On AWS, S3 itself
 /// serves these.
-pub fn bucket_routes(services: Services) -> Router {
+pub fn bucket_routes(services: EmbeddedServices) -> Router {
     Router::new()
         .route(&format!("/{BUCKET}"), any(serve_bucket))
         .route(&format!("/{BUCKET}/"), any(serve_bucket))
@@ -47,9 +47,9 @@ pub fn bucket_routes(services: Services) -> Router {
         .with_state(services)
 }
 
-async fn serve_bucket(State(services): State<Services>, request: Request) -> Response {
+async fn serve_bucket(State(services): State<EmbeddedServices>, request: Request) -> Response {
     services
-        .receive_public(request)
+        .handle_public_body(request)
         .await
         .map(Body::from)
         .into_response()

@@ -4,25 +4,28 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use aws::{Clients, Names, SystemClock};
+use aws::{Clients, ResourceNames, SystemClock};
 use domain::Ctx;
 use domain::ports::Clock;
-use embedded::{ACCESS_KEY, Durability, REGION, SECRET_KEY, SIGNING_KEY, Services, Transport};
+use embedded::{
+    ACCESS_KEY_ID, Durability, EmbeddedServices, InProcessTransport, REGION, SECRET_ACCESS_KEY,
+    SIGNING_KEY_ID,
+};
 
 /// Everything in a data folder.
 #[derive(Clone)]
-pub struct System {
+pub struct LocalSystem {
     /// The embedded services.
-    pub services: Services,
+    pub services: EmbeddedServices,
     /// The clients of the services.
     pub clients: Clients,
     /// The names of the tables, the bucket and the queues.
-    pub names: Names,
+    pub names: ResourceNames,
     /// The ports.
     pub ctx: Ctx,
 }
 
-impl System {
+impl LocalSystem {
     /// Opens a data folder, and creates what is missing in it. `durability` determines what
     /// survives a power cut. Links to files and uploads begin with `public`, the base address at
     /// which [`crate::bucket_routes`] are served. Without one they lead nowhere. If the machine's
@@ -35,23 +38,23 @@ impl System {
         durability: impl Into<Durability>,
         public: Option<&str>,
     ) -> Result<Self> {
-        if let Some(time) = embedded::last_write(folder) {
-            SystemClock::go_on_from(time);
+        if let Some(time) = embedded::last_write_time(folder) {
+            SystemClock::continue_from(time);
         }
 
         // All services share one clock, so that no queue message is delayed because the machine's
         // clock was set back.
         let clock = Arc::new(|| u64::try_from(SystemClock.now().as_millis()).unwrap_or_default());
-        let services = Services::open_with(folder, durability.into(), clock)
+        let services = EmbeddedServices::open_with(folder, durability.into(), clock)
             .with_context(|| format!("open the data folder {}", folder.display()))?;
-        let config = aws::through(
-            Transport::new(services.clone()),
-            ACCESS_KEY,
-            SECRET_KEY,
+        let config = aws::config_through(
+            InProcessTransport::new(services.clone()),
+            ACCESS_KEY_ID,
+            SECRET_ACCESS_KEY,
             REGION,
         );
 
-        Self::over(
+        Self::over_services(
             services,
             &Clients::new(&config),
             Arc::new(SystemClock),
@@ -65,8 +68,8 @@ impl System {
     ///
     /// # Errors
     /// Fails if missing parts cannot be created.
-    pub async fn over(
-        services: Services,
+    pub async fn over_services(
+        services: EmbeddedServices,
         clients: &Clients,
         clock: Arc<dyn Clock>,
         public: Option<&str>,
@@ -75,12 +78,12 @@ impl System {
         let clients = match public {
             Some(public) => clients
                 .clone()
-                .with_public_endpoint(public, SIGNING_KEY, secret),
+                .with_public_endpoint(public, SIGNING_KEY_ID, secret),
             None => clients.clone(),
         };
         let clients = &clients;
-        let names = aws::create_missing(clients, Names::embedded()).await?;
-        let ctx = aws::ctx(clients, &names, clock);
+        let names = aws::create_missing_resources(clients, ResourceNames::for_embedded()).await?;
+        let ctx = aws::build_context(clients, &names, clock);
 
         Ok(Self {
             services,

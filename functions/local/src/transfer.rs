@@ -16,6 +16,6 @@ mod restore;
 mod tests;
 mod zep;
 
-pub use export::{Exported, export};
-pub use import::{Format, ImportOptions, Report, import};
+pub use export::{ExportReport, export_container};
+pub use import::{ImportFormat, ImportOptions, ImportReport, import_file};
 pub use indicatif::ProgressBar;

@@ -8,19 +8,19 @@ use std::time::Duration;
 
 use anyhow::Result;
 use aws::layout::QueueLayout;
-use aws::{Message, Receiver, layout};
-use domain::ports::Overdue;
-use domain::{Delivery, Outcome, Timestamp, Worker};
-use importer::Importer;
-use keeper::{Keeper, OrphanWalk};
+use aws::{QueueReceiver, ReceivedMessage, layout};
+use domain::ports::OverdueWork;
+use domain::{DeliveryOutcome, QueueDelivery, QueueWorker, Timestamp};
+use importer::SyncWorker;
+use keeper::{MaintenanceWorker, OrphanWalk};
 use processor::Processor;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tracing::warn;
 
-use crate::outside::Outside;
-use crate::system::System;
+use crate::outside::ExternalServices;
+use crate::system::LocalSystem;
 
 /// The time for which a poll waits for a message. It is the longest that SQS allows, so that an
 /// idle machine does almost nothing.
@@ -51,8 +51,8 @@ pub struct Workers {
 /// A queue and its worker.
 #[derive(Clone)]
 struct QueueSource {
-    receiver: Receiver,
-    worker: Arc<dyn Worker>,
+    receiver: QueueReceiver,
+    worker: Arc<dyn QueueWorker>,
     layout: QueueLayout,
     dead: bool,
 }
@@ -64,7 +64,7 @@ impl Workers {
     ///
     /// # Errors
     /// Fails if a queue does not exist.
-    pub async fn start(system: &System, outside: &Outside) -> Result<Self> {
+    pub async fn start(system: &LocalSystem, outside: &ExternalServices) -> Result<Self> {
         // A process that was killed during a commit blocks the messages of the container.
         system.services.release_groups()?;
         let (stop, stopped) = watch::channel(false);
@@ -80,7 +80,7 @@ impl Workers {
             }
             tasks.spawn(async move {
                 ready.wait_for(|swept| *swept).await.ok();
-                if source.layout == layout::PROCESS && !source.dead {
+                if source.layout == layout::PROCESS_QUEUE && !source.dead {
                     documents::poll_documents(source, jobs, threads, stopped).await;
                 } else {
                     poll_queue(source, stopped).await;
@@ -116,31 +116,42 @@ impl Drop for Workers {
     }
 }
 
-async fn queue_sources(system: &System, outside: &Outside) -> Result<Vec<QueueSource>> {
-    let processor: Arc<dyn Worker> =
+async fn queue_sources(
+    system: &LocalSystem,
+    outside: &ExternalServices,
+) -> Result<Vec<QueueSource>> {
+    let processor: Arc<dyn QueueWorker> =
         Arc::new(Processor::new(system.ctx.clone(), outside.readers.clone()));
-    let keeper: Arc<dyn Worker> = Arc::new(Keeper::new(system.ctx.clone()));
-    let importer: Arc<dyn Worker> = Arc::new(Importer::new(outside.engine(&system.ctx)));
+    let keeper: Arc<dyn QueueWorker> = Arc::new(MaintenanceWorker::new(system.ctx.clone()));
+    let importer: Arc<dyn QueueWorker> =
+        Arc::new(SyncWorker::new(outside.sync_engine(&system.ctx)));
     let names = &system.names;
-    let source = |queue: &str, worker: &Arc<dyn Worker>, layout, dead| QueueSource {
-        receiver: Receiver::new(system.clients.sqs.clone(), queue.to_owned()),
+    let source = |queue: &str, worker: &Arc<dyn QueueWorker>, layout, dead| QueueSource {
+        receiver: QueueReceiver::new(system.clients.sqs.clone(), queue.to_owned()),
         worker: worker.clone(),
         layout,
         dead,
     };
 
     let mut sources = vec![
-        source(&names.process_queue, &processor, layout::PROCESS, false),
-        source(&names.commit_queue, &processor, layout::COMMIT, false),
-        source(&names.keeper_queue, &keeper, layout::KEEPER, false),
+        source(
+            &names.process_queue,
+            &processor,
+            layout::PROCESS_QUEUE,
+            false,
+        ),
+        source(&names.commit_queue, &processor, layout::COMMIT_QUEUE, false),
+        source(&names.keeper_queue, &keeper, layout::KEEPER_QUEUE, false),
         // Two connections are synchronized at a time.
-        source(&names.sync_queue, &importer, layout::SYNC, false),
-        source(&names.sync_queue, &importer, layout::SYNC, false),
+        source(&names.sync_queue, &importer, layout::SYNC_QUEUE, false),
+        source(&names.sync_queue, &importer, layout::SYNC_QUEUE, false),
     ];
-    let dead = aws::queue_urls(&system.clients).await?;
+    let dead = aws::dead_letter_queue_urls(&system.clients).await?;
     // The dead letters of the keeper are left for a person, as on AWS. Connections that are due are
     // sent again in any case.
-    let with_layout = dead.iter().zip([layout::PROCESS, layout::COMMIT]);
+    let with_layout = dead
+        .iter()
+        .zip([layout::PROCESS_QUEUE, layout::COMMIT_QUEUE]);
     sources.extend(with_layout.map(|(queue, layout)| source(queue, &keeper, layout, true)));
 
     Ok(sources)
@@ -165,26 +176,26 @@ async fn poll_queue(source: QueueSource, mut stopped: watch::Receiver<bool>) {
     }
 }
 
-async fn handle_messages(source: &QueueSource, messages: &[Message]) {
+async fn handle_messages(source: &QueueSource, messages: &[ReceivedMessage]) {
     if messages.is_empty() {
         return;
     }
 
-    let delivery = |message: &Message| Delivery {
+    let delivery = |message: &ReceivedMessage| QueueDelivery {
         body: message.body.clone(),
         dead: source.dead,
     };
 
-    let batch: Vec<Delivery> = messages.iter().map(delivery).collect();
-    let outcomes = source.worker.handle(&batch).await;
+    let batch: Vec<QueueDelivery> = messages.iter().map(delivery).collect();
+    let outcomes = source.worker.handle_batch(&batch).await;
 
     for (message, outcome) in messages.iter().zip(outcomes) {
         let answer = match outcome {
-            Outcome::Done => source.receiver.delete(message).await,
+            DeliveryOutcome::Done => source.receiver.delete(message).await,
             // A dead letter that cannot be handled waits for the visibility time-out, because a
             // retry would not help.
-            Outcome::Retry if source.dead => Ok(()),
-            Outcome::Retry => {
+            DeliveryOutcome::Retry if source.dead => Ok(()),
+            DeliveryOutcome::Retry => {
                 let pause = Duration::from_secs(1 << message.receive_count.min(6));
                 source.receiver.retry_after(message, pause).await
             }
@@ -199,7 +210,7 @@ async fn handle_messages(source: &QueueSource, messages: &[Message]) {
 }
 
 async fn sweep_regularly(
-    system: System,
+    system: LocalSystem,
     mut stopped: watch::Receiver<bool>,
     swept: watch::Sender<bool>,
 ) {
@@ -207,7 +218,7 @@ async fn sweep_regularly(
     let walk = OrphanWalk::default();
 
     for turn in 1u32.. {
-        if let Err(error) = keeper::sweep(&system.ctx, before).await {
+        if let Err(error) = keeper::sweep_overdue_work(&system.ctx, before).await {
             warn!(
                 error = &error as &dyn std::error::Error,
                 "could not look for unfinished work"
@@ -219,7 +230,7 @@ async fn sweep_regularly(
         {
             warn!("could not delete expired records: {error:#}");
         }
-        if let Err(error) = walk.step(&system.ctx).await {
+        if let Err(error) = walk.examine_next_page(&system.ctx).await {
             warn!(
                 error = &error as &dyn std::error::Error,
                 "could not look for orphans"
@@ -239,23 +250,23 @@ async fn sweep_regularly(
 }
 
 /// Erases deleted data from the files. This waits for the disk.
-async fn erase_deleted(system: &System) -> Result<()> {
+async fn erase_deleted(system: &LocalSystem) -> Result<()> {
     let services = system.services.clone();
     tokio::task::spawn_blocking(move || services.erase_deleted()).await??;
     Ok(())
 }
 
 /// All queues, polled by hand, for programs that end and for tests.
-pub struct Queues {
+pub struct QueueSet {
     sources: Vec<QueueSource>,
 }
 
-impl Queues {
+impl QueueSet {
     /// Opens the queues of a system with their workers.
     ///
     /// # Errors
     /// Fails if a queue does not exist.
-    pub async fn open(system: &System, outside: &Outside) -> Result<Self> {
+    pub async fn open(system: &LocalSystem, outside: &ExternalServices) -> Result<Self> {
         Ok(Self {
             sources: queue_sources(system, outside).await?,
         })
@@ -265,7 +276,7 @@ impl Queues {
     ///
     /// # Errors
     /// Fails if a queue does not answer.
-    pub async fn turn(&self) -> Result<usize> {
+    pub async fn handle_one_batch_each(&self) -> Result<usize> {
         let mut handled = 0;
         for source in &self.sources {
             let messages = source.receiver.receive(Duration::ZERO).await?;
@@ -280,26 +291,29 @@ impl Queues {
 ///
 /// # Errors
 /// Fails if a queue does not answer.
-pub(crate) async fn work_until_idle(system: &System, outside: &Outside) -> Result<()> {
+pub(crate) async fn work_until_idle(
+    system: &LocalSystem,
+    outside: &ExternalServices,
+) -> Result<()> {
     /// The pause after a round that found no message while something unfinished waits for its
     /// retry.
     const PAUSE: Duration = Duration::from_millis(200);
-    let queues = Queues::open(system, outside).await?;
-    keeper::sweep(&system.ctx, Timestamp::from_millis(i64::MAX)).await?;
+    let queues = QueueSet::open(system, outside).await?;
+    keeper::sweep_overdue_work(&system.ctx, Timestamp::from_millis(i64::MAX)).await?;
 
     loop {
-        if queues.turn().await? > 0 {
+        if queues.handle_one_batch_each().await? > 0 {
             continue;
         }
         // The rest may be a purge, which waits a minute on purpose and is left to a later sweep.
         let left = system
             .ctx
             .documents
-            .overdue(Timestamp::from_millis(i64::MAX), 1000)
+            .list_overdue(Timestamp::from_millis(i64::MAX), 1000)
             .await?;
         if !left
             .iter()
-            .any(|work| matches!(work, Overdue::Document(..)))
+            .any(|work| matches!(work, OverdueWork::Document(..)))
         {
             return Ok(());
         }

@@ -1,8 +1,8 @@
 //! Fields that several routes share, with their checks.
 
-use domain::memory::{MAX_MEMORY_CHARS, Period};
+use domain::memory::{EventPeriod, MAX_MEMORY_CHARS};
 use domain::{ContainerTag, Error, Result, Tenant, Timestamp};
-use edge::{MAX_ENTRIES, bounded, own_tag};
+use edge::{MAX_ENTRIES, check_length, resolve_tag};
 use serde::Deserialize;
 
 /// The most characters of a reason.
@@ -28,8 +28,8 @@ impl TemporalContext {
     }
 
     /// Returns the period from the first to the last of the dates.
-    pub(crate) fn parse_event(&self) -> Result<Option<Period>> {
-        bounded(
+    pub(crate) fn parse_event(&self) -> Result<Option<EventPeriod>> {
+        check_length(
             "temporalContext.eventDate",
             self.event_date.as_deref().unwrap_or_default(),
             MAX_ENTRIES,
@@ -42,7 +42,7 @@ impl TemporalContext {
         let dates = dates.collect::<Result<Vec<Timestamp>>>()?;
         let ends = dates.iter().min().zip(dates.iter().max());
 
-        Ok(ends.map(|(from, to)| Period {
+        Ok(ends.map(|(from, to)| EventPeriod {
             from: *from,
             to: *to,
         }))
@@ -101,7 +101,7 @@ pub(crate) fn resolve_container_tag(
     one: Option<&str>,
     many: Option<&[String]>,
 ) -> Result<ContainerTag> {
-    own_tag(
+    resolve_tag(
         tenant,
         one,
         many,

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use axum::extract::State;
-use domain::usecase::{Naming, Scope, act_on_memories, find_documents, read_chunks};
+use domain::usecase::{
+    ContainerScope, DocumentNameKind, apply_memory_edits, find_documents, read_served_pack,
+};
 use domain::{
-    ContainerId, ContainerTag, Document, DocumentId, Error, MemoryAction, MemoryId, Result, Tenant,
+    ContainerId, ContainerTag, Document, DocumentId, Error, MemoryEdit, MemoryId, Result, Tenant,
     Timestamp,
 };
 use edge::{ApiResult, Auth, Json, WriteContent};
@@ -106,7 +108,7 @@ pub(crate) async fn forget_memories(
     doomed: &[MemoryToForget],
     reason: Option<&str>,
 ) -> Result<()> {
-    let mut by_container: BTreeMap<&ContainerId, Vec<MemoryAction>> = BTreeMap::new();
+    let mut by_container: BTreeMap<&ContainerId, Vec<MemoryEdit>> = BTreeMap::new();
     for MemoryToForget {
         container,
         memory,
@@ -114,7 +116,7 @@ pub(crate) async fn forget_memories(
     } in doomed
     {
         let reason = reason.map(str::to_owned);
-        let action = MemoryAction::Forget {
+        let action = MemoryEdit::Forget {
             memory: memory.clone(),
             reason,
             at: *at,
@@ -123,7 +125,7 @@ pub(crate) async fn forget_memories(
     }
 
     for (container, actions) in by_container {
-        act_on_memories(&service.app.ctx, tenant, container, &actions).await?;
+        apply_memory_edits(&service.app.ctx, tenant, container, &actions).await?;
     }
 
     Ok(())
@@ -203,7 +205,7 @@ async fn find_container_document(
     tag: &ContainerTag,
     id: &str,
 ) -> Result<Document> {
-    let scope = Scope {
+    let scope = ContainerScope {
         tags: vec![tag.clone()],
     };
 
@@ -211,7 +213,7 @@ async fn find_container_document(
         &service.app.ctx,
         tenant,
         &[id.to_owned()],
-        Naming::Id,
+        DocumentNameKind::Id,
         &scope,
     )
     .await?;
@@ -229,7 +231,7 @@ async fn chunk_span(
     document: &Document,
     position: usize,
 ) -> Result<(usize, usize)> {
-    let pack = read_chunks(&service.app.ctx, tenant, document).await?;
+    let pack = read_served_pack(&service.app.ctx, tenant, document).await?;
     let chunk = pack.as_ref().and_then(|pack| pack.chunks.get(position));
     chunk
         .map(|chunk| (chunk.start, chunk.end))

@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 
 use axum::extract::State;
-use domain::memory::Review;
-use domain::usecase::act_on_memories;
-use domain::{ContainerTag, Error, MemoryAction, MemoryId, PortError, Timestamp};
-use edge::{ApiResult, Auth, Json, Path, Read, Write, review_status};
+use domain::memory::ReviewDecision;
+use domain::usecase::apply_memory_edits;
+use domain::{ContainerTag, Error, MemoryEdit, MemoryId, PortError, Timestamp};
+use edge::{ApiResult, Auth, Json, Path, ReadSurroundings, WriteSurroundings, review_status};
 use memory::Memory;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -49,7 +49,7 @@ impl InferredMemory {
 
 pub(crate) async fn list_inferred(
     State(service): State<MemoriesState>,
-    Auth { tenant, .. }: Auth<Read>,
+    Auth { tenant, .. }: Auth<ReadSurroundings>,
     Path(tag): Path<String>,
 ) -> ApiResult<Json<InferredResponse>> {
     let room =
@@ -65,7 +65,7 @@ pub(crate) async fn list_inferred(
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct ReviewRequest {
-    action: Review,
+    action: ReviewDecision,
 }
 
 #[derive(Debug, Serialize)]
@@ -79,7 +79,7 @@ pub(crate) struct ReviewResponse {
 
 pub(crate) async fn review_inferred(
     State(service): State<MemoriesState>,
-    Auth { tenant, .. }: Auth<Write>,
+    Auth { tenant, .. }: Auth<WriteSurroundings>,
     Path((tag, id)): Path<(String, String)>,
     Json(request): Json<ReviewRequest>,
 ) -> ApiResult<Json<ReviewResponse>> {
@@ -88,13 +88,13 @@ pub(crate) async fn review_inferred(
     let held = room.get_memory(&id).ok_or(Error::NotFound("Memory"))?;
     check_reviewable(held.memory, room.now)?;
     let memory = held.memory.id.clone();
-    let review = MemoryAction::Review {
+    let review = MemoryEdit::Review {
         memory,
         review: request.action,
         at: room.now,
     };
 
-    act_on_memories(&service.app.ctx, &tenant, held.container, &[review]).await?;
+    apply_memory_edits(&service.app.ctx, &tenant, held.container, &[review]).await?;
     let room = ContainerMemories::open_container(&service, &tenant, &tag).await?;
     // Its sources have just been deleted.
     let memory = room.get_memory(&id).ok_or(PortError::Conflict)?.memory;
@@ -113,7 +113,7 @@ fn check_reviewable(memory: &Memory, now: Timestamp) -> domain::Result<()> {
             "only what was concluded can be reviewed; this memory was stated".into(),
         ));
     }
-    if memory.is_forgotten(now) && memory.review != Some(Review::Decline) {
+    if memory.is_forgotten(now) && memory.review != Some(ReviewDecision::Decline) {
         return Err(Error::Conflict(
             "this memory was forgotten, which a review does not undo".into(),
         ));

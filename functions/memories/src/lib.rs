@@ -15,7 +15,7 @@ use axum::Router;
 use axum::extract::FromRef;
 use axum::routing::{get, post};
 use edge::App;
-use index::{Cache, Memories};
+use index::{IndexedMemories, ViewCache};
 
 /// The bytes of warm memories that fit into a function of 1 GB besides everything else.
 pub const LAMBDA_CACHE_BYTES: usize = 640 * 1024 * 1024;
@@ -24,9 +24,9 @@ pub const LAMBDA_CACHE_BYTES: usize = 640 * 1024 * 1024;
 #[derive(Clone)]
 struct MemoriesState {
     app: App,
-    ledgers: Arc<Cache<Memories<()>>>,
+    ledgers: Arc<ViewCache<IndexedMemories<()>>>,
     /// Memories with an index, for requests that search by a question.
-    searchable: Arc<Cache<Memories>>,
+    searchable: Arc<ViewCache<IndexedMemories>>,
 }
 
 impl FromRef<MemoriesState> for App {
@@ -60,7 +60,7 @@ pub fn router(app: App, cache_bytes: usize) -> Router {
         )
         .with_state(MemoriesState {
             app,
-            ledgers: Arc::new(Cache::new(cache_bytes / 2)),
-            searchable: Arc::new(Cache::new(cache_bytes / 2)),
+            ledgers: Arc::new(ViewCache::new(cache_bytes / 2)),
+            searchable: Arc::new(ViewCache::new(cache_bytes / 2)),
         })
 }

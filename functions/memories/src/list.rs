@@ -3,12 +3,13 @@
 use std::cmp::Reverse;
 
 use axum::extract::State;
-use domain::usecase::containers;
+use domain::usecase::find_containers;
 use domain::{Error, Filter, MemoryId, Result, Timestamp};
 use edge::{
-    ApiResult, Auth, Json, MemoryEntry, Order, Pagination, ReadContent, SortField, count, scope,
+    ApiResult, Auth, Json, MemoryEntry, Order, Pagination, ReadContent, SortField,
+    deserialize_count, parse_scope,
 };
-use index::Memories;
+use index::IndexedMemories;
 use memory::Memory;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -27,9 +28,9 @@ pub(crate) struct ListRequest {
     container_tag: Option<String>,
     container_tags: Option<Vec<String>>,
     filters: Option<Value>,
-    #[serde(deserialize_with = "count")]
+    #[serde(deserialize_with = "deserialize_count")]
     limit: Option<usize>,
-    #[serde(deserialize_with = "count")]
+    #[serde(deserialize_with = "deserialize_count")]
     page: Option<usize>,
     sort: Option<SortField>,
     order: Option<Order>,
@@ -48,12 +49,12 @@ pub(crate) async fn list_memories(
     Json(request): Json<ListRequest>,
 ) -> ApiResult<Json<ListResponse>> {
     let ctx = &service.app.ctx;
-    let scope = scope(
+    let scope = parse_scope(
         request.container_tag.as_deref(),
         request.container_tags.as_deref(),
     )?;
 
-    if scope.tags.is_empty() && tenant.confined_to().is_none() {
+    if scope.tags.is_empty() && tenant.allowed_tags().is_none() {
         return Err(Error::invalid_field("containerTags", "name at least one container").into());
     }
 
@@ -65,8 +66,8 @@ pub(crate) async fn list_memories(
         .transpose()?;
     let (page, limit) = request.page_and_limit()?;
 
-    let mut parts: Vec<(_, Memories<()>)> = Vec::new();
-    for id in containers(ctx, &tenant, &scope)
+    let mut parts: Vec<(_, IndexedMemories<()>)> = Vec::new();
+    for id in find_containers(ctx, &tenant, &scope)
         .await?
         .into_iter()
         .flat_map(|container| container.ids)
@@ -83,7 +84,7 @@ pub(crate) async fn list_memories(
     let admitted = |held: &LocatedMemory<'_>| {
         filter
             .as_ref()
-            .is_none_or(|filter| held.ledger.admits(filter, held.memory))
+            .is_none_or(|filter| held.ledger.matches_filter(filter, held.memory))
     };
     let mut found: Vec<LocatedMemory<'_>> = room
         .all_memories()

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use axum::extract::State;
-use domain::usecase::{existing_container, writable_container};
+use domain::usecase::{find_existing_container, find_writable_container};
 use domain::{Error, MemoryId, PortError, Result, Revision, Timestamp};
-use edge::{ApiResult, Auth, Json, WriteContent, count, flexible_bool};
-use retrieval::{ContainerIndex, DocumentView, Embedder, Query, StaticEmbedder};
+use edge::{ApiResult, Auth, Json, WriteContent, deserialize_bool, deserialize_count};
+use retrieval::{ContainerIndex, DocumentView, Embedder, SearchQuery, StaticEmbedder};
 use serde::{Deserialize, Serialize};
 
 use crate::MemoriesState;
@@ -31,10 +31,10 @@ pub(crate) struct MatchingRequest {
     container_tags: Option<Vec<String>>,
     query: Option<String>,
     ids: Option<Vec<String>>,
-    #[serde(deserialize_with = "flexible_bool")]
+    #[serde(deserialize_with = "deserialize_bool")]
     dry_run: bool,
     threshold: Option<f32>,
-    #[serde(deserialize_with = "count")]
+    #[serde(deserialize_with = "deserialize_count")]
     max_forget: Option<usize>,
     reason: Option<String>,
 }
@@ -84,8 +84,8 @@ pub(crate) async fn forget_matching(
     let reason = check_reason("reason", request.reason.clone())?;
     let ctx = &service.app.ctx;
     let container = match request.dry_run {
-        true => existing_container(ctx, &tenant, &tag).await?,
-        false => writable_container(ctx, &tenant, &tag).await?,
+        true => find_existing_container(ctx, &tenant, &tag).await?,
+        false => find_writable_container(ctx, &tenant, &tag).await?,
     };
 
     let found: Vec<(ForgetCandidate, MemoryToForget)> = match wanted {
@@ -213,13 +213,13 @@ fn find_similar(
             .is_some_and(|held| held.memory.is_live(room.now))
     };
 
-    let query = Query {
+    let query = SearchQuery {
         limit: most,
         admit: Some(&admit),
-        ..Query::new(text, StaticEmbedder.embed(text))
+        ..SearchQuery::new(text, StaticEmbedder.embed(text))
     };
 
-    let response = retrieval::search(&indexes, &query)
+    let response = retrieval::search_containers(&indexes, &query)
         .map_err(|error| PortError::Corrupt(error.to_string()))?;
     let good = response
         .hits

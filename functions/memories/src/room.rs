@@ -1,11 +1,11 @@
 //! The memories behind one container tag, and the lookup of those that a request names.
 
-use domain::usecase::{existing_container, writable_container};
+use domain::usecase::{find_existing_container, find_writable_container};
 use domain::{
     Container, ContainerId, ContainerTag, Document, Error, MemoryId, Result, Tenant, Timestamp,
 };
 use edge::App;
-use index::{Cache, Memories, MemoryIndex};
+use index::{IndexedMemories, MemoryIndex, ViewCache};
 use memory::{Ledger, Memory};
 
 use crate::MemoriesState;
@@ -14,7 +14,7 @@ use crate::fields::MemoryTarget;
 /// The memories of a container as they are at one moment.
 pub(crate) struct ContainerMemories<I = ()> {
     /// One entry for each physical container.
-    pub(crate) parts: Vec<(ContainerId, Memories<I>)>,
+    pub(crate) parts: Vec<(ContainerId, IndexedMemories<I>)>,
     pub(crate) now: Timestamp,
 }
 
@@ -30,7 +30,7 @@ impl LocatedMemory<'_> {
     /// Returns the time of the memory's last statement. It may be in the future, because callers
     /// choose the dates.
     pub(crate) fn last_said(&self) -> Timestamp {
-        self.ledger.last_said(self.memory)
+        self.ledger.last_said_at(self.memory)
     }
 }
 
@@ -41,18 +41,18 @@ impl ContainerMemories {
         tenant: &Tenant,
         tag: &ContainerTag,
     ) -> Result<Self> {
-        let container = existing_container(&service.app.ctx, tenant, tag).await?;
+        let container = find_existing_container(&service.app.ctx, tenant, tag).await?;
         Self::load_memories(&service.app, &service.ledgers, tenant, container).await
     }
 
-    /// Opens the container as [`Room::open`] does, to change something in it. A container cannot be
-    /// changed while it is being merged.
+    /// Opens the container as [`ContainerMemories::open_container`] does, to change something in
+    /// it. A container cannot be changed while it is being merged.
     pub(crate) async fn open_to_write(
         service: &MemoriesState,
         tenant: &Tenant,
         tag: &ContainerTag,
     ) -> Result<Self> {
-        let container = writable_container(&service.app.ctx, tenant, tag).await?;
+        let container = find_writable_container(&service.app.ctx, tenant, tag).await?;
         Self::load_memories(&service.app, &service.ledgers, tenant, container).await
     }
 }
@@ -61,7 +61,7 @@ impl<I: MemoryIndex> ContainerMemories<I> {
     /// Returns the memories of a container, read through `cache`.
     pub(crate) async fn load_memories(
         app: &App,
-        cache: &Cache<Memories<I>>,
+        cache: &ViewCache<IndexedMemories<I>>,
         tenant: &Tenant,
         container: Container,
     ) -> Result<Self> {
@@ -110,7 +110,7 @@ impl<I: MemoryIndex> ContainerMemories<I> {
             .filter(|(container, _)| *container == document.container);
         let stated = part.flat_map(|(container, memories)| {
             let ledger = memories.ledger();
-            let stated = ledger.of_document(&document.id).into_iter();
+            let stated = ledger.memories_of_document(&document.id).into_iter();
             stated.map(move |memory| LocatedMemory {
                 container,
                 ledger,

@@ -1,12 +1,12 @@
 //! `PATCH /v4/memories`: adds a new version of a memory.
 
 use axum::extract::State;
-use domain::usecase::act_on_memories;
+use domain::usecase::apply_memory_edits;
 use domain::{
-    Error, MemoryAction, MemoryId, Metadata, Patch, PortError, Result, Statement, Timestamp,
+    Error, MemoryEdit, MemoryId, Metadata, Patch, PortError, Result, Statement, Timestamp,
 };
-use edge::{ApiResult, Auth, Json, WriteContent, optional_object};
-use memory::{Memory, topic_of, written};
+use edge::{ApiResult, Auth, Json, WriteContent, deserialize_optional_object};
+use memory::{Memory, statement_from_client, topic_id_of};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -33,7 +33,7 @@ pub(crate) struct UpdateRequest {
     metadata: Patch<Map<String, Value>>,
     forget_after: Patch<String>,
     forget_reason: Patch<String>,
-    #[serde(deserialize_with = "optional_object")]
+    #[serde(deserialize_with = "deserialize_optional_object")]
     temporal_context: Option<TemporalContext>,
 }
 
@@ -74,7 +74,7 @@ pub(crate) async fn update_memory(
 
     let version = correction.build_version(old);
     let wanted = (version.text.clone(), version.said_at);
-    act_on_memories(
+    apply_memory_edits(
         ctx,
         &tenant,
         old.container,
@@ -150,7 +150,7 @@ impl MemoryCorrection {
             .flatten()
             .unwrap_or(self.now);
         // Versions are ordered by their times.
-        let new = written(self.text.clone(), said_at.max(old.last_said()));
+        let new = statement_from_client(self.text.clone(), said_at.max(old.last_said()));
         let answers = new.topic.as_ref().filter(|_| has_topic_of(old, &new));
         let mut forget = (memory.forget_after, memory.forget_reason.clone());
         self.forget_after.apply(&mut forget.0);
@@ -188,7 +188,7 @@ impl MemoryCorrection {
 
 /// Returns the version after this one.
 fn next_version(old: LocatedMemory<'_>) -> Option<&Memory> {
-    let line = old.ledger.history(old.memory).into_iter();
+    let line = old.ledger.memory_history(old.memory).into_iter();
     line.into_iter()
         .find(|memory| memory.parent.as_ref() == Some(&old.memory.id))
 }
@@ -202,14 +202,14 @@ fn replaced_error(memory: &Memory) -> Error {
 
 /// Checks whether a statement belongs to the topic of the memory.
 fn has_topic_of(old: LocatedMemory<'_>, statement: &Statement) -> bool {
-    topic_of(old.container, statement) == old.memory.topic
+    topic_id_of(old.container, statement) == old.memory.topic
 }
 
 /// Returns the edits that make the correction. An inference would be drawn again from its sources,
 /// so it is forgotten as well.
-fn correction_edits(old: &Memory, version: Statement, at: Timestamp) -> Vec<MemoryAction> {
+fn correction_edits(old: &Memory, version: Statement, at: Timestamp) -> Vec<MemoryEdit> {
     let (memory, topic) = (old.id.clone(), old.topic.clone());
-    let update = MemoryAction::Update {
+    let update = MemoryEdit::Update {
         memory: memory.clone(),
         topic,
         version: Box::new(version),
@@ -217,7 +217,7 @@ fn correction_edits(old: &Memory, version: Statement, at: Timestamp) -> Vec<Memo
     let reason = Some("corrected".to_owned());
     let forget = old
         .is_derived()
-        .then_some(MemoryAction::Forget { memory, reason, at });
+        .then_some(MemoryEdit::Forget { memory, reason, at });
     [Some(update), forget].into_iter().flatten().collect()
 }
 
@@ -228,7 +228,7 @@ impl UpdateResponse {
             memory: memory.text.clone(),
             version: memory.version,
             parent_memory_id: memory.parent.clone(),
-            root_memory_id: memory.root.clone(),
+            root_memory_id: memory.first_version.clone(),
             created_at: memory.created_at,
             forget_after: memory.forget_after,
             forget_reason: memory.forget_reason.clone(),

@@ -1,11 +1,11 @@
 //! `POST /v4/memories`: adds memories in a client's own words.
 
 use axum::extract::State;
-use domain::usecase::{writable_container, write_memories};
+use domain::usecase::{find_writable_container, write_memories};
 use domain::{DocumentId, Error, MemoryId, Metadata, PortError, Result, Statement, Timestamp};
-use edge::{ApiResult, Auth, Json, WriteContent, flexible_bool, optional_object};
+use edge::{ApiResult, Auth, Json, WriteContent, deserialize_bool, deserialize_optional_object};
 use http::StatusCode;
-use memory::{Ledger, Memory, Told, written};
+use memory::{DocumentStatements, Ledger, Memory, statement_from_client};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -32,12 +32,12 @@ pub(crate) struct CreateRequest {
 #[serde(rename_all = "camelCase")]
 struct NewMemory {
     content: String,
-    #[serde(default, deserialize_with = "flexible_bool")]
+    #[serde(default, deserialize_with = "deserialize_bool")]
     is_static: bool,
     metadata: Option<Map<String, Value>>,
     forget_after: Option<String>,
     forget_reason: Option<String>,
-    #[serde(default, deserialize_with = "optional_object")]
+    #[serde(default, deserialize_with = "deserialize_optional_object")]
     temporal_context: Option<TemporalContext>,
 }
 
@@ -72,10 +72,10 @@ pub(crate) async fn create_memories(
         request.container_tags.as_deref(),
     )?;
     let sent = SentMemories::parse_memories(&request.memories, ctx.clock.now())?;
-    let container = writable_container(ctx, &tenant, &tag).await?;
+    let container = find_writable_container(ctx, &tenant, &tag).await?;
     let before = service
         .ledgers
-        .open(ctx, &tenant, container.primary())
+        .open(ctx, &tenant, container.primary_id())
         .await?;
     let statements = match sent.find_repeated_document(before.ledger()) {
         Some(told) => told.statements.clone(),
@@ -158,10 +158,10 @@ impl SentMemories {
     /// Returns the recent document with the same memories, if all of them still exist. This
     /// recognizes a retry, even though memories without a date have an earlier time in the first
     /// request.
-    fn find_repeated_document<'a>(&self, ledger: &'a Ledger) -> Option<&'a Told> {
+    fn find_repeated_document<'a>(&self, ledger: &'a Ledger) -> Option<&'a DocumentStatements> {
         let since = self.now.plus_seconds(-REPEAT_SECONDS).as_millis();
         ledger
-            .all_told()
+            .all_document_statements()
             .filter(|told| told.document.created_at >= since)
             .find(|told| {
                 let mut pairs = self
@@ -178,7 +178,7 @@ impl SentMemories {
                         } == *old
                     })
                     && ledger
-                        .of_document(&told.document.id)
+                        .memories_of_document(&told.document.id)
                         .iter()
                         .all(|memory| memory.is_live(self.now))
             })
@@ -211,7 +211,7 @@ impl NewMemory {
             forget_after: after,
             forget_reason: check_reason("forgetReason", self.forget_reason.clone())?,
             metadata: metadata.as_object().clone(),
-            ..written(text, self.parse_said_at()?.unwrap_or(now))
+            ..statement_from_client(text, self.parse_said_at()?.unwrap_or(now))
         })
     }
 }
@@ -244,9 +244,10 @@ fn memory_stated_at<'a>(
     document: &DocumentId,
     start: usize,
 ) -> Option<&'a Memory> {
-    let is_here = |source: &memory::Support| source.document == *document && source.start == start;
+    let is_here =
+        |source: &memory::SupportingSpan| source.document == *document && source.start == start;
     ledger
-        .of_document(document)
+        .memories_of_document(document)
         .into_iter()
         .find(|memory| memory.sources.iter().any(is_here))
 }

@@ -1,8 +1,11 @@
 //! Adds processed documents of one container to its index, in one transaction.
 
-use domain::ports::Committed;
-use domain::usecase::after_commit;
-use domain::{Change, ContainerId, Ctx, DocumentId, PortError, Result, Revision, Status, Tenant};
+use domain::ports::CommitOutcome;
+use domain::usecase::request_maintenance;
+use domain::{
+    ContainerId, Ctx, DocumentChange, DocumentId, DocumentStatus, PortError, Result, Revision,
+    Tenant,
+};
 
 /// The most attempts at a commit that competes with others. The queue delivers one batch of a
 /// container at a time, so only deletions and duplicate messages compete.
@@ -26,13 +29,13 @@ pub(crate) async fn commit_documents(
         if changes.is_empty() {
             return Ok(());
         }
-        let head = ctx.index.head(tenant, container).await?;
+        let head = ctx.index.get_head(tenant, container).await?;
         let committed = ctx
             .index
             .commit(tenant, container, &head, &changes, ctx.clock.now())
             .await?;
-        if let Committed::Done(purges) = committed {
-            after_commit(ctx, tenant, container, &head, &changes, purges).await;
+        if let CommitOutcome::Done(purges) = committed {
+            request_maintenance(ctx, tenant, container, &head, &changes, purges).await;
             return Ok(());
         }
     }
@@ -45,7 +48,7 @@ async fn collect_changes(
     tenant: &Tenant,
     container: &ContainerId,
     members: &[(&DocumentId, &Revision)],
-) -> Result<Vec<Change>> {
+) -> Result<Vec<DocumentChange>> {
     let mut ids: Vec<DocumentId> = members.iter().map(|(id, _)| (*id).clone()).collect();
     ids.sort();
     ids.dedup();
@@ -53,15 +56,18 @@ async fn collect_changes(
     let wanted = documents.into_iter().flatten().filter(|document| {
         let asked = members
             .iter()
-            .any(|(id, revision)| **id == document.id && document.is_current(revision));
+            .any(|(id, revision)| **id == document.id && document.is_newest_revision(revision));
         let ready = document
             .extracted
             .as_ref()
-            .is_some_and(|new| document.is_current(&new.revision));
-        asked && ready && document.status == Status::Indexing && document.container == *container
+            .is_some_and(|new| document.is_newest_revision(&new.revision));
+        asked
+            && ready
+            && document.status == DocumentStatus::Indexing
+            && document.container == *container
     });
 
     Ok(wanted
-        .map(|document| Change::Publish(Box::new(document)))
+        .map(|document| DocumentChange::Publish(Box::new(document)))
         .collect())
 }

@@ -4,16 +4,19 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use domain::document::Learned;
-use domain::usecase::CLIENT;
+use domain::document::StatementsRef;
+use domain::usecase::CLIENT_EXTRACTOR;
 use domain::{
-    Authorship, Ctx, Document, Medium, Provenance, Result, Statement, Statements, TaskType, Tenant,
-    Timestamp,
+    Authorship, Ctx, Document, Provenance, Result, SourceMedium, Statement, StatementSet, TaskType,
+    Tenant, Timestamp,
 };
 use futures::{StreamExt, stream};
-use memory::model::{Extractor, Fallback, Outcome, Request, outcome, prompt, schema, validate};
-use memory::{Passage, Quoted, Role, Source, person};
-use remote::{AnswerError, Models, Question};
+use memory::model::{
+    ExtractionOutcome, ExtractorKind, FallbackReason, ModelRequest, answer_schema, build_requests,
+    combine_answers, validate_answer,
+};
+use memory::{Passage, Role, SourceText, TextOrigin, parse_person_name};
+use remote::{AnswerError, ModelClient, Question};
 use tokio::time::{Instant, timeout_at};
 use tracing::warn;
 
@@ -34,7 +37,7 @@ const MAX_STATEMENTS: usize = 20_000;
 /// The statements to store, with a record of their extraction.
 pub(crate) struct ExtractedStatements {
     pub(crate) statements: Vec<Statement>,
-    pub(crate) learned: Learned,
+    pub(crate) learned: StatementsRef,
 }
 
 /// Extracts the statements of a document. Returns `None` for a document that is processed into
@@ -46,12 +49,12 @@ pub(crate) struct ExtractedStatements {
 /// Those of the ports.
 pub(crate) async fn extract_statements(
     ctx: &Ctx,
-    models: &Models,
+    models: &ModelClient,
     tenant: &Tenant,
     document: &Document,
     text: &ExtractedText,
     authorship: &Authorship,
-    known: Option<&Statements>,
+    known: Option<&StatementSet>,
 ) -> Result<Option<ExtractedStatements>> {
     if document.task_type == TaskType::Superrag {
         return Ok(None);
@@ -60,7 +63,7 @@ pub(crate) async fn extract_statements(
     let container = ctx.containers.get(tenant, &document.tag).await?;
     if container
         .as_ref()
-        .is_some_and(|container| !container.learns_from(document.filepath.as_deref()))
+        .is_some_and(|container| !container.makes_memories_from(document.filepath.as_deref()))
     {
         return Ok(None);
     }
@@ -72,10 +75,14 @@ pub(crate) async fn extract_statements(
     let source = build_source(document, text, authorship);
     let found = if models.reads_memories() {
         let about = container.and_then(|container| container.entity_context);
-        let guidance = ctx.settings.get(tenant).await?.guidance(about.as_deref());
+        let guidance = ctx
+            .settings
+            .get(tenant)
+            .await?
+            .extraction_guidance(about.as_deref());
         ask_model(models, &source, guidance.as_deref()).await
     } else {
-        Outcome::built_in(&source)
+        ExtractionOutcome::built_in(&source)
     };
 
     if let Some(reason) = found.fallback {
@@ -99,7 +106,7 @@ pub(crate) async fn extract_statements(
     }
 
     let too_many = || format!("only the first {MAX_STATEMENTS} statements are kept");
-    let learned = Learned {
+    let learned = StatementsRef {
         statements: None,
         count: u32::try_from(statements.len()).unwrap_or(u32::MAX),
         extractor: extractor_name(found.extractor).into(),
@@ -120,7 +127,7 @@ pub(crate) async fn extract_statements(
 /// given a date since, they take it.
 fn written_memories(
     document: &Document,
-    known: Option<&Statements>,
+    known: Option<&StatementSet>,
 ) -> Option<ExtractedStatements> {
     let served = document
         .indexed
@@ -129,7 +136,7 @@ fn written_memories(
     let learned = served
         .learned
         .clone()
-        .filter(|learned| learned.extractor == CLIENT)?;
+        .filter(|learned| learned.extractor == CLIENT_EXTRACTOR)?;
     let mut statements = known?.statements.clone();
     for statement in &mut statements {
         statement.said_at = document.document_date.unwrap_or(statement.said_at);
@@ -137,7 +144,7 @@ fn written_memories(
 
     Some(ExtractedStatements {
         statements,
-        learned: Learned {
+        learned: StatementsRef {
             statements: None,
             ..learned
         },
@@ -145,50 +152,56 @@ fn written_memories(
 }
 
 /// Returns the value of `Learned::extractor`.
-fn extractor_name(extractor: Extractor) -> &'static str {
+fn extractor_name(extractor: ExtractorKind) -> &'static str {
     match extractor {
-        Extractor::BuiltIn => "builtin",
-        Extractor::Model => "model",
-        Extractor::Both => "model+builtin",
+        ExtractorKind::BuiltIn => "builtin",
+        ExtractorKind::Model => "model",
+        ExtractorKind::Both => "model+builtin",
     }
 }
 
 /// Asks the model about every part of the source. The model sees no memories of other documents,
 /// because the statements of a document must not depend on when it was processed.
-async fn ask_model(models: &Models, source: &Source<'_>, guidance: Option<&str>) -> Outcome {
-    let requests = prompt(source, guidance, &[]);
-    let (schema, end) = (schema(), Instant::now() + DOCUMENT_TIMEOUT);
+async fn ask_model(
+    models: &ModelClient,
+    source: &SourceText<'_>,
+    guidance: Option<&str>,
+) -> ExtractionOutcome {
+    let requests = build_requests(source, guidance, &[]);
+    let (schema, end) = (answer_schema(), Instant::now() + DOCUMENT_TIMEOUT);
     let (schema, requests) = (&schema, &requests);
-    let asked = requests.iter().map(|request: &Request<'_>| async move {
-        let question = Question {
-            instructions: request.instructions,
-            text: &request.text,
-            schema,
-            name: "memories",
-        };
-        let answer = models.answer(&question, PART_TIMEOUT, |said| {
-            validate(said, request, source)
+    let asked = requests
+        .iter()
+        .map(|request: &ModelRequest<'_>| async move {
+            let question = Question {
+                instructions: request.instructions,
+                text: &request.text,
+                schema,
+                name: "memories",
+            };
+            let answer = models.ask_question(&question, PART_TIMEOUT, |said| {
+                validate_answer(said, request, source)
+            });
+            let answer = timeout_at(end, answer)
+                .await
+                .unwrap_or(Err(AnswerError::TimedOut));
+            (request, answer.map_err(|error| fallback_reason(&error)))
         });
-        let answer = timeout_at(end, answer)
-            .await
-            .unwrap_or(Err(AnswerError::TimedOut));
-        (request, answer.map_err(|error| fallback_reason(&error)))
-    });
 
     let answers = stream::iter(asked.collect::<Vec<_>>())
         .buffered(PARALLEL_QUESTIONS)
         .collect()
         .await;
-    outcome(source, answers)
+    combine_answers(source, answers)
 }
 
-fn fallback_reason(error: &AnswerError) -> Fallback {
+fn fallback_reason(error: &AnswerError) -> FallbackReason {
     match error {
-        AnswerError::NotConfigured { .. } => Fallback::NotConfigured,
-        AnswerError::TimedOut => Fallback::TimedOut,
-        AnswerError::Unavailable => Fallback::Unavailable,
-        AnswerError::Refused(status) => Fallback::Refused(*status),
-        AnswerError::Unusable => Fallback::NotUsable,
+        AnswerError::NotConfigured { .. } => FallbackReason::NotConfigured,
+        AnswerError::TimedOut => FallbackReason::TimedOut,
+        AnswerError::Unavailable => FallbackReason::Unavailable,
+        AnswerError::Refused(status) => FallbackReason::Refused(*status),
+        AnswerError::Unusable => FallbackReason::NotUsable,
     }
 }
 
@@ -198,7 +211,7 @@ fn build_source<'a>(
     document: &Document,
     text: &'a ExtractedText,
     authorship: &Authorship,
-) -> Source<'a> {
+) -> SourceText<'a> {
     let said_at = document
         .document_date
         .or(document.body.sent_at)
@@ -207,24 +220,24 @@ fn build_source<'a>(
     if text.turns.is_empty() {
         let speaker = mail_sender_of(document, text)
             .flatten()
-            .and_then(person)
-            .filter(|_| !trust.is_own());
+            .and_then(parse_person_name)
+            .filter(|_| !trust.is_own_words());
         // The headers of a trusted mail are not the user's words, and would make it look like
         // somebody else's mail.
         let headers = match mail_sender_of(document, text) {
-            Some(_) if trust.is_own() => text.text.find("\n\n").unwrap_or_default(),
+            Some(_) if trust.is_own_words() => text.text.find("\n\n").unwrap_or_default(),
             _ => 0,
         };
         let (start, words) = (text.text[..headers].chars().count(), &text.text[headers..]);
         let whole = Passage {
             text: words,
-            start,
+            start_char: start,
             role: Role::Author,
             speaker,
             quoted: None,
             said_at,
         };
-        let source = Source {
+        let source = SourceText {
             passages: vec![whole],
             trust,
         };
@@ -264,20 +277,20 @@ fn build_source<'a>(
         let external = turn.provenance == Some(Provenance::External);
         let passage = Passage {
             text: words,
-            start: place.start + before,
+            start_char: place.start + before,
             role: if external {
                 Role::Author
             } else {
                 speaker_role(&turn.role, turn.name.as_deref())
             },
             speaker: turn.name.as_deref(),
-            quoted: external.then_some(Quoted {
-                medium: Medium::Paste,
+            quoted: external.then_some(TextOrigin {
+                medium: SourceMedium::Paste,
                 name: turn.name.as_deref(),
             }),
             said_at: turn.at.unwrap_or(said_at),
         };
-        let spoken = Source {
+        let spoken = SourceText {
             passages: vec![passage],
             trust,
         };
@@ -288,7 +301,7 @@ fn build_source<'a>(
         });
     }
 
-    Source { passages, trust }
+    SourceText { passages, trust }
 }
 
 /// Returns the role of a speaker. Both sides of a chat between people come as `user` and

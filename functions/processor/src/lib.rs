@@ -15,14 +15,14 @@ use std::thread::available_parallelism;
 
 use async_trait::async_trait;
 use domain::{
-    ContainerId, Ctx, Delivery, DocumentId, Envelope, Error, Job, OrgId, Outcome, Revision, Tenant,
-    Worker,
+    ContainerId, Ctx, DeliveryOutcome, DocumentId, Error, Job, JobMessage, OrgId, QueueDelivery,
+    QueueWorker, Revision, Tenant,
 };
 use futures::{FutureExt, StreamExt, stream};
 use tracing::{error, warn};
 
 pub use prepare::WINDOW_CHARS;
-pub use read::Readers;
+pub use read::ContentReaders;
 
 /// The number of times that processing a document may begin before the document ends as `failed`.
 pub const MAX_ATTEMPTS: u32 = 5;
@@ -30,7 +30,7 @@ pub const MAX_ATTEMPTS: u32 = 5;
 /// The worker behind the queues `process` and `commit.fifo`.
 pub struct Processor {
     ctx: Ctx,
-    readers: Readers,
+    readers: ContentReaders,
     /// The number of documents of a batch that are processed at a time. The time of a parser is
     /// limited by the wall clock, so it must not share its processor with many others.
     parallel: usize,
@@ -43,7 +43,7 @@ type CommitMember = (usize, DocumentId, Revision);
 
 impl Processor {
     /// Returns a worker that reads content with `readers`.
-    pub fn new(ctx: Ctx, readers: Readers) -> Self {
+    pub fn new(ctx: Ctx, readers: ContentReaders) -> Self {
         let parallel = available_parallelism().map_or(1, |cores| cores.get().div_ceil(2));
         Self {
             ctx,
@@ -54,16 +54,16 @@ impl Processor {
 }
 
 #[async_trait]
-impl Worker for Processor {
-    async fn handle(&self, batch: &[Delivery]) -> Vec<Outcome> {
-        let mut outcomes = vec![Outcome::Retry; batch.len()];
+impl QueueWorker for Processor {
+    async fn handle_batch(&self, batch: &[QueueDelivery]) -> Vec<DeliveryOutcome> {
+        let mut outcomes = vec![DeliveryOutcome::Retry; batch.len()];
         let (mut single, mut groups) = (
             Vec::new(),
             BTreeMap::<CommitGroup, (Tenant, Vec<CommitMember>)>::new(),
         );
 
         for (i, delivery) in batch.iter().enumerate() {
-            let Some(envelope) = Envelope::parse(&delivery.body) else {
+            let Some(envelope) = JobMessage::parse(&delivery.body) else {
                 // The message is retried until it reaches the dead-letter queue, where a person can
                 // look at it.
                 error!(
@@ -138,15 +138,15 @@ impl Worker for Processor {
     }
 }
 
-fn outcome_of(result: domain::Result<()>, what: &str) -> Outcome {
+fn outcome_of(result: domain::Result<()>, what: &str) -> DeliveryOutcome {
     match result {
-        Ok(()) => Outcome::Done,
+        Ok(()) => DeliveryOutcome::Done,
         Err(error) => {
             warn!(
                 error = &error as &dyn std::error::Error,
                 "could not {what}; it is tried again"
             );
-            Outcome::Retry
+            DeliveryOutcome::Retry
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The Lambda function `processor`.
 
-use processor::{Processor, Readers};
-use remote::{Fetcher, ModelSettings, Models, Network};
+use processor::{ContentReaders, Processor};
+use remote::{Fetcher, ModelClient, ModelSettings, Network};
 use sandbox::Sandbox;
 
 fn main() -> anyhow::Result<std::process::ExitCode> {
@@ -9,15 +9,15 @@ fn main() -> anyhow::Result<std::process::ExitCode> {
         return Ok(sandbox::child_main());
     }
 
-    let readers = Readers {
-        sandbox: Sandbox::child(std::env::current_exe()?),
-        fetcher: Fetcher::new(Network::public()),
-        models: Models::new(ModelSettings::from_environment(lambda::variable)),
+    let readers = ContentReaders {
+        sandbox: Sandbox::in_child(std::env::current_exe()?),
+        fetcher: Fetcher::new(Network::public_internet()),
+        models: ModelClient::new(ModelSettings::from_environment(lambda::read_variable)),
     };
 
-    lambda::queue(|ctx| {
+    lambda::run_queue(|ctx| {
         let told = readers.clone();
-        tokio::spawn(async move { told.log_walls().await });
+        tokio::spawn(async move { told.log_isolation().await });
         Processor::new(ctx, readers)
     })?;
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use content::{Chunk, ChunkOptions};
-use domain::conversation::Turn;
+use domain::conversation::ConversationTurn;
 use domain::{Pack, PackedChunk, Settings};
 use retrieval::{Embedder, StaticEmbedder};
 
@@ -22,7 +22,7 @@ pub(crate) fn cut_chunks(text: &ExtractedText, settings: &Settings) -> Vec<Chunk
         .map(|size| ChunkOptions::for_chunk_size(i64::from(size)));
 
     if text.turns.is_empty() {
-        return content::chunk(&text.text, text.format, &set.unwrap_or_default());
+        return content::split_into_chunks(&text.text, text.format, &set.unwrap_or_default());
     }
 
     let windows = || ChunkOptions {
@@ -97,16 +97,16 @@ fn vectors_by_text(pack: &Pack) -> HashMap<&str, &[i8]> {
 }
 
 /// Returns the day of the first turn that has one.
-fn first_date(turns: &[(Turn, Range<usize>)]) -> Option<String> {
+fn first_date(turns: &[(ConversationTurn, Range<usize>)]) -> Option<String> {
     turns
         .iter()
         .find_map(|(turn, _)| turn.at)
-        .map(|at| at.long_date())
+        .map(|at| at.format_long_date())
 }
 
 /// Returns the names of the speakers, in the order of their first turns. They are repeated on every
 /// chunk, so there are only a few.
-fn speaker_names(turns: &[(Turn, Range<usize>)]) -> Option<String> {
+fn speaker_names(turns: &[(ConversationTurn, Range<usize>)]) -> Option<String> {
     const MAX_SPEAKERS: usize = 12;
 
     let mut names: Vec<&str> = Vec::new();

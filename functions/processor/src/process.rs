@@ -3,12 +3,12 @@
 use domain::Authorship;
 use domain::BlobRef;
 use domain::Pack;
-use domain::document::{Extracted, Learned};
-use domain::ports::{Claim, OVERDUE_AFTER_SECONDS, Stored};
-use domain::usecase::{keep_file, present_tag};
+use domain::document::{ProcessingResult, StatementsRef};
+use domain::ports::{BlobContent, ClaimOutcome, OVERDUE_AFTER_SECONDS};
+use domain::usecase::{protect_file, read_present_tag};
 use domain::{
-    Ctx, Document, DocumentId, Envelope, Failure, FailureCode, Job, Result, Revision, Statements,
-    Status, Tenant, Timestamp,
+    Ctx, Document, DocumentId, DocumentStatus, FailureCode, Job, JobMessage, ProcessingFailure,
+    Result, Revision, StatementSet, Tenant, Timestamp,
 };
 use tracing::info;
 
@@ -17,7 +17,7 @@ use crate::commit::commit_documents;
 use crate::learn::{ExtractedStatements, extract_statements};
 use crate::prepare::{self, PreparedPack};
 use crate::provenance::determine_authorship;
-use crate::read::{ExtractedText, ReadError, Readers};
+use crate::read::{ContentReaders, ExtractedText, ReadError};
 
 /// The length in seconds of the lease on a document. It is longer than the 120 seconds after which
 /// the worker's function is ended, so that a slow page and a slow parser are not started twice.
@@ -42,7 +42,7 @@ const MIN_STAGED_CHARS: usize = 32 * 1024;
 /// document as `failed` and returns `Ok`.
 pub(crate) async fn process_revision(
     ctx: &Ctx,
-    readers: &Readers,
+    readers: &ContentReaders,
     tenant: &Tenant,
     id: &DocumentId,
     revision: &Revision,
@@ -50,9 +50,9 @@ pub(crate) async fn process_revision(
     let now = ctx.clock.now();
     let claim = ctx
         .documents
-        .claim(tenant, id, revision, now, now.plus_seconds(LEASE_SECONDS))
+        .claim_revision(tenant, id, revision, now, now.plus_seconds(LEASE_SECONDS))
         .await?;
-    let Claim::Mine(mut document) = claim else {
+    let ClaimOutcome::Mine(mut document) = claim else {
         return Ok(());
     };
 
@@ -70,7 +70,7 @@ pub(crate) async fn process_revision(
         .await;
     }
 
-    let Some(tag) = present_tag(ctx, tenant, &document).await? else {
+    let Some(tag) = read_present_tag(ctx, tenant, &document).await? else {
         // The container was deleted, and the purge removes the document.
         return Ok(());
     };
@@ -82,7 +82,7 @@ pub(crate) async fn process_revision(
         // one starts after the lease.
         let soon = ctx.clock.now().plus_seconds(LEASE_SECONDS);
         ctx.documents
-            .postpone(tenant, id, revision, soon)
+            .postpone_revision(tenant, id, revision, soon)
             .await
             .ok();
     }
@@ -92,14 +92,14 @@ pub(crate) async fn process_revision(
 
 async fn run_stages(
     ctx: &Ctx,
-    readers: &Readers,
+    readers: &ContentReaders,
     tenant: &Tenant,
     document: &mut Document,
 ) -> Result<()> {
     let known = document
         .extracted
         .as_ref()
-        .is_some_and(|known| document.is_current(&known.revision));
+        .is_some_and(|known| document.is_newest_revision(&known.revision));
     if known {
         if !ctx
             .documents
@@ -125,19 +125,19 @@ async fn run_stages(
         .read(tenant, std::slice::from_ref(&document.body.blob))
         .await?
         .pop();
-    let body = match stored.unwrap_or(Stored::Missing) {
-        Stored::Intact(body) => body,
-        Stored::Missing => return handle_missing_body(ctx, tenant, document).await,
-        Stored::Damaged => return fail_damaged(ctx, tenant, document).await,
+    let body = match stored.unwrap_or(BlobContent::Missing) {
+        BlobContent::Intact(body) => body,
+        BlobContent::Missing => return handle_missing_body(ctx, tenant, document).await,
+        BlobContent::Damaged => return fail_damaged(ctx, tenant, document).await,
     };
 
-    let Some(body) = keep_file(ctx, tenant, document, body).await? else {
+    let Some(body) = protect_file(ctx, tenant, document, body).await? else {
         return Ok(());
     };
 
     let text = match readers.read_body(document, &body).await {
         Ok(text) => text,
-        Err(ReadError::Failed(Failure { code, message })) => {
+        Err(ReadError::Failed(ProcessingFailure { code, message })) => {
             return fail_document(ctx, tenant, document, code, message).await;
         }
         Err(ReadError::Unavailable(error)) => return Err(error.into()),
@@ -145,7 +145,7 @@ async fn run_stages(
 
     let settings = ctx.settings.get(tenant).await?;
     let visible = text.text.chars().count() > MIN_STAGED_CHARS;
-    if visible && !advance_status(ctx, tenant, document, Status::Chunking).await? {
+    if visible && !advance_status(ctx, tenant, document, DocumentStatus::Chunking).await? {
         return Ok(());
     }
 
@@ -156,7 +156,7 @@ async fn run_stages(
         return fail_document(ctx, tenant, document, FailureCode::ContentLimit, message).await;
     }
 
-    if visible && !advance_status(ctx, tenant, document, Status::Embedding).await? {
+    if visible && !advance_status(ctx, tenant, document, DocumentStatus::Embedding).await? {
         return Ok(());
     }
 
@@ -186,7 +186,7 @@ async fn run_stages(
 
     Ok(ctx
         .jobs
-        .send(&[Envelope {
+        .send(&[JobMessage {
             org: tenant.org().clone(),
             job,
         }])
@@ -196,7 +196,8 @@ async fn run_stages(
 /// Ends the processing of a document whose bytes do not exist.
 async fn handle_missing_body(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<()> {
     let Some(until) = document.body.awaited_until else {
-        // Nothing is written if the document was deleted or replaced since this worker took the lease.
+        // Nothing is written if the document was deleted or replaced since this worker took the
+        // lease.
         return fail_damaged(ctx, tenant, document).await;
     };
 
@@ -222,16 +223,18 @@ async fn wait_for_file(
     until: Timestamp,
 ) -> Result<()> {
     let overdue_at = until.plus_seconds(OVERDUE_AFTER_SECONDS);
-    ctx.documents.wait_on(tenant, document, overdue_at).await?;
+    ctx.documents
+        .requeue_until(tenant, document, overdue_at)
+        .await?;
     // The file may have arrived while this worker held the lease, so that its message was ignored.
     let body = ctx
         .blobs
         .read(tenant, std::slice::from_ref(&document.body.blob))
         .await?
         .pop();
-    if body.is_some_and(|body| body != Stored::Missing) {
+    if body.is_some_and(|body| body != BlobContent::Missing) {
         ctx.jobs
-            .send(&[Envelope::to_process(tenant.org(), document)])
+            .send(&[JobMessage::process_document(tenant.org(), document)])
             .await?;
     }
 
@@ -244,14 +247,14 @@ async fn load_served(
     ctx: &Ctx,
     tenant: &Tenant,
     document: &Document,
-) -> Result<(Option<Pack>, Option<Statements>)> {
+) -> Result<(Option<Pack>, Option<StatementSet>)> {
     let Some(indexed) = &document.indexed else {
         return Ok((None, None));
     };
 
     let blobs: Vec<BlobRef> = [&indexed.pack]
         .into_iter()
-        .chain(indexed.statements())
+        .chain(indexed.statements_blob())
         .cloned()
         .collect();
     let mut bytes = ctx
@@ -259,7 +262,7 @@ async fn load_served(
         .read(tenant, &blobs)
         .await?
         .into_iter()
-        .map(Stored::bytes);
+        .map(BlobContent::into_intact_bytes);
     let pack = bytes
         .next()
         .flatten()
@@ -267,7 +270,7 @@ async fn load_served(
     let statements = bytes
         .next()
         .flatten()
-        .and_then(|bytes| Statements::decode(&bytes).ok());
+        .and_then(|bytes| StatementSet::decode(&bytes).ok());
 
     Ok((pack, statements))
 }
@@ -276,11 +279,11 @@ async fn advance_status(
     ctx: &Ctx,
     tenant: &Tenant,
     document: &Document,
-    status: Status,
+    status: DocumentStatus,
 ) -> Result<bool> {
     Ok(ctx
         .documents
-        .advance(
+        .advance_status(
             tenant,
             &document.id,
             &document.revision,
@@ -319,7 +322,7 @@ async fn store_results(
         .await?;
     (document.kind, document.title, document.properties) = (text.kind, text.title, text.properties);
     let (revision, authorship) = (document.revision.clone(), Some(authorship));
-    let extracted = Extracted {
+    let extracted = ProcessingResult {
         revision,
         pack,
         chunks,
@@ -344,14 +347,14 @@ async fn store_statements(
     tenant: &Tenant,
     document: &Document,
     lesson: ExtractedStatements,
-) -> Result<Learned> {
+) -> Result<StatementsRef> {
     let ExtractedStatements {
         statements,
         mut learned,
     } = lesson;
 
     if !statements.is_empty() {
-        let bytes = Statements::new(statements).encode();
+        let bytes = StatementSet::new(statements).encode();
         learned.statements = Some(
             ctx.blobs
                 .put(tenant, &document.statements_path(), bytes.into())
@@ -369,7 +372,7 @@ async fn discard_results(
     ctx: &Ctx,
     tenant: &Tenant,
     document: &Document,
-    made: &Extracted,
+    made: &ProcessingResult,
 ) -> Result<()> {
     let now = ctx
         .documents
@@ -378,7 +381,7 @@ async fn discard_results(
         .pop()
         .flatten();
     let used = now.is_some_and(|now| {
-        now.is_current(&document.revision)
+        now.is_newest_revision(&document.revision)
             || now.indexed.is_some_and(|indexed| indexed.pack == made.pack)
     });
 
@@ -398,9 +401,9 @@ async fn fail_document(
     message: String,
 ) -> Result<()> {
     info!(document.id = %document.id, code = code.as_str(), "document {} failed: {}", document.id, code.as_str());
-    let failure = Failure { code, message };
+    let failure = ProcessingFailure { code, message };
     ctx.documents
-        .fail(
+        .fail_revision(
             tenant,
             &document.id,
             &document.revision,

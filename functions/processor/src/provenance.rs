@@ -3,8 +3,10 @@
 
 use domain::connection::Provider;
 use domain::settings::TrustedSources;
-use domain::{Attribution, Authorship, BodyForm, Document, Medium, Provenance, Settings, Trust};
-use memory::mail_sender;
+use domain::{
+    Attribution, Authorship, BodyForm, Document, Provenance, Settings, SourceMedium, Trust,
+};
+use memory::parse_mail_sender;
 use remote::parse_page_url;
 
 use crate::read::ExtractedText;
@@ -23,36 +25,38 @@ pub(crate) fn determine_authorship(
     };
 
     if document.provenance == Some(Provenance::User) {
-        return Authorship::own(plain);
+        return Authorship::own_words(plain);
     }
 
     let found = find_attribution(document, text);
     if document.provenance == Some(Provenance::External) {
         let medium = if plain == Trust::User {
-            Medium::Transcript
+            SourceMedium::Transcript
         } else {
-            Medium::Text
+            SourceMedium::Text
         };
-        let title = document.shown_title();
-        return Authorship::external(found.unwrap_or_else(|| Attribution::new(medium, title)));
+        let title = document.display_title();
+        return Authorship::external_words(
+            found.unwrap_or_else(|| Attribution::new(medium, title)),
+        );
     }
 
     let trusted = settings.trusted_sources.as_ref();
     match found {
         Some(found) if !trusted.is_some_and(|trusted| is_trusted(trusted, document, text)) => {
-            Authorship::external(found)
+            Authorship::external_words(found)
         }
-        _ => Authorship::own(plain),
+        _ => Authorship::own_words(plain),
     }
 }
 
 /// Returns the place where somebody else's words were read, or `None` if the document's form makes
 /// it the user's own.
 fn find_attribution(document: &Document, text: &ExtractedText) -> Option<Attribution> {
-    let title = document.shown_title().or(text.title.as_deref());
+    let title = document.display_title().or(text.title.as_deref());
     let url = document.url.as_deref();
     if let Some(from) = mail_sender_of(document, text) {
-        return Some(Attribution::new(Medium::Mail, from.or(title)));
+        return Some(Attribution::new(SourceMedium::Mail, from.or(title)));
     }
 
     let crawled = document
@@ -60,13 +64,13 @@ fn find_attribution(document: &Document, text: &ExtractedText) -> Option<Attribu
         .as_ref()
         .is_some_and(|origin| origin.provider == Provider::WebCrawler);
     match document.body.form {
-        BodyForm::Url => Some(Attribution::new(Medium::Page, url)),
-        _ if crawled => Some(Attribution::new(Medium::Page, url.or(title))),
-        BodyForm::File { .. } => Some(Attribution::new(Medium::File, title)),
+        BodyForm::Url => Some(Attribution::new(SourceMedium::Page, url)),
+        _ if crawled => Some(Attribution::new(SourceMedium::Page, url.or(title))),
+        BodyForm::File { .. } => Some(Attribution::new(SourceMedium::File, title)),
         BodyForm::Text if text.format == content::Format::Html => {
-            Some(Attribution::new(Medium::Page, title))
+            Some(Attribution::new(SourceMedium::Page, title))
         }
-        _ if document.origin.is_some() => Some(Attribution::new(Medium::File, title)),
+        _ if document.origin.is_some() => Some(Attribution::new(SourceMedium::File, title)),
         BodyForm::Text | BodyForm::Conversation => None,
     }
 }
@@ -80,7 +84,7 @@ pub(crate) fn mail_sender_of<'a>(
         _ if text.format == content::Format::Email => {
             Some(text.properties.get("author").map(String::as_str))
         }
-        BodyForm::Text => mail_sender(&text.text),
+        BodyForm::Text => parse_mail_sender(&text.text),
         BodyForm::File { .. } | BodyForm::Url | BodyForm::Conversation => None,
     }
 }

@@ -4,23 +4,23 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use bytes::Bytes;
-use content::{Format, Source};
-use domain::conversation::{self, Turn};
-use domain::{BodyForm, Document, DocumentType, Failure, FailureCode, PortError};
-use remote::{FetchError, FetchErrorKind, Fetcher, ModelError, Models};
+use content::{ContentSource, Format};
+use domain::conversation::{self, ConversationTurn};
+use domain::{BodyForm, Document, DocumentType, FailureCode, PortError, ProcessingFailure};
+use remote::{FetchError, FetchErrorKind, Fetcher, ModelClient, ModelError};
 use sandbox::{Sandbox, SandboxError};
 use tracing::{info, warn};
 
 /// The readers of content: sandboxed parsers, a fetcher of web pages, and models for pictures and
 /// sound.
 #[derive(Clone)]
-pub struct Readers {
+pub struct ContentReaders {
     /// Runs the parsers.
     pub sandbox: Sandbox,
     /// Fetches pages.
     pub fetcher: Fetcher,
     /// Describes pictures and transcribes recordings.
-    pub models: Models,
+    pub models: ModelClient,
 }
 
 /// A document's canonical text, the data that shapes its chunks, and its own properties.
@@ -33,20 +33,20 @@ pub(crate) struct ExtractedText {
     /// The address of a fetched page, after all redirects.
     pub(crate) address: Option<String>,
     /// The turns of a conversation and their positions in the text, in characters.
-    pub(crate) turns: Vec<(Turn, Range<usize>)>,
+    pub(crate) turns: Vec<(ConversationTurn, Range<usize>)>,
 }
 
 /// The reason why there is no text.
 pub(crate) enum ReadError {
     /// A permanent failure: the document ends as `failed`.
-    Failed(Failure),
+    Failed(ProcessingFailure),
     /// A temporary failure.
     Unavailable(PortError),
 }
 
 impl ReadError {
     fn permanent(code: FailureCode, message: impl Into<String>) -> Self {
-        Self::Failed(Failure {
+        Self::Failed(ProcessingFailure {
             code,
             message: message.into(),
         })
@@ -57,10 +57,10 @@ impl ReadError {
     }
 }
 
-impl Readers {
+impl ContentReaders {
     /// Logs the isolation of the parsers. Call it once, when a process starts.
-    pub async fn log_walls(&self) {
-        match self.sandbox.walls().await {
+    pub async fn log_isolation(&self) {
+        match self.sandbox.probe_walls().await {
             Ok(Some(walls)) if walls.are_complete() => {
                 info!(%walls, "parsers run in child processes: {walls}");
             }
@@ -95,9 +95,7 @@ impl Readers {
                     .read_bytes(body, name.as_deref(), declared.as_deref())
                     .await?;
 
-                let of_drive = declared
-                    .as_deref()
-                    .and_then(DocumentType::declared_of_drive);
+                let of_drive = declared.as_deref().and_then(DocumentType::parse_drive_type);
                 text.kind = of_drive.unwrap_or(text.kind);
                 Ok(text)
             }
@@ -107,7 +105,7 @@ impl Readers {
     async fn read_page(&self, url: &str) -> Result<ExtractedText, ReadError> {
         let page = self
             .fetcher
-            .fetch(url)
+            .fetch_page(url)
             .await
             .map_err(|error| fetch_error(&error))?;
         let name = page
@@ -138,13 +136,13 @@ impl Readers {
         name: Option<&str>,
         declared: Option<&str>,
     ) -> Result<ExtractedText, ReadError> {
-        let source = Source {
+        let source = ContentSource {
             bytes,
             name,
             declared,
         };
 
-        let Some((format, media_type)) = content::media(&source) else {
+        let Some((format, media_type)) = content::detect_media(&source) else {
             return self.extract_in_sandbox(bytes, name, declared).await;
         };
 
@@ -177,14 +175,14 @@ impl Readers {
         name: Option<&str>,
         declared: Option<&str>,
     ) -> Result<ExtractedText, ReadError> {
-        let found =
-            self.sandbox
-                .extract(bytes, name, declared)
-                .await
-                .map_err(|error| match error {
-                    SandboxError::Content(failure) => content_error(failure),
-                    SandboxError::Unavailable(error) => ReadError::unavailable(error),
-                })?;
+        let found = self
+            .sandbox
+            .extract_document(bytes, name, declared)
+            .await
+            .map_err(|error| match error {
+                SandboxError::Content(failure) => content_error(failure),
+                SandboxError::Unavailable(error) => ReadError::unavailable(error),
+            })?;
 
         Ok(ExtractedText {
             title: found.title.or_else(|| name.map(str::to_owned)),
@@ -222,14 +220,14 @@ fn mark_as_text(text: &[u8]) -> Vec<u8> {
 }
 
 fn read_turns(body: &[u8]) -> Result<ExtractedText, ReadError> {
-    let stored = conversation::from_bytes(body).map_err(|_| {
+    let stored = conversation::parse_turns(body).map_err(|_| {
         ReadError::permanent(
             FailureCode::Corrupt,
             "the stored turns of the conversation cannot be read",
         )
     })?;
 
-    let turn = |turn: &Turn| content::Turn {
+    let turn = |turn: &ConversationTurn| content::Turn {
         role: turn.role.clone(),
         speaker: turn.name.clone(),
         text: turn.text.clone(),
@@ -251,7 +249,7 @@ fn read_turns(body: &[u8]) -> Result<ExtractedText, ReadError> {
     })
 }
 
-fn content_error(failure: content::Failure) -> ReadError {
+fn content_error(failure: content::ContentFailure) -> ReadError {
     use content::FailureCode as Code;
     let code = match failure.code {
         Code::ContentLimit => FailureCode::ContentLimit,

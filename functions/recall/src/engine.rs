@@ -1,13 +1,13 @@
 //! Finds the chunks and memories that answer a question, over every container in scope.
 
-use domain::usecase::{Scope, containers, path_matches};
+use domain::usecase::{ContainerScope, find_containers, path_matches};
 use domain::{
-    ContainerId, Ctx, Filter, MemoryId, Metadata, PortError, Result, SearchDocument, Tenant,
+    ContainerId, Ctx, Filter, IndexedDocument, MemoryId, Metadata, PortError, Result, Tenant,
     Timestamp,
 };
-use index::{Chunks, Memories, attributes};
+use index::{IndexedChunks, IndexedMemories, decode_attributes};
 use memory::Memory;
-use retrieval::{ContainerIndex, DocumentView, Embedder, Hit, Query, StaticEmbedder};
+use retrieval::{ContainerIndex, DocumentView, Embedder, SearchHit, SearchQuery, StaticEmbedder};
 
 use crate::Recall;
 
@@ -27,13 +27,13 @@ pub(crate) struct SearchQuestion<'a> {
 
 /// A chunk with the index's record of its document.
 pub(crate) struct FoundChunk {
-    pub(crate) hit: Hit,
-    pub(crate) document: SearchDocument,
+    pub(crate) hit: SearchHit,
+    pub(crate) document: IndexedDocument,
 }
 
 /// A memory with its search hit.
 pub(crate) struct FoundMemory {
-    pub(crate) hit: Hit,
+    pub(crate) hit: SearchHit,
     pub(crate) memory: Memory,
 }
 
@@ -41,12 +41,12 @@ pub(crate) struct FoundMemory {
 ///
 /// # Errors
 /// Those of the ports, and of a tag that the key does not reach.
-pub(crate) async fn find_containers(
+pub(crate) async fn find_physical_containers(
     ctx: &Ctx,
     tenant: &Tenant,
-    scope: &Scope,
+    scope: &ContainerScope,
 ) -> Result<Vec<ContainerId>> {
-    Ok(containers(ctx, tenant, scope)
+    Ok(find_containers(ctx, tenant, scope)
         .await?
         .into_iter()
         .flat_map(|container| container.ids)
@@ -61,7 +61,7 @@ pub(crate) async fn open_chunks(
     recall: &Recall,
     tenant: &Tenant,
     ids: &[ContainerId],
-) -> Result<Vec<Chunks>> {
+) -> Result<Vec<IndexedChunks>> {
     let mut open = Vec::with_capacity(ids.len());
     for id in ids {
         open.push(recall.chunks.open(&recall.app.ctx, tenant, id).await?);
@@ -77,7 +77,7 @@ pub(crate) async fn open_memories(
     recall: &Recall,
     tenant: &Tenant,
     ids: &[ContainerId],
-) -> Result<Vec<Memories>> {
+) -> Result<Vec<IndexedMemories>> {
     let mut open = Vec::with_capacity(ids.len());
     for id in ids {
         open.push(recall.memories.open(&recall.app.ctx, tenant, id).await?);
@@ -90,7 +90,7 @@ pub(crate) async fn open_memories(
 /// # Errors
 /// [`PortError::Corrupt`] if stored data cannot be read.
 pub(crate) fn find_chunks(
-    open: &[Chunks],
+    open: &[IndexedChunks],
     question: &SearchQuestion<'_>,
 ) -> Result<Vec<FoundChunk>> {
     let admit = |view: &DocumentView<'_>| admits_document(question, view);
@@ -99,7 +99,7 @@ pub(crate) fn find_chunks(
     let hits = search_index(&parts, question, if filtered { Some(&admit) } else { None })?;
     let found = hits.into_iter().map(|hit| {
         Ok(FoundChunk {
-            document: attributes(&hit.attributes)?,
+            document: decode_attributes(&hit.attributes)?,
             hit,
         })
     });
@@ -111,7 +111,7 @@ pub(crate) fn find_chunks(
 /// # Errors
 /// [`PortError::Corrupt`] if stored data cannot be read.
 pub(crate) fn find_memories(
-    open: &[Memories],
+    open: &[IndexedMemories],
     question: &SearchQuestion<'_>,
 ) -> Result<Vec<FoundMemory>> {
     let of = |id: &str| {
@@ -124,7 +124,7 @@ pub(crate) fn find_memories(
         of(view.id).is_some_and(|(memories, memory)| admits_memory(question, memories, memory))
     };
 
-    let parts: Vec<&ContainerIndex> = open.iter().map(Memories::index).collect();
+    let parts: Vec<&ContainerIndex> = open.iter().map(IndexedMemories::index).collect();
     let hits = search_index(&parts, question, Some(&admit))?;
     let found = hits.into_iter().filter_map(|hit| {
         let memory = of(&hit.document)?.1.clone();
@@ -138,22 +138,22 @@ fn search_index(
     parts: &[&ContainerIndex],
     question: &SearchQuestion<'_>,
     admit: Option<&dyn Fn(&DocumentView<'_>) -> bool>,
-) -> Result<Vec<Hit>> {
-    let query = Query {
+) -> Result<Vec<SearchHit>> {
+    let query = SearchQuery {
         limit: question.limit,
         admit,
         only_document: question.only_document,
-        ..Query::new(question.text, StaticEmbedder.embed(question.text))
+        ..SearchQuery::new(question.text, StaticEmbedder.embed(question.text))
     };
 
-    let response =
-        retrieval::search(parts, &query).map_err(|error| PortError::Corrupt(error.to_string()))?;
+    let response = retrieval::search_containers(parts, &query)
+        .map_err(|error| PortError::Corrupt(error.to_string()))?;
     Ok(response.hits)
 }
 
 fn admits_document(question: &SearchQuestion<'_>, view: &DocumentView<'_>) -> bool {
     // A document whose attributes cannot be read is left out, because it might not pass the filter.
-    let Ok(document) = attributes(view.attributes) else {
+    let Ok(document) = decode_attributes(view.attributes) else {
         return false;
     };
     let path = question
@@ -166,7 +166,11 @@ fn admits_document(question: &SearchQuestion<'_>, view: &DocumentView<'_>) -> bo
         .is_none_or(|filter| filter.matches(&Metadata::from_stored(document.metadata)))
 }
 
-fn admits_memory(question: &SearchQuestion<'_>, memories: &Memories, memory: &Memory) -> bool {
+fn admits_memory(
+    question: &SearchQuestion<'_>,
+    memories: &IndexedMemories,
+    memory: &Memory,
+) -> bool {
     let ledger = memories.ledger();
     let path = |wanted: &String| {
         ledger
@@ -181,5 +185,5 @@ fn admits_memory(question: &SearchQuestion<'_>, memories: &Memories, memory: &Me
         && question
             .filter
             .as_ref()
-            .is_none_or(|filter| ledger.admits(filter, memory))
+            .is_none_or(|filter| ledger.matches_filter(filter, memory))
 }

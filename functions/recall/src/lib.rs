@@ -14,7 +14,7 @@ use axum::Router;
 use axum::extract::FromRef;
 use axum::routing::{get, post};
 use edge::App;
-use index::{Cache, Chunks, Memories};
+use index::{IndexedChunks, IndexedMemories, ViewCache};
 
 pub use rank::MEMORY_SHARE;
 pub use v4::DEFAULT_THRESHOLD;
@@ -26,8 +26,8 @@ pub const LAMBDA_CACHE_BYTES: usize = 1024 * 1024 * 1024;
 #[derive(Clone)]
 struct Recall {
     app: App,
-    chunks: Arc<Cache<Chunks>>,
-    memories: Arc<Cache<Memories>>,
+    chunks: Arc<ViewCache<IndexedChunks>>,
+    memories: Arc<ViewCache<IndexedMemories>>,
     sorters: Arc<profile::SorterCache>,
 }
 
@@ -50,8 +50,8 @@ pub fn router(app: App, cache_bytes: usize) -> Router {
         )
         .with_state(Recall {
             app,
-            chunks: Arc::new(Cache::new(cache_bytes / 2)),
-            memories: Arc::new(Cache::new(cache_bytes / 2)),
+            chunks: Arc::new(ViewCache::new(cache_bytes / 2)),
+            memories: Arc::new(ViewCache::new(cache_bytes / 2)),
             sorters: Arc::default(),
         })
 }

@@ -1,5 +1,5 @@
 //! The Lambda function `recall`.
 
 fn main() -> anyhow::Result<()> {
-    lambda::http(|app| recall::router(app, recall::LAMBDA_CACHE_BYTES))
+    lambda::run_http(|app| recall::router(app, recall::LAMBDA_CACHE_BYTES))
 }

@@ -8,11 +8,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use domain::usecase::{Scope, containers, existing_container};
-use domain::{Bucket, Container, ContainerTag, Error, Filter, Result, Tenant};
-use edge::{ApiResult, Auth, Json, MAX_ENTRIES, Path, Read, ReadContent, bounded, own_tag};
+use domain::usecase::{ContainerScope, find_containers, find_existing_container};
+use domain::{Container, ContainerTag, Error, Filter, ProfileBucket, Result, Tenant};
+use edge::{
+    ApiResult, Auth, Json, MAX_ENTRIES, Path, ReadContent, ReadSurroundings, check_length,
+    resolve_tag,
+};
 use http::HeaderMap;
-use memory::{Ledger, Outline, Profile, Sorter, profile};
+use memory::{BucketSorter, Ledger, Profile, ProfileOptions, build_profile};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -71,12 +74,12 @@ pub(crate) async fn get_profile(
         request.container_tags.as_deref(),
     )?;
 
-    bounded(
+    check_length(
         "include",
         request.include.as_deref().unwrap_or_default(),
         MAX_ENTRIES,
     )?;
-    bounded(
+    check_length(
         "buckets",
         request.buckets.as_deref().unwrap_or_default(),
         MAX_ENTRIES,
@@ -100,7 +103,7 @@ pub(crate) async fn get_profile(
     };
     let shown = shown_bucket_keys(sorter.as_deref(), request.buckets.as_deref())?;
 
-    let built = build_profile(
+    let built = load_profile(
         &recall,
         &tenant,
         container.as_ref(),
@@ -132,15 +135,15 @@ pub(crate) async fn get_profile(
 /// Returns the profile of an existing tag, without buckets.
 pub(crate) async fn get_tag_profile(
     State(recall): State<Recall>,
-    Auth { tenant, .. }: Auth<Read>,
+    Auth { tenant, .. }: Auth<ReadSurroundings>,
     Path(tag): Path<String>,
 ) -> ApiResult<Json<ProfileResponse>> {
     let container =
-        existing_container(&recall.app.ctx, &tenant, &ContainerTag::parse(&tag)?).await?;
-    let built = build_profile(&recall, &tenant, Some(&container), None, None).await?;
+        find_existing_container(&recall.app.ctx, &tenant, &ContainerTag::parse(&tag)?).await?;
+    let built = load_profile(&recall, &tenant, Some(&container), None, None).await?;
     let profile = ProfileParts {
-        statics: Some(built.statics),
-        dynamic: Some(built.dynamic),
+        statics: Some(built.static_lines),
+        dynamic: Some(built.dynamic_lines),
         buckets: None,
     };
 
@@ -159,7 +162,7 @@ pub(crate) struct BucketsRequest {
 
 #[derive(Debug, Serialize)]
 pub(crate) struct BucketsResponse {
-    buckets: Vec<Bucket>,
+    buckets: Vec<ProfileBucket>,
 }
 
 pub(crate) async fn list_buckets(
@@ -180,9 +183,13 @@ pub(crate) async fn list_buckets(
 }
 
 /// Returns the scope of the one container tag that the request names.
-fn named_scope(tenant: &Tenant, one: Option<&str>, many: Option<&[String]>) -> Result<Scope> {
-    Ok(Scope {
-        tags: vec![own_tag(
+fn named_scope(
+    tenant: &Tenant,
+    one: Option<&str>,
+    many: Option<&[String]>,
+) -> Result<ContainerScope> {
+    Ok(ContainerScope {
+        tags: vec![resolve_tag(
             tenant,
             one,
             many,
@@ -195,9 +202,9 @@ fn named_scope(tenant: &Tenant, one: Option<&str>, many: Option<&[String]>) -> R
 async fn find_container(
     recall: &Recall,
     tenant: &Tenant,
-    scope: &Scope,
+    scope: &ContainerScope,
 ) -> Result<Option<Container>> {
-    Ok(containers(&recall.app.ctx, tenant, scope).await?.pop())
+    Ok(find_containers(&recall.app.ctx, tenant, scope).await?.pop())
 }
 
 /// Returns the buckets of the organization, with those that the container adds.
@@ -205,20 +212,23 @@ async fn effective_buckets(
     recall: &Recall,
     tenant: &Tenant,
     container: Option<&Container>,
-) -> Result<Vec<Bucket>> {
+) -> Result<Vec<ProfileBucket>> {
     let settings = recall.app.ctx.settings.get(tenant).await?;
     let own = container
         .map(|container| container.profile_buckets.as_slice())
         .unwrap_or_default();
-    Ok(settings.buckets_with(own))
+    Ok(settings.merge_buckets(own))
 }
 
 /// Returns the keys of the buckets to show: the named ones, or all.
-fn shown_bucket_keys(sorter: Option<&Sorter>, named: Option<&[String]>) -> Result<Vec<String>> {
+fn shown_bucket_keys(
+    sorter: Option<&BucketSorter>,
+    named: Option<&[String]>,
+) -> Result<Vec<String>> {
     let known = || {
         sorter
             .into_iter()
-            .flat_map(Sorter::buckets)
+            .flat_map(BucketSorter::buckets)
             .map(|bucket| bucket.key.clone())
     };
 
@@ -238,12 +248,12 @@ fn shown_bucket_keys(sorter: Option<&Sorter>, named: Option<&[String]>) -> Resul
     }
 }
 
-async fn build_profile(
+async fn load_profile(
     recall: &Recall,
     tenant: &Tenant,
     container: Option<&Container>,
     filter: Option<&Filter>,
-    sorter: Option<&Sorter>,
+    sorter: Option<&BucketSorter>,
 ) -> Result<Profile> {
     let ids = container
         .map(|container| container.ids.as_slice())
@@ -252,12 +262,12 @@ async fn build_profile(
     let ledgers: Vec<&Ledger> = open.iter().map(|memories| memories.ledger()).collect();
     let now = recall.app.ctx.clock.now();
 
-    Ok(profile(
+    Ok(build_profile(
         &ledgers,
-        &Outline {
+        &ProfileOptions {
             filter,
             sorter,
-            ..Outline::new(now)
+            ..ProfileOptions::new(now)
         },
     ))
 }
@@ -267,7 +277,7 @@ async fn search_for_question(
     recall: &Recall,
     tenant: &Tenant,
     q: &str,
-    scope: &Scope,
+    scope: &ContainerScope,
     threshold: Option<f32>,
     filters: Option<Value>,
 ) -> Result<Value> {
@@ -290,23 +300,23 @@ impl ProfileRequest {
     fn select_parts(
         &self,
         built: Profile,
-        sorter: Option<&Sorter>,
+        sorter: Option<&BucketSorter>,
         shown: &[String],
     ) -> ProfileParts {
         let keys = sorter
             .into_iter()
-            .flat_map(Sorter::buckets)
+            .flat_map(BucketSorter::buckets)
             .map(|bucket| bucket.key.clone());
         let buckets = keys
-            .zip(built.buckets)
+            .zip(built.bucket_lines)
             .filter(|(key, _)| shown.contains(key));
         ProfileParts {
             statics: self
                 .includes_part(ProfilePart::Static)
-                .then_some(built.statics),
+                .then_some(built.static_lines),
             dynamic: self
                 .includes_part(ProfilePart::Dynamic)
-                .then_some(built.dynamic),
+                .then_some(built.dynamic_lines),
             buckets: self
                 .includes_part(ProfilePart::Buckets)
                 .then(|| buckets.collect()),
@@ -317,10 +327,10 @@ impl ProfileRequest {
 /// A cache of sorters by their buckets, the most recently used first. A sorter remembers the
 /// buckets of the memories that it has sorted.
 #[derive(Debug, Default)]
-pub(crate) struct SorterCache(Mutex<Vec<Arc<Sorter>>>);
+pub(crate) struct SorterCache(Mutex<Vec<Arc<BucketSorter>>>);
 
 impl SorterCache {
-    fn get_or_create(&self, buckets: Vec<Bucket>) -> Arc<Sorter> {
+    fn get_or_create(&self, buckets: Vec<ProfileBucket>) -> Arc<BucketSorter> {
         /// More sets of buckets than are in use at the same time.
         const MAX_SORTERS: usize = 16;
         // A panic while the lock is held cannot leave the list half-changed.
@@ -330,7 +340,7 @@ impl SorterCache {
             .position(|sorter| sorter.buckets() == buckets);
         let sorter = match known {
             Some(place) => sorters.remove(place),
-            None => Arc::new(Sorter::new(buckets)),
+            None => Arc::new(BucketSorter::new(buckets)),
         };
 
         sorters.insert(0, sorter.clone());

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use domain::Timestamp;
-use memory::words::{essence, words};
+use memory::words::{content_words, split_words};
 use retrieval::{Embedder, StaticEmbedder};
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -148,7 +148,7 @@ pub(crate) fn query_wordings(question: &str) -> Vec<String> {
                 .is_ok()
         })
         .collect();
-    for wording in [statement.join(" "), essence(question).join(" ")] {
+    for wording in [statement.join(" "), content_words(question).join(" ")] {
         if !wording.is_empty() && !all.contains(&wording) {
             all.push(wording);
         }
@@ -161,11 +161,11 @@ pub(crate) fn query_wordings(question: &str) -> Vec<String> {
 /// by the similarity of its nearest sentence to the question. The list of similarities stays the
 /// same and is reassigned in the new order.
 pub(crate) fn rerank_rows(question: &str, rows: &mut Vec<ResultRow>) {
-    let asked = essence(question);
+    let asked = content_words(question);
     let vector = StaticEmbedder.embed(question);
     let score = |row: &ResultRow| {
-        let said = words(row.text());
-        let stems: Vec<String> = essence(row.text());
+        let said = split_words(row.text());
+        let stems: Vec<String> = content_words(row.text());
         let held = asked
             .iter()
             .filter(|word| said.contains(word) || stems.contains(word))

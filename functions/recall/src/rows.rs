@@ -1,8 +1,8 @@
 //! The rows of `/v4/search`: chunks and memories in the shape of the API.
 
-use domain::{Attribution, DocumentType, PortError, Result, SearchDocument, Timestamp, Trust};
-use index::{Chunks, Memories};
-use memory::{Ledger, Memory, Relation};
+use domain::{Attribution, DocumentType, IndexedDocument, PortError, Result, Timestamp, Trust};
+use index::{IndexedChunks, IndexedMemories};
+use memory::{Ledger, Memory, MemoryRelation};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -147,7 +147,7 @@ pub(crate) fn chunk_result(
     }
 }
 
-fn scores_json(scores: &retrieval::Scores) -> Value {
+fn scores_json(scores: &retrieval::HitScores) -> Value {
     json!({
         "lexical": scores.lexical,
         "vector": scores.vector,
@@ -156,7 +156,7 @@ fn scores_json(scores: &retrieval::Scores) -> Value {
     })
 }
 
-fn result_document(document: &SearchDocument, include: &IncludedParts) -> ResultDocument {
+fn result_document(document: &IndexedDocument, include: &IncludedParts) -> ResultDocument {
     ResultDocument {
         id: document.id.to_string(),
         title: document.title.clone(),
@@ -175,8 +175,8 @@ fn result_document(document: &SearchDocument, include: &IncludedParts) -> Result
 /// [`PortError::Corrupt`] if the chunks of its documents cannot be read.
 pub(crate) fn memory_result(
     found: FoundMemory,
-    memories: &[Memories],
-    chunks: &[Chunks],
+    memories: &[IndexedMemories],
+    chunks: &[IndexedChunks],
     include: &IncludedParts,
     explain: bool,
     now: Timestamp,
@@ -201,7 +201,7 @@ pub(crate) fn memory_result(
         trust: Some(memory.trust),
         origin: memory.attribution.clone(),
         version: Some(memory.version),
-        root_memory_id: Some(memory.root.to_string()),
+        root_memory_id: Some(memory.first_version.to_string()),
         filepath: documents
             .iter()
             .find_map(|document| document.filepath.clone()),
@@ -218,7 +218,7 @@ pub(crate) fn memory_result(
         is_aggregated: None,
         explain: explain.then(|| explain_memory(ledger, &memory, &hit.scores)),
         subject: memory
-            .answers
+            .topic_answer
             .as_ref()
             .map(|topic| topic.subject.clone())
             .or_else(|| memory.speaker.clone()),
@@ -238,7 +238,7 @@ fn related_context(ledger: &Ledger, memory: &Memory) -> RelatedContext {
 
     let mut context = RelatedContext::default();
     for other in ledger
-        .history(memory)
+        .memory_history(memory)
         .into_iter()
         .rev()
         .filter(|other| other.id != memory.id)
@@ -249,20 +249,24 @@ fn related_context(ledger: &Ledger, memory: &Memory) -> RelatedContext {
         } else {
             &mut context.children
         };
-        side.push(related(other, Relation::Updates.as_str(), Some(distance)));
+        side.push(related(
+            other,
+            MemoryRelation::Updates.as_str(),
+            Some(distance),
+        ));
     }
 
-    let others = |relations: &std::collections::BTreeMap<_, Relation>| -> Vec<RelatedMemory> {
+    let others = |relations: &std::collections::BTreeMap<_, MemoryRelation>| -> Vec<RelatedMemory> {
         let apart = relations
             .iter()
-            .filter(|(_, relation)| **relation != Relation::Updates);
+            .filter(|(_, relation)| **relation != MemoryRelation::Updates);
         apart
             .filter_map(|(id, relation)| Some(related(ledger.get(id)?, relation.as_str(), None)))
             .collect()
     };
 
     context.parents.extend(others(&memory.relations));
-    context.children.extend(others(&memory.related_by));
+    context.children.extend(others(&memory.reverse_relations));
     let otherwise = memory.contradicts.iter().filter_map(|id| ledger.get(id));
     context.related = otherwise
         .map(|other| related(other, "contradicts", None))
@@ -272,13 +276,13 @@ fn related_context(ledger: &Ledger, memory: &Memory) -> RelatedContext {
 }
 
 /// Returns the chunks in which a memory was stated.
-fn source_chunks(memory: &Memory, chunks: &[Chunks]) -> Result<Vec<SourceChunk>> {
+fn source_chunks(memory: &Memory, chunks: &[IndexedChunks]) -> Result<Vec<SourceChunk>> {
     /// The most sources of a memory that are examined.
     const MAX_SOURCES: usize = 20;
     let mut found = Vec::new();
     for source in memory.sources.iter().take(MAX_SOURCES) {
         for chunks in chunks {
-            let stored = chunks.index.stored(source.document.as_str());
+            let stored = chunks.index.load_document(source.document.as_str());
             let stored = stored.map_err(|error| PortError::Corrupt(error.to_string()))?;
             let covering = stored
                 .into_iter()
@@ -299,7 +303,7 @@ fn source_chunks(memory: &Memory, chunks: &[Chunks]) -> Result<Vec<SourceChunk>>
 }
 
 /// Returns the origin and history of a memory, with the source of each of its words.
-fn explain_memory(ledger: &Ledger, memory: &Memory, scores_of: &retrieval::Scores) -> Value {
+fn explain_memory(ledger: &Ledger, memory: &Memory, scores_of: &retrieval::HitScores) -> Value {
     let sources: Vec<Value> = memory
         .sources
         .iter()
@@ -309,7 +313,7 @@ fn explain_memory(ledger: &Ledger, memory: &Memory, scores_of: &retrieval::Score
         .collect();
 
     let history: Vec<Value> = ledger
-        .history(memory)
+        .memory_history(memory)
         .into_iter()
         .map(|version| {
             json!({

@@ -4,18 +4,20 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use axum::extract::State;
-use domain::usecase::{find_document, read_text};
+use domain::usecase::{find_document, read_document_text};
 use domain::{
-    Attribution, DocumentType, Filter, PortError, Result, SearchDocument, Tenant, Timestamp, Trust,
+    Attribution, DocumentType, Filter, IndexedDocument, PortError, Result, Tenant, Timestamp, Trust,
 };
-use edge::{ApiResult, Auth, Json, ReadContent, count, flexible_bool, scope};
-use index::Chunks;
+use edge::{ApiResult, Auth, Json, ReadContent, deserialize_bool, deserialize_count, parse_scope};
+use index::IndexedChunks;
 use retrieval::ContainerIndex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::Recall;
-use crate::engine::{FoundChunk, SearchQuestion, find_chunks, find_containers, open_chunks};
+use crate::engine::{
+    FoundChunk, SearchQuestion, find_chunks, find_physical_containers, open_chunks,
+};
 use crate::rank::{ResultRow, merge_answers, query_wordings, rerank_rows};
 use crate::v4::{check_limit, check_question, check_threshold, non_empty_metadata};
 
@@ -35,16 +37,16 @@ pub(crate) struct DocumentSearchRequest {
     chunk_threshold: Option<f32>,
     filters: Option<Value>,
     filepath: Option<String>,
-    #[serde(deserialize_with = "flexible_bool")]
+    #[serde(deserialize_with = "deserialize_bool")]
     include_full_docs: bool,
-    #[serde(deserialize_with = "flexible_bool")]
+    #[serde(deserialize_with = "deserialize_bool")]
     include_summary: bool,
-    #[serde(deserialize_with = "count")]
+    #[serde(deserialize_with = "deserialize_count")]
     limit: Option<usize>,
     only_matching_chunks: Option<bool>,
-    #[serde(deserialize_with = "flexible_bool")]
+    #[serde(deserialize_with = "deserialize_bool")]
     rerank: bool,
-    #[serde(deserialize_with = "flexible_bool")]
+    #[serde(deserialize_with = "deserialize_bool")]
     rewrite_query: bool,
 }
 
@@ -92,7 +94,7 @@ struct ChunkResult {
 
 /// The hits of one document.
 struct DocumentGroup {
-    document: SearchDocument,
+    document: IndexedDocument,
     container: usize,
     chunks: BTreeMap<u32, ChunkResult>,
 }
@@ -103,7 +105,7 @@ pub(crate) async fn search_documents(
     Json(request): Json<DocumentSearchRequest>,
 ) -> ApiResult<Json<DocumentSearchResponse>> {
     let begun = Instant::now();
-    let mut scope = scope(
+    let mut scope = parse_scope(
         request.container_tag.as_deref(),
         request.container_tags.as_deref(),
     )?;
@@ -133,7 +135,7 @@ pub(crate) async fn search_documents(
         forgotten: false,
     };
 
-    let ids = find_containers(&recall.app.ctx, &tenant, &scope).await?;
+    let ids = find_physical_containers(&recall.app.ctx, &tenant, &scope).await?;
     let open = open_chunks(&recall, &tenant, &ids).await?;
     let found = find_document_chunks(&open, &question, &request)?;
     let mut results = Vec::new();
@@ -163,7 +165,7 @@ pub(crate) async fn search_documents(
 /// Finds the chunks that answer the question, with the rewriting and reranking that the request
 /// asks for.
 fn find_document_chunks(
-    open: &[Chunks],
+    open: &[IndexedChunks],
     question: &SearchQuestion<'_>,
     request: &DocumentSearchRequest,
 ) -> Result<Vec<FoundChunk>> {
@@ -245,7 +247,7 @@ fn group_by_document(found: &[FoundChunk], threshold: f32, limit: usize) -> Vec<
 /// Adds the chunks before and after each hit, marked as not relevant themselves.
 fn add_neighbours(index: &ContainerIndex, group: &mut DocumentGroup) -> Result<()> {
     let stored = index
-        .stored(group.document.id.as_str())
+        .load_document(group.document.id.as_str())
         .map_err(|error| PortError::Corrupt(error.to_string()))?;
     let hits: Vec<u32> = group.chunks.keys().copied().collect();
 
@@ -308,7 +310,7 @@ async fn add_full_texts(
 
     for (result, document) in results.iter_mut().zip(documents) {
         if let Some(document) = document {
-            result.content = read_text(ctx, tenant, &document).await?;
+            result.content = read_document_text(ctx, tenant, &document).await?;
         }
     }
 

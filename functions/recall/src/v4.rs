@@ -3,16 +3,20 @@
 use std::time::Instant;
 
 use axum::extract::State;
-use domain::usecase::Scope;
+use domain::usecase::ContainerScope;
 use domain::{Error, Filter, Result, Tenant, Timestamp};
-use edge::{ApiResult, Auth, Json, ReadContent, count, flexible_bool, object, scope};
-use index::Memories;
+use edge::{
+    ApiResult, Auth, Json, ReadContent, deserialize_bool, deserialize_count, deserialize_object,
+    parse_scope,
+};
+use index::IndexedMemories;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::Recall;
 use crate::engine::{
-    SearchQuestion, find_chunks, find_containers, find_memories, open_chunks, open_memories,
+    SearchQuestion, find_chunks, find_memories, find_physical_containers, open_chunks,
+    open_memories,
 };
 use crate::rank::{ResultRow, merge_answers, mix_rows, query_wordings, rerank_rows};
 use crate::rows::{SearchResult, aggregate_by_subject, chunk_result, memory_result};
@@ -32,20 +36,20 @@ pub(crate) struct SearchRequest {
     container_tag: Option<String>,
     container_tags: Option<Vec<String>>,
     threshold: Option<f32>,
-    #[serde(deserialize_with = "count")]
+    #[serde(deserialize_with = "deserialize_count")]
     limit: Option<usize>,
     search_mode: Option<SearchMode>,
     filters: Option<Value>,
     filepath: Option<String>,
-    #[serde(deserialize_with = "object")]
+    #[serde(deserialize_with = "deserialize_object")]
     include: IncludedParts,
-    #[serde(deserialize_with = "flexible_bool")]
+    #[serde(deserialize_with = "deserialize_bool")]
     rerank: bool,
-    #[serde(deserialize_with = "flexible_bool")]
+    #[serde(deserialize_with = "deserialize_bool")]
     rewrite_query: bool,
-    #[serde(deserialize_with = "flexible_bool")]
+    #[serde(deserialize_with = "deserialize_bool")]
     aggregate: bool,
-    #[serde(deserialize_with = "flexible_bool")]
+    #[serde(deserialize_with = "deserialize_bool")]
     explain: bool,
     as_of: Option<PointInTime>,
 }
@@ -66,15 +70,15 @@ enum SearchMode {
 #[derive(Debug, Default, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub(crate) struct IncludedParts {
-    #[serde(deserialize_with = "flexible_bool")]
+    #[serde(deserialize_with = "deserialize_bool")]
     pub(crate) documents: bool,
-    #[serde(deserialize_with = "flexible_bool")]
+    #[serde(deserialize_with = "deserialize_bool")]
     pub(crate) summaries: bool,
-    #[serde(deserialize_with = "flexible_bool")]
+    #[serde(deserialize_with = "deserialize_bool")]
     pub(crate) related_memories: bool,
-    #[serde(deserialize_with = "flexible_bool")]
+    #[serde(deserialize_with = "deserialize_bool")]
     pub(crate) forgotten_memories: bool,
-    #[serde(deserialize_with = "flexible_bool")]
+    #[serde(deserialize_with = "deserialize_bool")]
     pub(crate) chunks: bool,
 }
 
@@ -107,7 +111,7 @@ pub(crate) async fn search_memories(
     Json(request): Json<SearchRequest>,
 ) -> ApiResult<Json<SearchResponse>> {
     let begun = Instant::now();
-    let scope = scope(
+    let scope = parse_scope(
         request.container_tag.as_deref(),
         request.container_tags.as_deref(),
     )?;
@@ -129,7 +133,7 @@ pub(crate) async fn search_for_profile(
     recall: &Recall,
     tenant: &Tenant,
     q: &str,
-    scope: &Scope,
+    scope: &ContainerScope,
     threshold: Option<f32>,
     filters: Option<Value>,
 ) -> Result<SearchResponse> {
@@ -154,7 +158,7 @@ pub(crate) async fn search_for_profile(
 async fn find_results(
     recall: &Recall,
     tenant: &Tenant,
-    scope: &Scope,
+    scope: &ContainerScope,
     request: &SearchRequest,
 ) -> Result<Vec<SearchResult>> {
     let now = recall.app.ctx.clock.now();
@@ -178,14 +182,14 @@ async fn find_results(
         forgotten: request.include.forgotten_memories,
     };
 
-    let ids = find_containers(&recall.app.ctx, tenant, scope).await?;
+    let ids = find_physical_containers(&recall.app.ctx, tenant, scope).await?;
     let mut memories = match mode {
         SearchMode::Memories | SearchMode::Hybrid => open_memories(recall, tenant, &ids).await?,
         SearchMode::Documents => Vec::new(),
     };
 
     if request.as_of.is_some() {
-        let past = |memories: &Memories| {
+        let past = |memories: &IndexedMemories| {
             memories.as_of(believed.unwrap_or(now), known_true.unwrap_or(now))
         };
         memories = memories.iter().map(past).collect();

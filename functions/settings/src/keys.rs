@@ -3,11 +3,11 @@
 use axum::extract::State;
 use domain::key::{ApiKey, KeyKind, Permission, SCOPED_ENDPOINTS};
 use domain::usecase::{
-    AgentKey, ScopedKey, create_agent_key, create_scoped_key, delete_key, list_keys,
+    AgentKeySpec, ScopedKeySpec, create_agent_key, create_scoped_key, delete_key, list_keys,
     set_key_enabled, toggle_key,
 };
 use domain::{ContainerTag, Error, KeyId, Result, Timestamp};
-use edge::{Admin, ApiResult, App, Auth, Json, Path, tag_of};
+use edge::{Admin, ApiResult, App, Auth, Json, Path, parse_single_tag};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -95,8 +95,8 @@ impl From<ApiKey> for KeyShape {
             created_at: key.created_at,
             expires_at: key.expires_at,
             enabled: key.enabled,
-            rate_limit_max: key.rate.map(|rate| rate.max),
-            rate_limit_time_window: key.rate.map(|rate| rate.window_ms),
+            rate_limit_max: key.rate_limit.map(|rate| rate.max),
+            rate_limit_time_window: key.rate_limit.map(|rate| rate.window_ms),
         }
     }
 }
@@ -115,7 +115,7 @@ pub(crate) async fn create_scoped_api_key(
     Auth { tenant, .. }: Auth<Admin>,
     Json(sent): Json<ScopedKeyRequest>,
 ) -> ApiResult<Json<Value>> {
-    let tag = tag_of(
+    let tag = parse_single_tag(
         sent.container_tag.as_deref(),
         sent.container_tags.as_deref(),
     )?
@@ -126,7 +126,7 @@ pub(crate) async fn create_scoped_api_key(
         )
     })?;
 
-    let wanted = ScopedKey {
+    let wanted = ScopedKeySpec {
         tag: tag.clone(),
         name: sent.name,
         expires_in_days: sent.expires_in_days,
@@ -136,7 +136,7 @@ pub(crate) async fn create_scoped_api_key(
 
     let key = create_scoped_key(&app.ctx, &tenant, wanted).await?;
     Ok(Json(json!({
-        "key": key.text,
+        "key": key.key_text,
         "id": key.record.id,
         "name": key.record.name,
         "containerTag": tag,
@@ -150,7 +150,7 @@ pub(crate) async fn create_agent_api_key(
     Auth { tenant, .. }: Auth<Admin>,
     Json(sent): Json<AgentKeyRequest>,
 ) -> ApiResult<Json<Value>> {
-    let wanted = AgentKey {
+    let wanted = AgentKeySpec {
         name: sent.name,
         permission: match sent.permission {
             PermissionShape::Read => Permission::Read,
@@ -163,7 +163,7 @@ pub(crate) async fn create_agent_api_key(
     let key = create_agent_key(&app.ctx, &tenant, wanted).await?;
     Ok(Json(json!({
         "id": key.record.id,
-        "key": key.text,
+        "key": key.key_text,
         "name": key.record.name,
         "permission": PermissionShape::from(key.record.permission),
         "containerTags": key.record.tags,
@@ -197,7 +197,7 @@ pub(crate) async fn toggle_api_key(
         None => toggle_key(&app.ctx, &tenant, &id).await?,
     };
 
-    app.authenticator.forget(&id);
+    app.authenticator.invalidate_key(&id);
     Ok(Json(json!({"enabled": enabled})))
 }
 
@@ -208,7 +208,7 @@ pub(crate) async fn delete_api_key(
 ) -> ApiResult<Json<Value>> {
     let id = parse_key_id(&id)?;
     delete_key(&app.ctx, &tenant, &id).await?;
-    app.authenticator.forget(&id);
+    app.authenticator.invalidate_key(&id);
     Ok(Json(json!({"success": true})))
 }
 

@@ -1,5 +1,5 @@
 //! The Lambda function `settings`.
 
 fn main() -> anyhow::Result<()> {
-    lambda::http(settings::router)
+    lambda::run_http(settings::router)
 }

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use domain::Error;
-use domain::usecase::{Reset, reset_organization};
+use domain::usecase::{ResetCounts, reset_organization};
 use edge::{Admin, ApiResult, App, Auth, Json};
 use serde::{Deserialize, Serialize};
 
@@ -31,8 +31,8 @@ pub(crate) struct ResetAnswer {
     settings_reset: bool,
 }
 
-impl From<Reset> for ResetAnswer {
-    fn from(reset: Reset) -> Self {
+impl From<ResetCounts> for ResetAnswer {
+    fn from(reset: ResetCounts) -> Self {
         Self {
             success: true,
             deleted_connections: reset.connections,

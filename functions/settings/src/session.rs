@@ -5,17 +5,17 @@ use domain::ContainerTag;
 use domain::Tenant;
 use domain::key::KeyKind;
 use domain::usecase::{end_session, open_session};
-use edge::{Admin, Anyone, ApiResult, App, Auth, Json};
+use edge::{Admin, AnyKey, ApiResult, App, Auth, Json};
 use serde_json::{Value, json};
 
 /// The name of the key `local`, which has no record.
 const LOCAL_KEY_NAME: &str = "local";
 
-pub(crate) async fn show_session(Auth { tenant, .. }: Auth<Anyone>) -> Json<Value> {
-    let key = tenant.key_use();
+pub(crate) async fn show_session(Auth { tenant, .. }: Auth<AnyKey>) -> Json<Value> {
+    let key = tenant.authenticated_key();
     let permission = if tenant.may_write() { "write" } else { "read" };
     let tag = |tag: &ContainerTag| json!({"containerTag": tag, "permission": permission});
-    let tags = tenant.confined_to();
+    let tags = tenant.allowed_tags();
     let org = tenant.org();
 
     Json(json!({
@@ -42,17 +42,17 @@ fn role_of(tenant: &Tenant) -> &'static str {
 
 /// Returns the reach of the key. Limits that it does not have are omitted.
 fn scope_of(tenant: &Tenant, permission: &str) -> Value {
-    let is_scoped = tenant.kind() == KeyKind::Scoped || tenant.confined_to().is_some();
+    let is_scoped = tenant.key_kind() == KeyKind::Scoped || tenant.allowed_tags().is_some();
     let mut scope =
         json!({"type": if is_scoped { "scoped" } else { "full" }, "permission": permission});
-    if let Some(tags) = tenant.confined_to() {
+    if let Some(tags) = tenant.allowed_tags() {
         scope["tags"] = json!(tags);
         if let [only] = tags {
             scope["tag"] = json!(only);
         }
     }
 
-    let key = tenant.key_use();
+    let key = tenant.authenticated_key();
     if let Some(rate) = key.and_then(|key| key.rate) {
         scope["rateLimit"] = json!({"max": rate.max, "timeWindow": rate.window_ms});
     }
@@ -70,17 +70,17 @@ pub(crate) async fn open_admin_session(
 ) -> ApiResult<Json<Value>> {
     let session = open_session(&app.ctx, &tenant).await?;
     Ok(Json(
-        json!({"token": session.text, "expiresAt": session.record.expires_at}),
+        json!({"token": session.key_text, "expiresAt": session.record.expires_at}),
     ))
 }
 
 pub(crate) async fn end_admin_session(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<Anyone>,
+    Auth { tenant, .. }: Auth<AnyKey>,
 ) -> ApiResult<Json<Value>> {
     end_session(&app.ctx, &tenant).await?;
-    if let Some(id) = tenant.key() {
-        app.authenticator.forget(id);
+    if let Some(id) = tenant.key_id() {
+        app.authenticator.invalidate_key(id);
     }
     Ok(Json(json!({"success": true})))
 }

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use axum::extract::State;
-use domain::{Bucket, Error, Settings};
+use domain::{Error, ProfileBucket, Settings};
 use edge::{ApiResult, App, Auth, Json, ReadOrganization};
 use rust_stemmers::{Algorithm, Stemmer};
 use serde::Serialize;
@@ -35,7 +35,7 @@ const NEGATING_WORDS: [&str; 14] = [
 
 /// A line of the catalogue: `key | description | words`.
 struct CatalogueTopic {
-    bucket: Bucket,
+    bucket: ProfileBucket,
     stems: HashSet<String>,
 }
 
@@ -43,7 +43,7 @@ static CATALOGUE: LazyLock<Vec<CatalogueTopic>> = LazyLock::new(|| {
     let lines = include_str!("topics.txt").lines();
     let topics = lines.filter_map(|line| {
         let [key, description, words] = line.splitn(3, '|').collect::<Vec<_>>().try_into().ok()?;
-        let bucket = Bucket {
+        let bucket = ProfileBucket {
             key: key.trim().into(),
             description: description.trim().into(),
         };
@@ -57,7 +57,7 @@ static CATALOGUE: LazyLock<Vec<CatalogueTopic>> = LazyLock::new(|| {
 
 #[derive(Debug, Serialize)]
 pub(crate) struct Suggestions {
-    suggestions: Vec<Bucket>,
+    suggestions: Vec<ProfileBucket>,
 }
 
 pub(crate) async fn suggest_buckets(
@@ -76,8 +76,8 @@ pub(crate) async fn suggest_buckets(
 
 /// Returns suggestions, the best first. If few topics fit, the first topics of the catalogue
 /// follow, which suit nearly everybody.
-fn rank_suggestions(filter: &str, settings: &Settings) -> Vec<Bucket> {
-    let taken = settings.buckets_with(&[]);
+fn rank_suggestions(filter: &str, settings: &Settings) -> Vec<ProfileBucket> {
+    let taken = settings.merge_buckets(&[]);
     let taken: HashSet<&str> = taken.iter().map(|bucket| bucket.key.as_str()).collect();
     let (filter, workspace) = (
         wanted_stems(filter),
@@ -148,8 +148,9 @@ mod tests {
     #[test]
     fn the_catalogue_has_good_buckets() {
         assert_eq!(CATALOGUE.len(), include_str!("topics.txt").lines().count());
-        let buckets: Vec<Bucket> = CATALOGUE.iter().map(|topic| topic.bucket.clone()).collect();
-        Bucket::check_all("topics", &buckets).unwrap();
+        let buckets: Vec<ProfileBucket> =
+            CATALOGUE.iter().map(|topic| topic.bucket.clone()).collect();
+        ProfileBucket::check_buckets("topics", &buckets).unwrap();
         assert!(buckets.len() >= 25);
         assert!(NEGATING_WORDS.is_sorted());
     }
@@ -198,7 +199,7 @@ mod tests {
 
     #[test]
     fn there_are_three_to_six_and_none_that_is_set() {
-        let all: Vec<Bucket> = CATALOGUE.iter().map(|topic| topic.bucket.clone()).collect();
+        let all: Vec<ProfileBucket> = CATALOGUE.iter().map(|topic| topic.bucket.clone()).collect();
         let broad: String = all
             .iter()
             .map(|bucket| format!("{} ", bucket.key))
@@ -212,7 +213,7 @@ mod tests {
             for settings in [Settings::default(), set(0), set(5), set(20)] {
                 let found = keys(filter, &settings);
                 assert!((3..=6).contains(&found.len()), "{filter}: {found:?}");
-                let taken = settings.buckets_with(&[]);
+                let taken = settings.merge_buckets(&[]);
                 assert!(
                     taken.iter().all(|bucket| !found.contains(&bucket.key)),
                     "{filter}: {found:?}"

@@ -4,9 +4,9 @@
 
 use domain::connection;
 use domain::settings::{
-    AppChange, ItemRules, LogContent, NewSecret, Provider, SettingsChange, TrustedSources,
+    AppChange, AppProvider, ItemRules, LogContentMode, NewSecret, SettingsChange, TrustedSources,
 };
-use domain::{Bucket, Error, Patch, Result, Secret, Settings};
+use domain::{Error, Patch, ProfileBucket, Result, Secret, Settings};
 use serde_json::{Map, Value, json};
 
 /// The settings other than those of providers.
@@ -50,9 +50,9 @@ pub(crate) fn show_settings(settings: &Settings) -> Map<String, Value> {
         json!(settings.allowed_redirect_urls),
     );
 
-    for provider in Provider::ALL {
+    for provider in AppProvider::ALL {
         let app = settings.apps.get(&provider).cloned().unwrap_or_default();
-        let prefix = provider.prefix();
+        let prefix = provider.settings_prefix();
         set(format!("{prefix}ClientId"), json!(app.client_id));
         set(format!("{prefix}ClientSecret"), Value::Null);
         set(
@@ -125,7 +125,7 @@ fn parse_setting(change: &mut SettingsChange, name: &str, ours: &str, value: &Va
             change.trusted_sources = parse_patch(name, value, rule, parse_trusted_sources)?;
         }
         "logContent" => {
-            let mode = |value: &Value| LogContent::parse(value.as_str()?);
+            let mode = |value: &Value| LogContentMode::parse(value.as_str()?);
             change.log_content = parse_patch(name, value, "full, redacted or off, or null", mode)?;
         }
         "allowedRedirectUrls" => {
@@ -143,9 +143,9 @@ fn parse_app_setting(
     ours: &str,
     value: &Value,
 ) -> Result<()> {
-    let providers = Provider::ALL.into_iter();
+    let providers = AppProvider::ALL.into_iter();
     let found = providers
-        .filter_map(|provider| Some((provider, ours.strip_prefix(provider.prefix())?)))
+        .filter_map(|provider| Some((provider, ours.strip_prefix(provider.settings_prefix())?)))
         .next();
     let (provider, field) = found
         .filter(|(_, field)| APP_NAMES.contains(field))
@@ -154,7 +154,7 @@ fn parse_app_setting(
     match field {
         "ClientId" => app.client_id = parse_patch(name, value, TEXT_RULE, as_text)?,
         "ClientSecret" => {
-            let new = |secret| NewSecret::of(provider, Secret::new(secret));
+            let new = |secret| NewSecret::for_app(provider, Secret::new(secret));
             app.client_secret = parse_patch(name, value, TEXT_RULE, as_text)?.map(new);
         }
         _ => app.enabled = parse_patch(name, value, FLAG_RULE, Value::as_bool)?,
@@ -164,10 +164,10 @@ fn parse_app_setting(
 }
 
 fn unknown_setting_error(name: &str) -> Error {
-    let of_apps = Provider::ALL.iter().flat_map(|provider| {
+    let of_apps = AppProvider::ALL.iter().flat_map(|provider| {
         APP_NAMES
             .iter()
-            .map(move |field| format!("{}{field}", provider.prefix()))
+            .map(move |field| format!("{}{field}", provider.settings_prefix()))
     });
 
     let all: Vec<String> = SETTING_NAMES
@@ -206,7 +206,7 @@ fn as_texts(value: &Value) -> Option<Vec<String>> {
     value.as_array()?.iter().map(as_text).collect()
 }
 
-fn parse_buckets(value: &Value) -> Option<Vec<Bucket>> {
+fn parse_buckets(value: &Value) -> Option<Vec<ProfileBucket>> {
     serde_json::from_value(value.clone()).ok()
 }
 

@@ -18,15 +18,15 @@ use async_trait::async_trait;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem};
-use domain::activity::{Hour, RequestRecord, Tally};
-use domain::ports::{Activity, HourCounts, PortResult};
+use domain::activity::{Hour, RequestRecord, RequestTally};
+use domain::ports::{HourCounts, PortResult, RequestLog};
 use domain::{ContainerId, OrgId, PortError, Revision, Tenant, Timestamp};
 use futures::future::try_join_all;
 
 use crate::error::{build_error, port_error};
-use crate::item::{Item, Read, Table, key_item, n, s};
+use crate::item::{Item, ReadItem, Table, key_item, number_value, string_value};
 use crate::keys;
-use crate::layout::DUE;
+use crate::layout::DUE_INDEX;
 use crate::transaction::transaction_error;
 
 /// The time after the end of an hour, in seconds, after which a record of that hour is late: the
@@ -35,42 +35,44 @@ use crate::transaction::transaction_error;
 const LATE_SECONDS: i64 = 120;
 /// The most records of one page of a search for contents. The names of that many records fit into
 /// the record of a task.
-const CONTENTS: i32 = 1000;
+const CONTENTS_PAGE: i32 = 1000;
 /// The number of records that lose their contents at the same time.
-const AT_ONCE: usize = 8;
+const PARALLEL_UPDATES: usize = 8;
 /// The most hours that a process remembers as marked. At this number it forgets all of them and
 /// starts over.
-const MAX_MARKED: usize = 10_000;
+const MAX_REMEMBERED_HOURS: usize = 10_000;
 
 pub(crate) struct DynamoActivity {
     table: Table,
     /// The hours whose open markers this process has put.
-    marked: Mutex<HashSet<(OrgId, Hour)>>,
+    open_hours: Mutex<HashSet<(OrgId, Hour)>>,
 }
 
 impl DynamoActivity {
     pub(crate) fn new(table: Table) -> Self {
         Self {
             table,
-            marked: Mutex::default(),
+            open_hours: Mutex::default(),
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashSet<(OrgId, Hour)>> {
+    fn lock_marked_hours(&self) -> std::sync::MutexGuard<'_, HashSet<(OrgId, Hour)>> {
         // A panic while the lock was held cannot leave the set half changed.
-        self.marked.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open_hours
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Puts the open marker of an hour, unless it exists. Each process does so once for an hour.
-    async fn open(&self, tenant: &Tenant, hour: Hour) -> PortResult<()> {
+    async fn open_hour(&self, tenant: &Tenant, hour: Hour) -> PortResult<()> {
         let known = (tenant.org().clone(), hour);
-        if self.lock().contains(&known) {
+        if self.lock_marked_hours().contains(&known) {
             return Ok(());
         }
 
         let put = self.table.client.put_item().table_name(&self.table.name);
         let put = put
-            .set_item(Some(mark(tenant, hour)))
+            .set_item(Some(open_marker(tenant, hour)))
             .condition_expression("attribute_not_exists(pk)");
         if let Err(error) = put.send().await {
             match error.as_service_error() {
@@ -79,8 +81,8 @@ impl DynamoActivity {
             }
         }
 
-        let mut marked = self.lock();
-        if marked.len() >= MAX_MARKED {
+        let mut marked = self.lock_marked_hours();
+        if marked.len() >= MAX_REMEMBERED_HOURS {
             marked.clear();
         }
 
@@ -89,7 +91,7 @@ impl DynamoActivity {
     }
 
     /// Returns the transaction item that puts `item`.
-    fn put(&self, item: Item) -> PortResult<TransactWriteItem> {
+    fn put_write(&self, item: Item) -> PortResult<TransactWriteItem> {
         let put = Put::builder()
             .table_name(&self.table.name)
             .set_item(Some(item))
@@ -100,8 +102,8 @@ impl DynamoActivity {
     }
 
     /// Returns the query for the records of an hour that follow `after`.
-    fn page(&self, tenant: &Tenant, hour: Hour, after: Option<&str>) -> QueryFluentBuilder {
-        let pk = hours::records(tenant, hour);
+    fn query_hour(&self, tenant: &Tenant, hour: Hour, after: Option<&str>) -> QueryFluentBuilder {
+        let pk = hours::records_partition(tenant, hour);
         let query = self
             .table
             .client
@@ -110,7 +112,7 @@ impl DynamoActivity {
             .consistent_read(true);
         let query = query
             .key_condition_expression("pk = :pk")
-            .expression_attribute_values(":pk", s(&pk));
+            .expression_attribute_values(":pk", string_value(&pk));
         query.set_exclusive_start_key(after.map(|after| key_item(&(pk, after.to_owned()))))
     }
 
@@ -126,7 +128,7 @@ impl DynamoActivity {
             .iter()
             .map(shape::read_record)
             .collect::<PortResult<Vec<_>>>()?;
-        Ok((records, next_page(page.last_evaluated_key)?))
+        Ok((records, next_page_key(page.last_evaluated_key)?))
     }
 
     /// Checks whether the counts of an hour are those that were stored with `token`, and no late
@@ -136,9 +138,9 @@ impl DynamoActivity {
         // finds its marker.
         let counts = self
             .table
-            .get(&(hours::partition(tenant), hours::closed(hour)))
+            .get(&(hours::hours_partition(tenant), hours::counts_sort(hour)))
             .await?;
-        if counts.is_none_or(|counts| counts.optional_text("token") != Some(token)) {
+        if counts.is_none_or(|counts| counts.get_optional_text("token") != Some(token)) {
             return Ok(false);
         }
 
@@ -150,7 +152,7 @@ impl DynamoActivity {
     }
 
     /// Removes input and output from a record. Does nothing if the record is gone.
-    async fn forget(&self, key: (String, String)) -> PortResult<()> {
+    async fn forget_content(&self, key: (String, String)) -> PortResult<()> {
         let update = self.table.client.update_item().table_name(&self.table.name);
         let update = update
             .set_key(Some(key_item(&key)))
@@ -173,40 +175,50 @@ impl DynamoActivity {
 }
 
 /// Returns the open marker of an hour, with a token of its own.
-fn mark(tenant: &Tenant, hour: Hour) -> Item {
+fn open_marker(tenant: &Tenant, hour: Hour) -> Item {
     let mut item = key_item(&hours::open_key(tenant, hour));
-    item.insert("v".into(), n(1));
-    item.insert("token".into(), s(Revision::random().as_str()));
-    item.insert("qs".into(), s(hours::OPEN_SHARD));
-    item.insert("qd".into(), s(keys::due_sort(hour.end())));
-    item.insert("ttl".into(), n(hours::expiry(hour.end())));
+    item.insert("v".into(), number_value(1));
+    item.insert("token".into(), string_value(Revision::random().as_str()));
+    item.insert("qs".into(), string_value(hours::OPEN_SHARD));
+    item.insert(
+        "qd".into(),
+        string_value(keys::due_sort_key(hour.end_time())),
+    );
+    item.insert(
+        "ttl".into(),
+        number_value(hours::expiry_seconds(hour.end_time())),
+    );
     item
 }
 
 /// Returns the sort key of the last item of a page, or `None` if the page is the last one.
-fn next_page(last: Option<Item>) -> PortResult<Option<String>> {
-    last.map(|key| key.text("sk").map(str::to_owned))
+fn next_page_key(last: Option<Item>) -> PortResult<Option<String>> {
+    last.map(|key| key.get_text("sk").map(str::to_owned))
         .transpose()
 }
 
 #[async_trait]
-impl Activity for DynamoActivity {
+impl RequestLog for DynamoActivity {
     async fn record(
         &self,
         tenant: &Tenant,
         record: &RequestRecord,
         now: Timestamp,
     ) -> PortResult<()> {
-        let hour = Hour::of(record.at);
+        let hour = Hour::containing(record.at);
         let item = shape::write_record(tenant, record);
-        if now > hour.end().plus_seconds(LATE_SECONDS) {
+        if now > hour.end_time().plus_seconds(LATE_SECONDS) {
             let transaction = self.table.client.transact_write_items();
-            let transaction = transaction.transact_items(self.put(mark(tenant, hour))?);
-            let sent = transaction.transact_items(self.put(item)?).send().await;
+            let transaction =
+                transaction.transact_items(self.put_write(open_marker(tenant, hour))?);
+            let sent = transaction
+                .transact_items(self.put_write(item)?)
+                .send()
+                .await;
             return sent.map(|_| ()).map_err(transaction_error);
         }
 
-        self.open(tenant, hour).await?;
+        self.open_hour(tenant, hour).await?;
         let put = self
             .table
             .client
@@ -217,47 +229,52 @@ impl Activity for DynamoActivity {
         put.send().await.map(|_| ()).map_err(port_error)
     }
 
-    async fn requests(
+    async fn list_requests(
         &self,
         tenant: &Tenant,
         hour: Hour,
         after: Option<&str>,
     ) -> PortResult<(Vec<RequestRecord>, Option<String>)> {
-        self.read_page(self.page(tenant, hour, after)).await
+        self.read_page(self.query_hour(tenant, hour, after)).await
     }
 
-    async fn outlines(
+    async fn list_outlines(
         &self,
         tenant: &Tenant,
         hour: Hour,
         after: Option<&str>,
     ) -> PortResult<(Vec<RequestRecord>, Option<String>)> {
         self.read_page(
-            self.page(tenant, hour, after)
+            self.query_hour(tenant, hour, after)
                 .projection_expression("pk, sk, rec, cs"),
         )
         .await
     }
 
-    async fn hours(&self, tenant: &Tenant, from: Hour, to: Hour) -> PortResult<Vec<HourCounts>> {
+    async fn count_by_hour(
+        &self,
+        tenant: &Tenant,
+        from: Hour,
+        to: Hour,
+    ) -> PortResult<Vec<HourCounts>> {
         if from > to {
             return Ok(Vec::new());
         }
 
-        let pk = hours::partition(tenant);
+        let pk = hours::hours_partition(tenant);
         // Markers are read first: an hour that is closed between the two reads is found twice, and
         // never missed.
         let open = self
             .table
-            .range(&pk, &hours::open(from), &hours::open(to))
+            .get_range(&pk, &hours::open_sort(from), &hours::open_sort(to))
             .await?;
         let closed = self
             .table
-            .range(&pk, &hours::closed(from), &hours::closed(to))
+            .get_range(&pk, &hours::counts_sort(from), &hours::counts_sort(to))
             .await?;
 
         let hour_of = |item: &Item| {
-            hours::parse(item.text("sk")?)
+            hours::parse_hour_sort(item.get_text("sk")?)
                 .ok_or_else(|| PortError::Corrupt("key of an hour".into()))
         };
 
@@ -268,31 +285,34 @@ impl Activity for DynamoActivity {
         }
         for item in &open {
             let hour = hour_of(item)?;
-            found.insert(hour, HourCounts::Open(hour, item.text("token")?.to_owned()));
+            found.insert(
+                hour,
+                HourCounts::Open(hour, item.get_text("token")?.to_owned()),
+            );
         }
 
         Ok(found.into_values().collect())
     }
 
-    async fn close(
+    async fn close_hour(
         &self,
         tenant: &Tenant,
         hour: Hour,
         token: &str,
-        tally: &Tally,
+        tally: &RequestTally,
     ) -> PortResult<bool> {
         let delete = Delete::builder().table_name(&self.table.name);
         let delete = delete.set_key(Some(key_item(&hours::open_key(tenant, hour))));
         let delete = delete.condition_expression("#token = :token");
         let delete = delete.expression_attribute_names("#token", "token");
         let delete = delete
-            .expression_attribute_values(":token", s(token))
+            .expression_attribute_values(":token", string_value(token))
             .build()
             .map_err(build_error)?;
         let transaction = self.table.client.transact_write_items();
         let transaction =
             transaction.transact_items(TransactWriteItem::builder().delete(delete).build());
-        let counts = self.put(shape::write_tally(tenant, hour, token, tally)?)?;
+        let counts = self.put_write(shape::write_tally(tenant, hour, token, tally)?)?;
         let sent = transaction.transact_items(counts).send().await;
 
         match sent.map_err(transaction_error) {
@@ -302,7 +322,7 @@ impl Activity for DynamoActivity {
         }
     }
 
-    async fn overdue_hours(
+    async fn list_overdue_hours(
         &self,
         before: Timestamp,
         limit: usize,
@@ -312,17 +332,18 @@ impl Activity for DynamoActivity {
             .client
             .query()
             .table_name(&self.table.name)
-            .index_name(DUE.name);
+            .index_name(DUE_INDEX.name);
         let query = query.key_condition_expression("qs = :qs AND qd < :before");
-        let query = query.expression_attribute_values(":qs", s(hours::OPEN_SHARD));
-        let query = query.expression_attribute_values(":before", s(keys::due_sort(before)));
+        let query = query.expression_attribute_values(":qs", string_value(hours::OPEN_SHARD));
+        let query =
+            query.expression_attribute_values(":before", string_value(keys::due_sort_key(before)));
         let mut pages = query.into_paginator().send();
         let mut found = Vec::new();
         while let Some(page) = pages.next().await {
             for item in page.map_err(port_error)?.items.unwrap_or_default() {
-                let (pk, sk) = (item.text("pk")?, item.text("sk")?);
-                match hours::parse_open(pk, sk) {
-                    Some((org, hour)) => found.push((Tenant::of_operator(org), hour)),
+                let (pk, sk) = (item.get_text("pk")?, item.get_text("sk")?);
+                match hours::parse_open_key(pk, sk) {
+                    Some((org, hour)) => found.push((Tenant::for_operator(org), hour)),
                     None => tracing::error!(
                         pk,
                         sk,
@@ -338,7 +359,7 @@ impl Activity for DynamoActivity {
         Ok(found)
     }
 
-    async fn contents(
+    async fn list_contents(
         &self,
         tenant: &Tenant,
         hour: Hour,
@@ -357,11 +378,12 @@ impl Activity for DynamoActivity {
             tells.join(" OR ")
         );
         let mut query = self
-            .page(tenant, hour, after)
-            .limit(CONTENTS)
+            .query_hour(tenant, hour, after)
+            .limit(CONTENTS_PAGE)
             .filter_expression(filter);
         for (i, container) in containers.iter().enumerate() {
-            query = query.expression_attribute_values(format!(":c{i}"), s(container.as_str()));
+            query = query
+                .expression_attribute_values(format!(":c{i}"), string_value(container.as_str()));
         }
 
         let query = query
@@ -375,24 +397,24 @@ impl Activity for DynamoActivity {
         let records = page.items.unwrap_or_default();
         let names = records
             .iter()
-            .map(|record| record.text("sk").map(str::to_owned));
+            .map(|record| record.get_text("sk").map(str::to_owned));
 
         Ok((
             names.collect::<PortResult<Vec<_>>>()?,
-            next_page(page.last_evaluated_key)?,
+            next_page_key(page.last_evaluated_key)?,
         ))
     }
 
-    async fn forget_contents(
+    async fn remove_contents(
         &self,
         tenant: &Tenant,
         hour: Hour,
         names: &[String],
     ) -> PortResult<()> {
-        let pk = hours::records(tenant, hour);
-        for some in names.chunks(AT_ONCE) {
+        let pk = hours::records_partition(tenant, hour);
+        for some in names.chunks(PARALLEL_UPDATES) {
             let keys = some.iter().map(|name| (pk.clone(), name.clone()));
-            try_join_all(keys.map(|key| self.forget(key))).await?;
+            try_join_all(keys.map(|key| self.forget_content(key))).await?;
         }
         Ok(())
     }

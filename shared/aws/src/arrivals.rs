@@ -1,6 +1,6 @@
 //! Parses the messages of S3 about new objects (user guide, "event message structure").
 
-use domain::ports::Arrival;
+use domain::ports::UploadArrival;
 use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 
@@ -10,10 +10,10 @@ use crate::keys;
 /// set up.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Message {
+enum S3Message {
     Records {
         #[serde(rename = "Records")]
-        records: Vec<Record>,
+        records: Vec<EventRecord>,
     },
     Test {
         #[serde(rename = "Event")]
@@ -23,13 +23,13 @@ enum Message {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Record {
+struct EventRecord {
     event_name: String,
-    s3: About,
+    s3: EventSubject,
 }
 
 #[derive(Deserialize)]
-struct About {
+struct EventSubject {
     bucket: Bucket,
     object: Object,
 }
@@ -46,15 +46,15 @@ struct Object {
 
 /// Parses a message and returns the new objects of `bucket` that it names. Returns `None` if the
 /// message is not one of S3.
-pub(crate) fn parse(bucket: &str, message: &str) -> Option<Vec<Arrival>> {
+pub(crate) fn parse_arrivals(bucket: &str, message: &str) -> Option<Vec<UploadArrival>> {
     match serde_json::from_str(message).ok()? {
-        Message::Test { event } => (event == "s3:TestEvent").then(Vec::new),
-        Message::Records { records } => {
+        S3Message::Test { event } => (event == "s3:TestEvent").then(Vec::new),
+        S3Message::Records { records } => {
             let here = records.iter().filter(|record| {
                 record.event_name.starts_with("ObjectCreated:") && record.s3.bucket.name == bucket
             });
             Some(
-                here.filter_map(|record| arrival(&record.s3.object.key))
+                here.filter_map(|record| parse_arrival(&record.s3.object.key))
                     .collect(),
             )
         }
@@ -62,10 +62,10 @@ pub(crate) fn parse(bucket: &str, message: &str) -> Option<Vec<Arrival>> {
 }
 
 /// Parses an object key, which is encoded as in a form: `+` for a space, other bytes escaped.
-fn arrival(key: &str) -> Option<Arrival> {
+fn parse_arrival(key: &str) -> Option<UploadArrival> {
     let key = key.replace('+', " ");
     let key = percent_decode_str(&key).decode_utf8().ok()?;
-    keys::parse_object(&key).map(|(org, path)| Arrival { org, path })
+    keys::parse_object(&key).map(|(org, path)| UploadArrival { org, path })
 }
 
 #[cfg(test)]
@@ -87,7 +87,7 @@ mod tests {
 
     fn parsed(records: &[String]) -> Vec<(String, String)> {
         let message = format!(r#"{{"Records":[{}]}}"#, records.join(","));
-        let arrivals = parse("content", &message).unwrap();
+        let arrivals = parse_arrivals("content", &message).unwrap();
         arrivals
             .into_iter()
             .map(|arrival| (arrival.org.as_str().to_owned(), arrival.path))
@@ -134,7 +134,7 @@ mod tests {
     fn the_message_that_comes_first_is_about_nothing() {
         let message = r#"{"Service":"Amazon S3","Event":"s3:TestEvent","Time":"2026-01-01T00:00:00.000Z",
             "Bucket":"content","RequestId":"x","HostId":"x"}"#;
-        assert_eq!(parse("content", message), Some(Vec::new()));
+        assert_eq!(parse_arrivals("content", message), Some(Vec::new()));
     }
 
     #[test]
@@ -151,7 +151,7 @@ mod tests {
             format!(r#"{{"org":"{org}","job":{{"type":"purge.v1"}}}}"#),
         ];
         for message in others {
-            assert_eq!(parse("content", &message), None, "{message}");
+            assert_eq!(parse_arrivals("content", &message), None, "{message}");
         }
     }
 }

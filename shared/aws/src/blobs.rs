@@ -16,14 +16,16 @@ use aws_sdk_s3::types::{Delete, ObjectIdentifier};
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use bytes::Bytes;
 use domain::BlobRef;
-use domain::ports::{Arrival, Blobs, Clock, Inventory, PortResult, Shelf, Stored, UploadForm};
+use domain::ports::{
+    BlobContent, BlobStore, Blobs, Clock, InventoryPage, PortResult, UploadArrival, UploadForm,
+};
 use domain::{PortError, Tenant, Timestamp};
 use futures::future::try_join_all;
 
 use crate::arrivals;
 use crate::clients::Clients;
 use crate::error::{build_error, port_error};
-use crate::item::{Item, Read, Table, b, key_item, n};
+use crate::item::{Item, ReadItem, Table, bytes_value, key_item, number_value};
 use crate::keys;
 use crate::presign::Presigner;
 
@@ -33,17 +35,17 @@ const INLINE_BYTES: usize = 8 * 1024;
 /// larger blobs go to S3 at once.
 const COMPRESSIBLE_BYTES: usize = 6 * INLINE_BYTES;
 /// The number of objects that are read at the same time.
-const PARALLEL: usize = 16;
+const PARALLEL_READS: usize = 16;
 /// The error code of the embedded S3 for an object whose bytes differ from those that were stored.
 /// AWS repairs its own objects.
-const DAMAGED: &str = "ObjectDamaged";
+const DAMAGED_CODE: &str = "ObjectDamaged";
 /// The attribute of an inline blob with the CRC-32 of its bytes. Blobs from before this attribute
 /// have none.
-const CHECKSUM: &str = "c";
+const CHECKSUM_ATTRIBUTE: &str = "c";
 /// The attribute of an inline blob with the time at which it was stored.
-const STORED_AT: &str = "at";
+const STORED_AT_ATTRIBUTE: &str = "at";
 /// The most objects of one listing or deletion.
-const OBJECTS: usize = 1000;
+const MAX_OBJECTS_PER_CALL: usize = 1000;
 
 pub(crate) struct AwsBlobs {
     table: Table,
@@ -69,12 +71,12 @@ impl AwsBlobs {
         }
     }
 
-    async fn get_object(&self, tenant: &Tenant, path: &str) -> PortResult<Stored> {
+    async fn get_object(&self, tenant: &Tenant, path: &str) -> PortResult<BlobContent> {
         let request = self
             .s3
             .get_object()
             .bucket(&self.bucket)
-            .key(keys::object(tenant, path));
+            .key(keys::object_key(tenant, path));
         let object = match request.send().await {
             Ok(object) => object,
             Err(error)
@@ -82,9 +84,9 @@ impl AwsBlobs {
                     .as_service_error()
                     .is_some_and(GetObjectError::is_no_such_key) =>
             {
-                return Ok(Stored::Missing);
+                return Ok(BlobContent::Missing);
             }
-            Err(error) if error.code() == Some(DAMAGED) => return Ok(Stored::Damaged),
+            Err(error) if error.code() == Some(DAMAGED_CODE) => return Ok(BlobContent::Damaged),
             Err(error) => return Err(port_error(error)),
         };
 
@@ -95,10 +97,10 @@ impl AwsBlobs {
             .collect()
             .await
             .map_err(|error| PortError::Unavailable(Box::new(error)))?;
-        Ok(Stored::Intact(bytes.into_bytes()))
+        Ok(BlobContent::Intact(bytes.into_bytes()))
     }
 
-    /// Deletes at most [`OBJECTS`] objects by their keys.
+    /// Deletes at most [`MAX_OBJECTS_PER_CALL`] objects by their keys.
     async fn delete_objects(&self, keys: &[String]) -> PortResult<()> {
         if let [key] = keys {
             let delete = self.s3.delete_object().bucket(&self.bucket).key(key);
@@ -129,7 +131,7 @@ impl AwsBlobs {
 
 /// Returns the attribute and the value of an inline blob: compressed (`z`) if that is smaller,
 /// otherwise as it is (`b`). Returns `None` if the blob is too large even when it is compressed.
-fn inline(bytes: &[u8]) -> Option<(&'static str, Vec<u8>)> {
+fn encode_inline(bytes: &[u8]) -> Option<(&'static str, Vec<u8>)> {
     if bytes.len() > COMPRESSIBLE_BYTES {
         return None;
     }
@@ -144,14 +146,14 @@ fn inline(bytes: &[u8]) -> Option<(&'static str, Vec<u8>)> {
 }
 
 /// Reads an inline blob and checks its bytes against the checksum.
-fn read_inline(item: Option<Item>) -> Stored {
+fn read_inline(item: Option<Item>) -> BlobContent {
     let Some(mut item) = item else {
-        return Stored::Missing;
+        return BlobContent::Missing;
     };
 
     let checksum = item
-        .contains_key(CHECKSUM)
-        .then(|| item.number::<u32>(CHECKSUM));
+        .contains_key(CHECKSUM_ATTRIBUTE)
+        .then(|| item.get_number::<u32>(CHECKSUM_ATTRIBUTE));
     let mut value = |name: &str| {
         item.remove(name).and_then(|value| match value {
             AttributeValue::B(blob) => Some(blob.into_inner()),
@@ -172,18 +174,26 @@ fn read_inline(item: Option<Item>) -> Stored {
 
     bytes
         .filter(is_whole)
-        .map_or(Stored::Damaged, |bytes| Stored::Intact(bytes.into()))
+        .map_or(BlobContent::Damaged, |bytes| {
+            BlobContent::Intact(bytes.into())
+        })
 }
 
 #[async_trait]
 impl Blobs for AwsBlobs {
     async fn put(&self, tenant: &Tenant, path: &str, bytes: Bytes) -> PortResult<BlobRef> {
-        if let Some((name, stored)) = inline(&bytes) {
-            let mut item = key_item(&keys::blob(tenant, path));
-            item.insert("v".into(), n(1));
-            item.insert(name.into(), b(stored));
-            item.insert(CHECKSUM.into(), n(crc32fast::hash(&bytes)));
-            item.insert(STORED_AT.into(), n(self.clock.now().as_millis()));
+        if let Some((name, stored)) = encode_inline(&bytes) {
+            let mut item = key_item(&keys::blob_key(tenant, path));
+            item.insert("v".into(), number_value(1));
+            item.insert(name.into(), bytes_value(stored));
+            item.insert(
+                CHECKSUM_ATTRIBUTE.into(),
+                number_value(crc32fast::hash(&bytes)),
+            );
+            item.insert(
+                STORED_AT_ATTRIBUTE.into(),
+                number_value(self.clock.now().as_millis()),
+            );
             let put = self
                 .table
                 .client
@@ -202,17 +212,17 @@ impl Blobs for AwsBlobs {
             .s3
             .put_object()
             .bucket(&self.bucket)
-            .key(keys::object(tenant, path));
+            .key(keys::object_key(tenant, path));
         put.body(bytes.into()).send().await.map_err(port_error)?;
         Ok(BlobRef::Object(path.to_owned()))
     }
 
-    async fn put_first(&self, tenant: &Tenant, path: &str, bytes: Bytes) -> PortResult<Bytes> {
+    async fn put_if_absent(&self, tenant: &Tenant, path: &str, bytes: Bytes) -> PortResult<Bytes> {
         let put = self
             .s3
             .put_object()
             .bucket(&self.bucket)
-            .key(keys::object(tenant, path))
+            .key(keys::object_key(tenant, path))
             .if_none_match("*");
         let Err(error) = put.body(bytes.clone().into()).send().await else {
             return Ok(bytes);
@@ -225,9 +235,9 @@ impl Blobs for AwsBlobs {
             // The object is from our own first attempt, whose answer was lost, or from another
             // writer.
             Some(412) => match self.get_object(tenant, path).await? {
-                Stored::Intact(bytes) => Ok(bytes),
-                Stored::Missing => Err(PortError::Unavailable(Box::new(error))),
-                Stored::Damaged => Err(PortError::Corrupt(format!("the blob {path}"))),
+                BlobContent::Intact(bytes) => Ok(bytes),
+                BlobContent::Missing => Err(PortError::Unavailable(Box::new(error))),
+                BlobContent::Damaged => Err(PortError::Corrupt(format!("the blob {path}"))),
             },
             // Another writer is storing the object at this moment.
             Some(409) => Err(PortError::Unavailable(Box::new(error))),
@@ -235,12 +245,12 @@ impl Blobs for AwsBlobs {
         }
     }
 
-    async fn read(&self, tenant: &Tenant, blobs: &[BlobRef]) -> PortResult<Vec<Stored>> {
-        let mut found = vec![Stored::Missing; blobs.len()];
+    async fn read(&self, tenant: &Tenant, blobs: &[BlobRef]) -> PortResult<Vec<BlobContent>> {
+        let mut found = vec![BlobContent::Missing; blobs.len()];
         let (mut inline, mut objects) = (Vec::new(), Vec::new());
         for (i, blob) in blobs.iter().enumerate() {
             match blob {
-                BlobRef::Inline(path) => inline.push((i, keys::blob(tenant, path))),
+                BlobRef::Inline(path) => inline.push((i, keys::blob_key(tenant, path))),
                 BlobRef::Object(path) => objects.push((i, path)),
             }
         }
@@ -256,7 +266,7 @@ impl Blobs for AwsBlobs {
             found[i] = read_inline(item);
         }
 
-        for batch in objects.chunks(PARALLEL) {
+        for batch in objects.chunks(PARALLEL_READS) {
             let reads = batch.iter().map(|(_, path)| self.get_object(tenant, path));
             for ((i, _), stored) in batch.iter().zip(try_join_all(reads).await?) {
                 found[*i] = stored;
@@ -266,7 +276,7 @@ impl Blobs for AwsBlobs {
         Ok(found)
     }
 
-    async fn objects(
+    async fn list_objects(
         &self,
         tenant: &Tenant,
         prefix: &str,
@@ -276,9 +286,10 @@ impl Blobs for AwsBlobs {
             .s3
             .list_objects_v2()
             .bucket(&self.bucket)
-            .prefix(keys::object(tenant, prefix));
-        let list = list.max_keys(i32::try_from(limit.min(OBJECTS)).unwrap_or(i32::MAX));
-        let own = keys::object(tenant, "");
+            .prefix(keys::object_key(tenant, prefix));
+        let list =
+            list.max_keys(i32::try_from(limit.min(MAX_OBJECTS_PER_CALL)).unwrap_or(i32::MAX));
+        let own = keys::object_key(tenant, "");
         let mut found = Vec::new();
         let mut pages = list.into_paginator().send();
         while found.len() < limit
@@ -298,15 +309,15 @@ impl Blobs for AwsBlobs {
         Ok(found)
     }
 
-    async fn inventory(
+    async fn list_inventory(
         &self,
-        shelf: Shelf,
+        shelf: BlobStore,
         after: Option<&str>,
         limit: usize,
-    ) -> PortResult<Inventory> {
+    ) -> PortResult<InventoryPage> {
         match shelf {
-            Shelf::Inline => self.inline_blobs(after, limit).await,
-            Shelf::Objects => self.all_objects(after, limit).await,
+            BlobStore::Inline => self.list_inline_blobs(after, limit).await,
+            BlobStore::Objects => self.list_all_objects(after, limit).await,
         }
     }
 
@@ -314,21 +325,21 @@ impl Blobs for AwsBlobs {
         let (mut inline, mut objects) = (Vec::new(), BTreeSet::new());
         for blob in blobs {
             match blob {
-                BlobRef::Inline(path) => inline.push(keys::blob(tenant, path)),
-                BlobRef::Object(path) => _ = objects.insert(keys::object(tenant, path)),
+                BlobRef::Inline(path) => inline.push(keys::blob_key(tenant, path)),
+                BlobRef::Object(path) => _ = objects.insert(keys::object_key(tenant, path)),
             }
         }
 
         self.table.delete_many(&inline).await?;
         let objects: Vec<String> = objects.into_iter().collect();
-        for batch in objects.chunks(OBJECTS) {
+        for batch in objects.chunks(MAX_OBJECTS_PER_CALL) {
             self.delete_objects(batch).await?;
         }
 
         Ok(())
     }
 
-    async fn upload_form(
+    async fn sign_upload_form(
         &self,
         tenant: &Tenant,
         path: &str,
@@ -336,13 +347,13 @@ impl Blobs for AwsBlobs {
         now: Timestamp,
         until: Timestamp,
     ) -> PortResult<UploadForm> {
-        let key = keys::object(tenant, path);
+        let key = keys::object_key(tenant, path);
         self.presigner
-            .form(&self.bucket, &key, max_bytes, now, until)
+            .upload_form(&self.bucket, &key, max_bytes, now, until)
             .await
     }
 
-    async fn download_url(
+    async fn sign_download_url(
         &self,
         tenant: &Tenant,
         blob: &BlobRef,
@@ -354,15 +365,15 @@ impl Blobs for AwsBlobs {
             return Ok(None);
         };
 
-        let key = keys::object(tenant, path);
+        let key = keys::object_key(tenant, path);
         self.presigner
-            .address(&self.bucket, &key, name, now, seconds)
+            .download_address(&self.bucket, &key, name, now, seconds)
             .await
             .map(Some)
     }
 
-    fn arrivals(&self, message: &str) -> Option<Vec<Arrival>> {
-        arrivals::parse(&self.bucket, message)
+    fn parse_arrivals(&self, message: &str) -> Option<Vec<UploadArrival>> {
+        arrivals::parse_arrivals(&self.bucket, message)
     }
 }
 
@@ -371,8 +382,8 @@ mod tests {
     use super::*;
 
     fn stored(bytes: &[u8]) -> Option<Bytes> {
-        let (name, value) = inline(bytes)?;
-        read_inline(Some(Item::from([(name.to_owned(), b(value))]))).bytes()
+        let (name, value) = encode_inline(bytes)?;
+        read_inline(Some(Item::from([(name.to_owned(), bytes_value(value))]))).into_intact_bytes()
     }
 
     /// Returns bytes that do not compress, from a xorshift generator.
@@ -399,21 +410,21 @@ mod tests {
     #[test]
     fn other_bytes_than_those_of_the_checksum_are_damaged() {
         let item = |bytes: &[u8]| {
-            let (name, value) = inline(bytes).unwrap();
-            let checksum = n(crc32fast::hash(b"what was stored"));
+            let (name, value) = encode_inline(bytes).unwrap();
+            let checksum = number_value(crc32fast::hash(b"what was stored"));
             Some(Item::from([
-                (name.to_owned(), b(value)),
-                (CHECKSUM.to_owned(), checksum),
+                (name.to_owned(), bytes_value(value)),
+                (CHECKSUM_ATTRIBUTE.to_owned(), checksum),
             ]))
         };
 
         assert_eq!(
             read_inline(item(b"what was stored")),
-            Stored::Intact("what was stored".into())
+            BlobContent::Intact("what was stored".into())
         );
-        assert_eq!(read_inline(item(b"what was st0red")), Stored::Damaged);
-        assert_eq!(read_inline(Some(Item::new())), Stored::Damaged);
-        assert_eq!(read_inline(None), Stored::Missing);
+        assert_eq!(read_inline(item(b"what was st0red")), BlobContent::Damaged);
+        assert_eq!(read_inline(Some(Item::new())), BlobContent::Damaged);
+        assert_eq!(read_inline(None), BlobContent::Missing);
     }
 
     #[test]

@@ -19,7 +19,7 @@ const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Loads the standard AWS configuration: environment, profile or role, and `AWS_ENDPOINT_URL` if it
 /// is set.
-pub async fn from_environment() -> SdkConfig {
+pub async fn load_config() -> SdkConfig {
     let https = aws_smithy_http_client::Builder::new()
         .tls_provider(Provider::Rustls(CryptoMode::Ring))
         .build_https();
@@ -37,7 +37,7 @@ pub async fn from_environment() -> SdkConfig {
 }
 
 /// Returns a configuration that sends all requests to `transport`, signed with the given keys.
-pub fn through(
+pub fn config_through(
     transport: impl HttpClient + 'static,
     access_key: &str,
     secret_key: &str,
@@ -99,7 +99,9 @@ impl Clients {
         access_key: &str,
         secret_key: &str,
     ) -> Self {
-        self.presigner = self.presigner.at(endpoint, access_key, secret_key);
+        self.presigner = self
+            .presigner
+            .for_endpoint(endpoint, access_key, secret_key);
         self
     }
 }

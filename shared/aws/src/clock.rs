@@ -8,10 +8,10 @@ use domain::ports::Clock;
 
 /// The largest step back, in milliseconds, that the clock compensates. A clock that is set back
 /// further was wrong before, so its new time is used.
-const MOST_SET_BACK_MS: i64 = 24 * 3600 * 1000;
+const MAX_SET_BACK_MS: i64 = 24 * 3600 * 1000;
 
 /// The time of this machine. It never goes back within a process, nor behind the time given to
-/// [`SystemClock::go_on_from`].
+/// [`SystemClock::continue_from`].
 ///
 /// If the machine's clock is set back, the time continues from its last value. Expiries, leases and
 /// retention periods therefore keep their order and their length.
@@ -19,11 +19,11 @@ const MOST_SET_BACK_MS: i64 = 24 * 3600 * 1000;
 pub struct SystemClock;
 
 /// The last time that the clock returned. All parts of the process share it.
-static LAST: Mutex<Option<Last>> = Mutex::new(None);
+static LAST_TIME: Mutex<Option<LastTime>> = Mutex::new(None);
 
 /// A time that the clock returned.
 #[derive(Debug, Clone, Copy)]
-struct Last {
+struct LastTime {
     millis: i64,
     at: Instant,
 }
@@ -31,12 +31,13 @@ struct Last {
 impl SystemClock {
     /// Continues from `time`, at which something was written before this process began. Does
     /// nothing if the process has already read the clock or called this function.
-    pub fn go_on_from(time: SystemTime) {
-        let told = Last {
-            millis: millis(time),
+    pub fn continue_from(time: SystemTime) {
+        let told = LastTime {
+            millis: unix_millis(time),
             at: Instant::now(),
         };
-        LAST.lock()
+        LAST_TIME
+            .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .get_or_insert(told);
     }
@@ -48,35 +49,35 @@ impl Clock for SystemClock {
             clippy::disallowed_methods,
             reason = "this is the clock that everything else takes its time from"
         )]
-        let wall = millis(SystemTime::now());
+        let wall = unix_millis(SystemTime::now());
         let at = Instant::now();
         // A panic while the lock was held cannot leave half a time.
-        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = LAST_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let millis = match *last {
-            Some(last) => going_on(last.millis, at.saturating_duration_since(last.at), wall),
+            Some(last) => next_millis(last.millis, at.saturating_duration_since(last.at), wall),
             None => wall,
         };
 
         // A time is kept only when it differs from the last one: the rounding of many small steps
         // would add up.
         if last.is_none_or(|last| millis != last.millis) {
-            *last = Some(Last { millis, at });
+            *last = Some(LastTime { millis, at });
         }
 
         Timestamp::from_millis(millis)
     }
 }
 
-fn millis(time: SystemTime) -> i64 {
+fn unix_millis(time: SystemTime) -> i64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// Returns the time that follows `last` after `passed`, while the machine's clock says `wall`.
-fn going_on(last: i64, passed: Duration, wall: i64) -> i64 {
+fn next_millis(last: i64, passed: Duration, wall: i64) -> i64 {
     let steady = last.saturating_add(i64::try_from(passed.as_millis()).unwrap_or(i64::MAX));
     let set_back = steady.saturating_sub(wall);
-    if set_back > MOST_SET_BACK_MS {
+    if set_back > MAX_SET_BACK_MS {
         wall
     } else {
         wall.max(steady)
@@ -93,24 +94,24 @@ mod tests {
     #[test]
     fn the_time_goes_on_when_the_clock_is_set_back() {
         let second = Duration::from_secs(1);
-        assert_eq!(going_on(NOW, second, NOW + 1_000), NOW + 1_000);
+        assert_eq!(next_millis(NOW, second, NOW + 1_000), NOW + 1_000);
         assert_eq!(
-            going_on(NOW, second, NOW + 1_000 - HOUR),
+            next_millis(NOW, second, NOW + 1_000 - HOUR),
             NOW + 1_000,
             "an hour back"
         );
         assert_eq!(
-            going_on(NOW, Duration::ZERO, NOW - HOUR),
+            next_millis(NOW, Duration::ZERO, NOW - HOUR),
             NOW,
             "never before what was told"
         );
         assert_eq!(
-            going_on(NOW, second, NOW + HOUR),
+            next_millis(NOW, second, NOW + HOUR),
             NOW + HOUR,
             "forward, as after a sleep"
         );
         assert_eq!(
-            going_on(NOW, second, NOW - 48 * HOUR),
+            next_millis(NOW, second, NOW - 48 * HOUR),
             NOW - 48 * HOUR,
             "it was wrong before"
         );

@@ -12,20 +12,21 @@ use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use domain::ports::{Containers, PortResult};
 use domain::{
-    Container, ContainerChange, ContainerId, ContainerTag, Owner, Patch, PortError, Task, TaskId,
+    Container, ContainerChange, ContainerId, ContainerOwner, ContainerTag, Patch, PortError, Task,
+    TaskId,
 };
 use domain::{Tenant, Timestamp};
 
 use crate::error::port_error;
-use crate::item::{Item, Read, Table, json, key_item, n, s};
+use crate::item::{Item, ReadItem, Table, json_value, key_item, number_value, string_value};
 use crate::keys;
 
 pub(crate) struct DynamoContainers(pub(crate) Table);
 
 #[async_trait]
 impl Containers for DynamoContainers {
-    async fn reserve(&self, tenant: &Tenant, most: u64) -> PortResult<bool> {
-        self.count_tags(
+    async fn reserve_tag(&self, tenant: &Tenant, most: u64) -> PortResult<bool> {
+        self.add_to_tag_count(
             tenant,
             1,
             "attribute_not_exists(tags) OR tags < :bound",
@@ -34,22 +35,22 @@ impl Containers for DynamoContainers {
         .await
     }
 
-    async fn release(&self, tenant: &Tenant) -> PortResult<()> {
-        self.count_tags(tenant, -1, "tags > :bound", 0)
+    async fn release_tag(&self, tenant: &Tenant) -> PortResult<()> {
+        self.add_to_tag_count(tenant, -1, "tags > :bound", 0)
             .await
             .map(|_| ())
     }
 
     async fn get(&self, tenant: &Tenant, tag: &ContainerTag) -> PortResult<Option<Container>> {
         self.0
-            .get(&keys::tag(tenant, tag))
+            .get(&keys::tag_key(tenant, tag))
             .await?
             .as_ref()
-            .map(read)
+            .map(read_container)
             .transpose()
     }
 
-    async fn create(
+    async fn create_tag(
         &self,
         tenant: &Tenant,
         tag: &ContainerTag,
@@ -68,10 +69,10 @@ impl Containers for DynamoContainers {
             merge: None,
         };
 
-        let mut item = key_item(&keys::tag(tenant, tag));
-        item.insert("v".into(), n(1));
-        item.insert("ids".into(), json(&container.ids));
-        item.insert("cr".into(), n(now.as_millis()));
+        let mut item = key_item(&keys::tag_key(tenant, tag));
+        item.insert("v".into(), number_value(1));
+        item.insert("ids".into(), json_value(&container.ids));
+        item.insert("cr".into(), number_value(now.as_millis()));
 
         let put = self
             .0
@@ -92,34 +93,41 @@ impl Containers for DynamoContainers {
         match error.as_service_error() {
             Some(aws_sdk_dynamodb::operation::put_item::PutItemError::ConditionalCheckFailedException(
                 old,
-            )) => old.item().ok_or(PortError::Conflict).and_then(read),
+            )) => old.item().ok_or(PortError::Conflict).and_then(read_container),
             _ => Err(port_error(error)),
         }
     }
 
-    async fn owners(&self, tenant: &Tenant, ids: &[ContainerId]) -> PortResult<Vec<Owner>> {
-        let keys: Vec<_> = ids.iter().map(|id| keys::owner(tenant, id)).collect();
+    async fn list_owners(
+        &self,
+        tenant: &Tenant,
+        ids: &[ContainerId],
+    ) -> PortResult<Vec<ContainerOwner>> {
+        let keys: Vec<_> = ids.iter().map(|id| keys::owner_key(tenant, id)).collect();
         let marks = match keys.as_slice() {
             [key] => vec![self.0.get(key).await?],
             keys => self.0.get_many(keys).await?,
         };
         marks
             .iter()
-            .map(|mark| mark.as_ref().map_or(Ok(Owner::Original), read_owner))
+            .map(|mark| {
+                mark.as_ref()
+                    .map_or(Ok(ContainerOwner::Original), read_owner)
+            })
             .collect()
     }
 
-    async fn delete(
+    async fn delete_tag(
         &self,
         tenant: &Tenant,
         container: &Container,
         task: &Task,
     ) -> PortResult<bool> {
         let is_deleted = self
-            .begin(tenant, task, self.deletion(tenant, container)?)
+            .begin_task(tenant, task, self.deletion_writes(tenant, container)?)
             .await?;
         if is_deleted {
-            self.release(tenant).await?;
+            self.release_tag(tenant).await?;
         }
         Ok(is_deleted)
     }
@@ -131,29 +139,33 @@ impl Containers for DynamoContainers {
         sources: &[Container],
         task: &Task,
     ) -> PortResult<bool> {
-        self.begin(tenant, task, self.merge(tenant, target, sources, task)?)
-            .await
+        self.begin_task(
+            tenant,
+            task,
+            self.merge_writes(tenant, target, sources, task)?,
+        )
+        .await
     }
 
-    async fn end_merge(
+    async fn end_merge_role(
         &self,
         tenant: &Tenant,
         tag: &ContainerTag,
         task: &TaskId,
     ) -> PortResult<()> {
-        self.end_part(tenant, tag, task).await
+        self.leave_merge(tenant, tag, task).await
     }
 
-    async fn forget_deleted(&self, tenant: &Tenant, ids: &[ContainerId]) -> PortResult<()> {
+    async fn remove_owner_marks(&self, tenant: &Tenant, ids: &[ContainerId]) -> PortResult<()> {
         for id in ids {
-            let key = key_item(&keys::owner(tenant, id));
+            let key = key_item(&keys::owner_key(tenant, id));
             let delete = self
                 .0
                 .client
                 .delete_item()
                 .table_name(&self.0.name)
                 .set_key(Some(key));
-            held(
+            condition_held(
                 delete
                     .condition_expression("attribute_exists(gone)")
                     .send()
@@ -168,9 +180,13 @@ impl Containers for DynamoContainers {
         let end = format!("{}\u{7f}", keys::TAG_PREFIX);
         let items = self
             .0
-            .range(&keys::organization(tenant), keys::TAG_PREFIX, &end)
+            .get_range(
+                &keys::organization_partition(tenant),
+                keys::TAG_PREFIX,
+                &end,
+            )
             .await?;
-        items.iter().map(read).collect()
+        items.iter().map(read_container).collect()
     }
 
     async fn set_context(
@@ -180,20 +196,20 @@ impl Containers for DynamoContainers {
         context: &str,
     ) -> PortResult<bool> {
         let update = self.0.client.update_item().table_name(&self.0.name);
-        let update = update.set_key(Some(key_item(&keys::tag(tenant, tag))));
+        let update = update.set_key(Some(key_item(&keys::tag_key(tenant, tag))));
         let update = update
             .update_expression("SET ectx = :context")
             .condition_expression("attribute_exists(pk)");
 
-        held(
+        condition_held(
             update
-                .expression_attribute_values(":context", s(context))
+                .expression_attribute_values(":context", string_value(context))
                 .send()
                 .await,
         )
     }
 
-    async fn describe(
+    async fn update_settings(
         &self,
         tenant: &Tenant,
         tag: &ContainerTag,
@@ -201,16 +217,16 @@ impl Containers for DynamoContainers {
         id: ContainerId,
         now: Timestamp,
     ) -> PortResult<Container> {
-        let expression = Expression::of(change);
+        let expression = UpdateExpression::of(change);
         let update = self.0.client.update_item().table_name(&self.0.name);
-        let mut update = update.set_key(Some(key_item(&keys::tag(tenant, tag))));
+        let mut update = update.set_key(Some(key_item(&keys::tag_key(tenant, tag))));
 
         // Only the first writer stores the attributes that create the tag. Repeating the update
         // changes nothing.
         let values = [
-            (":v", n(1)),
-            (":ids", json(&[id])),
-            (":now", n(now.as_millis())),
+            (":v", number_value(1)),
+            (":ids", json_value(&[id])),
+            (":now", number_value(now.as_millis())),
         ];
         for (name, value) in values.into_iter().chain(expression.values) {
             update = update.expression_attribute_values(name, value);
@@ -221,14 +237,14 @@ impl Containers for DynamoContainers {
             .return_values(ReturnValue::AllNew);
         let stored = update.send().await.map_err(port_error)?.attributes;
 
-        read(&stored.ok_or_else(|| PortError::Corrupt("container".into()))?)
+        read_container(&stored.ok_or_else(|| PortError::Corrupt("container".into()))?)
     }
 }
 
 impl DynamoContainers {
     /// Changes the number of tags by `by` if `condition` holds, in which `bound` is the value of
     /// `:bound`. Returns whether it held.
-    async fn count_tags(
+    async fn add_to_tag_count(
         &self,
         tenant: &Tenant,
         by: i64,
@@ -236,15 +252,15 @@ impl DynamoContainers {
         bound: u64,
     ) -> PortResult<bool> {
         let update = self.0.client.update_item().table_name(&self.0.name);
-        let update = update.set_key(Some(key_item(&keys::tag_count(tenant))));
+        let update = update.set_key(Some(key_item(&keys::tag_count_key(tenant))));
         let update = update
             .update_expression("ADD tags :by")
             .condition_expression(condition);
-        let update = update.expression_attribute_values(":by", n(by));
+        let update = update.expression_attribute_values(":by", number_value(by));
 
-        held(
+        condition_held(
             update
-                .expression_attribute_values(":bound", n(bound))
+                .expression_attribute_values(":bound", number_value(bound))
                 .send()
                 .await,
         )
@@ -252,7 +268,7 @@ impl DynamoContainers {
 }
 
 /// Checks whether the condition of a write held.
-fn held<T, E>(answer: Result<T, SdkError<E, HttpResponse>>) -> PortResult<bool>
+fn condition_held<T, E>(answer: Result<T, SdkError<E, HttpResponse>>) -> PortResult<bool>
 where
     E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
 {
@@ -264,35 +280,38 @@ where
 }
 
 /// Reads the owner record of a container.
-fn read_owner(mark: &Item) -> PortResult<Owner> {
-    match mark.optional_text("tag").map(ContainerTag::parse) {
-        Some(Ok(tag)) => Ok(Owner::Tag(tag)),
-        None if mark.contains_key("gone") => Ok(Owner::Gone),
+fn read_owner(mark: &Item) -> PortResult<ContainerOwner> {
+    match mark.get_optional_text("tag").map(ContainerTag::parse) {
+        Some(Ok(tag)) => Ok(ContainerOwner::Tag(tag)),
+        None if mark.contains_key("gone") => Ok(ContainerOwner::Gone),
         _ => Err(PortError::Corrupt("a container's owner".into())),
     }
 }
 
 /// The part of an update expression for one change, with its values.
-struct Expression {
+struct UpdateExpression {
     text: String,
     values: Vec<(&'static str, AttributeValue)>,
 }
 
-impl Expression {
+impl UpdateExpression {
     fn of(change: &ContainerChange) -> Self {
-        let text = |patch: &Patch<String>| patch.clone().map(s);
+        let text = |patch: &Patch<String>| patch.clone().map(string_value);
         let fields = [
             ("nm", ":name", text(&change.name)),
             ("ectx", ":context", text(&change.entity_context)),
             (
                 "pb",
                 ":buckets",
-                change.profile_buckets.clone().map(|buckets| json(&buckets)),
+                change
+                    .profile_buckets
+                    .clone()
+                    .map(|buckets| json_value(&buckets)),
             ),
             (
                 "mp",
                 ":paths",
-                change.memory_paths.clone().map(|paths| json(&paths)),
+                change.memory_paths.clone().map(|paths| json_value(&paths)),
             ),
         ];
         let made = "ids = if_not_exists(ids, :ids), cr = if_not_exists(cr, :now), v = if_not_exists(v, :v)";
@@ -323,21 +342,21 @@ impl Expression {
 }
 
 /// Reads a container tag from its item.
-fn read(item: &Item) -> PortResult<Container> {
+fn read_container(item: &Item) -> PortResult<Container> {
     let corrupt = || PortError::Corrupt("container".into());
     let tag = item
-        .text("sk")?
+        .get_text("sk")?
         .strip_prefix(keys::TAG_PREFIX)
         .ok_or_else(corrupt)?;
-    let ids: Vec<ContainerId> = item.parsed("ids")?;
+    let ids: Vec<ContainerId> = item.get_json("ids")?;
     if ids.is_empty() {
         return Err(corrupt());
     }
 
     let tag = ContainerTag::parse(tag).map_err(|_| corrupt())?;
-    let created = item.number("cr")?;
+    let created = item.get_number("cr")?;
     let updated = if item.contains_key("up") {
-        item.number("up")?
+        item.get_number("up")?
     } else {
         created
     };
@@ -347,10 +366,10 @@ fn read(item: &Item) -> PortResult<Container> {
         ids,
         created_at: Timestamp::from_millis(created),
         updated_at: Timestamp::from_millis(updated),
-        name: item.optional_text("nm").map(str::to_owned),
-        entity_context: item.optional_text("ectx").map(str::to_owned),
-        profile_buckets: item.optional_parsed("pb")?.unwrap_or_default(),
-        memory_paths: item.optional_parsed("mp")?,
-        merge: item.optional_parsed("mg")?,
+        name: item.get_optional_text("nm").map(str::to_owned),
+        entity_context: item.get_optional_text("ectx").map(str::to_owned),
+        profile_buckets: item.get_optional_json("pb")?.unwrap_or_default(),
+        memory_paths: item.get_optional_json("mp")?,
+        merge: item.get_optional_json("mg")?,
     })
 }

@@ -20,20 +20,21 @@ use aws_sdk_dynamodb::types::{
     TransactWriteItem,
 };
 use domain::BlobRef;
-use domain::ports::{Beginning, Claim, Documents, Overdue, PortResult};
+use domain::ports::{ClaimOutcome, CreationConditions, Documents, OverdueWork, PortResult};
 use domain::{
-    ContainerId, Document, DocumentId, Failure, PortError, Revision, Status, Tenant, Timestamp,
+    ContainerId, Document, DocumentId, DocumentStatus, PortError, ProcessingFailure, Revision,
+    Tenant, Timestamp,
 };
 
-use crate::error::{Cancellation, build_error, cancellation, port_error};
-use crate::item::{Read, Table, json, key_item, n, s};
+use crate::error::{Cancellation, build_error, classify_cancellation, port_error};
+use crate::item::{ReadItem, Table, json_value, key_item, number_value, string_value};
 use crate::keys;
 use crate::purge::purge_put;
 
-pub(crate) use begin::check_free;
-pub(crate) use edit::{EDIT, EDITED_AS_OFTEN, edit_values};
-use shape::write_sent;
-pub(crate) use shape::{new_record, read_document};
+pub(crate) use begin::check_id_free;
+pub(crate) use edit::{EDIT, EDITS_UNCHANGED, edit_values};
+use shape::sent_attribute;
+pub(crate) use shape::{new_document_item, read_document};
 
 /// The tables of documents and of repeated requests.
 pub(crate) struct DynamoDocuments(pub(crate) Table, pub(crate) Table);
@@ -46,7 +47,7 @@ const UNFINISHED: &str = "rev = :rev AND NOT st IN (:done, :failed)";
 
 impl DynamoDocuments {
     /// Returns an update of one document on condition that `revision` is current and unfinished.
-    fn update(
+    fn update_unfinished(
         &self,
         tenant: &Tenant,
         id: &DocumentId,
@@ -55,14 +56,14 @@ impl DynamoDocuments {
     ) -> UpdateItemFluentBuilder {
         let update = self.0.client.update_item().table_name(&self.0.name);
         let update = update
-            .set_key(Some(key_item(&keys::document(tenant, id))))
+            .set_key(Some(key_item(&keys::document_key(tenant, id))))
             .update_expression(set);
 
         update
             .condition_expression(UNFINISHED)
-            .expression_attribute_values(":rev", s(revision.as_str()))
-            .expression_attribute_values(":done", s(Status::Done.as_str()))
-            .expression_attribute_values(":failed", s(Status::Failed.as_str()))
+            .expression_attribute_values(":rev", string_value(revision.as_str()))
+            .expression_attribute_values(":done", string_value(DocumentStatus::Done.as_str()))
+            .expression_attribute_values(":failed", string_value(DocumentStatus::Failed.as_str()))
     }
 }
 
@@ -80,25 +81,25 @@ fn replacement_condition(
     };
 
     let mut values = HashMap::from([
-        (":expected".to_owned(), s(expected.as_str())),
-        (":ed".to_owned(), n(document.edits)),
+        (":expected".to_owned(), string_value(expected.as_str())),
+        (":ed".to_owned(), number_value(document.edit_count)),
     ]);
     let indexed = match &document.indexed {
         None => "attribute_not_exists(idx)",
         Some(indexed) => {
-            values.insert(":idx".to_owned(), json(indexed));
+            values.insert(":idx".to_owned(), json_value(indexed));
             "idx = :idx"
         }
     };
 
     (
-        format!("rev = :expected AND {indexed} AND {EDITED_AS_OFTEN} AND {NOT_SUPERSEDED}"),
+        format!("rev = :expected AND {indexed} AND {EDITS_UNCHANGED} AND {NOT_SUPERSEDED}"),
         Some(values),
     )
 }
 
 /// Sends an update. Returns `false` if its condition did not hold.
-async fn applied(update: UpdateItemFluentBuilder) -> PortResult<bool> {
+async fn send_update(update: UpdateItemFluentBuilder) -> PortResult<bool> {
     match update.send().await {
         Ok(_) => Ok(true),
         Err(error)
@@ -115,7 +116,10 @@ async fn applied(update: UpdateItemFluentBuilder) -> PortResult<bool> {
 #[async_trait]
 impl Documents for DynamoDocuments {
     async fn get(&self, tenant: &Tenant, ids: &[DocumentId]) -> PortResult<Vec<Option<Document>>> {
-        let keys: Vec<_> = ids.iter().map(|id| keys::document(tenant, id)).collect();
+        let keys: Vec<_> = ids
+            .iter()
+            .map(|id| keys::document_key(tenant, id))
+            .collect();
         let items = match keys.as_slice() {
             [key] => vec![self.0.get(key).await?],
             keys => self.0.get_many(keys).await?,
@@ -126,7 +130,7 @@ impl Documents for DynamoDocuments {
             .collect()
     }
 
-    async fn accept(
+    async fn accept_revision(
         &self,
         tenant: &Tenant,
         document: &Document,
@@ -134,7 +138,7 @@ impl Documents for DynamoDocuments {
         garbage: &[BlobRef],
     ) -> PortResult<()> {
         let overdue_at = shape::overdue_at(document);
-        let item = new_record(tenant, document);
+        let item = new_document_item(tenant, document);
         let (condition, values) = replacement_condition(expected, document);
         let old = if garbage.is_empty() {
             let put = self
@@ -189,7 +193,7 @@ impl Documents for DynamoDocuments {
                 Err(error) => match error.as_service_error() {
                     Some(TransactWriteItemsError::TransactionCanceledException(canceled)) => {
                         let reason = canceled.cancellation_reasons().first();
-                        match cancellation(canceled.cancellation_reasons()) {
+                        match classify_cancellation(canceled.cancellation_reasons()) {
                             Cancellation::Condition => {}
                             Cancellation::Conflict => return Err(PortError::Conflict),
                             Cancellation::Passing => {
@@ -206,7 +210,7 @@ impl Documents for DynamoDocuments {
 
         // The SDK repeats a request whose answer was lost, so the record in the way may be our own.
         let ours =
-            old.is_some_and(|old| old.optional_text("rev") == Some(document.revision.as_str()));
+            old.is_some_and(|old| old.get_optional_text("rev") == Some(document.revision.as_str()));
         if ours {
             Ok(())
         } else {
@@ -214,30 +218,30 @@ impl Documents for DynamoDocuments {
         }
     }
 
-    async fn begin(
+    async fn create(
         &self,
         tenant: &Tenant,
         document: &Document,
-        beginning: &Beginning,
+        beginning: &CreationConditions,
     ) -> PortResult<()> {
-        if *beginning == Beginning::default() {
-            return self.accept(tenant, document, None, &[]).await;
+        if *beginning == CreationConditions::default() {
+            return self.accept_revision(tenant, document, None, &[]).await;
         }
-        self.begin_checked(tenant, document, beginning).await
+        self.create_with_checks(tenant, document, beginning).await
     }
 
-    async fn describe(
+    async fn update_description(
         &self,
         tenant: &Tenant,
         document: &Document,
         now: Timestamp,
     ) -> PortResult<bool> {
         let update = self.0.client.update_item().table_name(&self.0.name);
-        let update = update.set_key(Some(key_item(&keys::document(tenant, &document.id))));
+        let update = update.set_key(Some(key_item(&keys::document_key(tenant, &document.id))));
         let update = update
             .update_expression(EDIT)
             .condition_expression(format!(
-                "rev = :rev AND attribute_not_exists(idx) AND {EDITED_AS_OFTEN} AND {NOT_SUPERSEDED}"
+                "rev = :rev AND attribute_not_exists(idx) AND {EDITS_UNCHANGED} AND {NOT_SUPERSEDED}"
             ))
             .set_expression_attribute_values(Some(edit_values(document, now)))
             .return_values_on_condition_check_failure(OnFailure::AllOld);
@@ -253,7 +257,10 @@ impl Documents for DynamoDocuments {
 
         // Our own edit whose answer was lost has written exactly these values. The count is
         // compared too, because an edit may change nothing else.
-        let written = [("sent", write_sent(document)), ("ed", n(document.edits))];
+        let written = [
+            ("sent", sent_attribute(document)),
+            ("ed", number_value(document.edit_count)),
+        ];
         let is_there = |item: &HashMap<_, _>| {
             written
                 .iter()
@@ -263,23 +270,23 @@ impl Documents for DynamoDocuments {
         Ok(failed.item().is_some_and(is_there))
     }
 
-    async fn claim(
+    async fn claim_revision(
         &self,
         tenant: &Tenant,
         id: &DocumentId,
         revision: &Revision,
         now: Timestamp,
         lease_until: Timestamp,
-    ) -> PortResult<Claim> {
+    ) -> PortResult<ClaimOutcome> {
         let set = "SET st = :st, lease = :until, qd = :due, att = att + :one, up = :now";
-        let update = self.update(tenant, id, revision, set);
+        let update = self.update_unfinished(tenant, id, revision, set);
         let update = update.condition_expression(format!("{UNFINISHED} AND lease < :now"));
         let update = update
-            .expression_attribute_values(":st", s(Status::Extracting.as_str()))
-            .expression_attribute_values(":until", n(lease_until.as_millis()))
-            .expression_attribute_values(":due", s(keys::due_sort(lease_until)))
-            .expression_attribute_values(":one", n(1))
-            .expression_attribute_values(":now", n(now.as_millis()))
+            .expression_attribute_values(":st", string_value(DocumentStatus::Extracting.as_str()))
+            .expression_attribute_values(":until", number_value(lease_until.as_millis()))
+            .expression_attribute_values(":due", string_value(keys::due_sort_key(lease_until)))
+            .expression_attribute_values(":one", number_value(1))
+            .expression_attribute_values(":now", number_value(now.as_millis()))
             .return_values(ReturnValue::AllNew)
             .return_values_on_condition_check_failure(OnFailure::AllOld);
         let error = match update.send().await {
@@ -287,7 +294,7 @@ impl Documents for DynamoDocuments {
                 let item = answer
                     .attributes
                     .ok_or_else(|| PortError::Corrupt("claimed document".into()))?;
-                return Ok(Claim::Mine(Box::new(read_document(&item)?)));
+                return Ok(ClaimOutcome::Mine(Box::new(read_document(&item)?)));
             }
             Err(error) => error,
         };
@@ -299,64 +306,64 @@ impl Documents for DynamoDocuments {
         };
 
         let Some(document) = failed.item().map(read_document).transpose()? else {
-            return Ok(Claim::Gone);
+            return Ok(ClaimOutcome::Gone);
         };
 
-        if !document.is_current(revision) || document.status.is_final() {
-            return Ok(Claim::Gone);
+        if !document.is_newest_revision(revision) || document.status.is_final() {
+            return Ok(ClaimOutcome::Gone);
         }
 
         // Our own claim whose answer was lost has our lease. Two workers that claim within one
         // millisecond would both continue. That costs work and does no harm, because the commit is
         // conditional.
         if document.lease_until == lease_until {
-            Ok(Claim::Mine(Box::new(document)))
+            Ok(ClaimOutcome::Mine(Box::new(document)))
         } else {
-            Ok(Claim::Busy)
+            Ok(ClaimOutcome::Busy)
         }
     }
 
-    async fn wait_on(
+    async fn requeue_until(
         &self,
         tenant: &Tenant,
         claimed: &Document,
         overdue_at: Timestamp,
     ) -> PortResult<bool> {
         let set = "SET st = :queued, lease = :zero, qd = :due, att = :att";
-        let update = self.update(tenant, &claimed.id, &claimed.revision, set);
+        let update = self.update_unfinished(tenant, &claimed.id, &claimed.revision, set);
         let update = update
             .condition_expression(format!("{UNFINISHED} AND lease = :lease"))
-            .expression_attribute_values(":lease", n(claimed.lease_until.as_millis()))
-            .expression_attribute_values(":queued", s(Status::Queued.as_str()))
-            .expression_attribute_values(":zero", n(0))
-            .expression_attribute_values(":due", s(keys::due_sort(overdue_at)))
-            .expression_attribute_values(":att", n(claimed.attempts.saturating_sub(1)));
+            .expression_attribute_values(":lease", number_value(claimed.lease_until.as_millis()))
+            .expression_attribute_values(":queued", string_value(DocumentStatus::Queued.as_str()))
+            .expression_attribute_values(":zero", number_value(0))
+            .expression_attribute_values(":due", string_value(keys::due_sort_key(overdue_at)))
+            .expression_attribute_values(":att", number_value(claimed.attempts.saturating_sub(1)));
 
-        applied(update).await
+        send_update(update).await
     }
 
-    async fn keep_body(&self, tenant: &Tenant, document: &Document) -> PortResult<bool> {
-        let update = self.update(
+    async fn record_body(&self, tenant: &Tenant, document: &Document) -> PortResult<bool> {
+        let update = self.update_unfinished(
             tenant,
             &document.id,
             &document.revision,
             "SET body = :body, att = :one",
         );
-        let update = update.expression_attribute_values(":one", n(1));
-        applied(update.expression_attribute_values(":body", json(&document.body))).await
+        let update = update.expression_attribute_values(":one", number_value(1));
+        send_update(update.expression_attribute_values(":body", json_value(&document.body))).await
     }
 
-    async fn advance(
+    async fn advance_status(
         &self,
         tenant: &Tenant,
         id: &DocumentId,
         revision: &Revision,
-        status: Status,
+        status: DocumentStatus,
         now: Timestamp,
     ) -> PortResult<bool> {
-        let update = self.update(tenant, id, revision, "SET st = :st, up = :now");
-        let update = update.expression_attribute_values(":st", s(status.as_str()));
-        applied(update.expression_attribute_values(":now", n(now.as_millis()))).await
+        let update = self.update_unfinished(tenant, id, revision, "SET st = :st, up = :now");
+        let update = update.expression_attribute_values(":st", string_value(status.as_str()));
+        send_update(update.expression_attribute_values(":now", number_value(now.as_millis()))).await
     }
 
     async fn record_extracted(
@@ -379,82 +386,86 @@ impl Documents for DynamoDocuments {
             " REMOVE title"
         };
 
-        let update = self.update(tenant, &document.id, &document.revision, &set);
+        let update = self.update_unfinished(tenant, &document.id, &document.revision, &set);
         let mut update = update
-            .expression_attribute_values(":st", s(Status::Indexing.as_str()))
-            .expression_attribute_values(":now", n(now.as_millis()))
-            .expression_attribute_values(":ext", json(extracted))
-            .expression_attribute_values(":kind", json(&document.kind))
-            .expression_attribute_values(":props", json(&document.properties));
+            .expression_attribute_values(":st", string_value(DocumentStatus::Indexing.as_str()))
+            .expression_attribute_values(":now", number_value(now.as_millis()))
+            .expression_attribute_values(":ext", json_value(extracted))
+            .expression_attribute_values(":kind", json_value(&document.kind))
+            .expression_attribute_values(":props", json_value(&document.properties));
         if let Some(title) = &document.title {
-            update = update.expression_attribute_values(":title", s(title));
+            update = update.expression_attribute_values(":title", string_value(title));
         }
 
-        applied(update).await
+        send_update(update).await
     }
 
-    async fn fail(
+    async fn fail_revision(
         &self,
         tenant: &Tenant,
         id: &DocumentId,
         revision: &Revision,
-        failure: &Failure,
+        failure: &ProcessingFailure,
         lease: Option<Timestamp>,
         now: Timestamp,
     ) -> PortResult<bool> {
         let set = "SET st = :failed, err = :err, up = :now, lease = :zero REMOVE qs, qd";
-        let update = self.update(tenant, id, revision, set);
+        let update = self.update_unfinished(tenant, id, revision, set);
         let update = update
-            .expression_attribute_values(":err", json(failure))
-            .expression_attribute_values(":now", n(now.as_millis()))
-            .expression_attribute_values(":zero", n(0));
+            .expression_attribute_values(":err", json_value(failure))
+            .expression_attribute_values(":now", number_value(now.as_millis()))
+            .expression_attribute_values(":zero", number_value(0));
         let update = match lease {
             None => update,
             Some(lease) => update
                 .condition_expression(format!("{UNFINISHED} AND lease = :lease"))
-                .expression_attribute_values(":lease", n(lease.as_millis())),
+                .expression_attribute_values(":lease", number_value(lease.as_millis())),
         };
-        applied(update).await
+        send_update(update).await
     }
 
     async fn fail_damaged(
         &self,
         tenant: &Tenant,
         document: &Document,
-        failure: &Failure,
+        failure: &ProcessingFailure,
         now: Timestamp,
     ) -> PortResult<bool> {
         let update = self.0.client.update_item().table_name(&self.0.name);
-        let update = update.set_key(Some(key_item(&keys::document(tenant, &document.id))));
+        let update = update.set_key(Some(key_item(&keys::document_key(tenant, &document.id))));
         let update = update
             .update_expression("SET st = :failed, err = :err, up = :now")
             .condition_expression("rev = :rev AND st = :done AND idx = :idx")
-            .expression_attribute_values(":failed", s(Status::Failed.as_str()))
-            .expression_attribute_values(":done", s(Status::Done.as_str()))
-            .expression_attribute_values(":rev", s(document.revision.as_str()))
-            .expression_attribute_values(":idx", json(&document.indexed))
-            .expression_attribute_values(":err", json(failure))
-            .expression_attribute_values(":now", n(now.as_millis()));
-        applied(update).await
+            .expression_attribute_values(":failed", string_value(DocumentStatus::Failed.as_str()))
+            .expression_attribute_values(":done", string_value(DocumentStatus::Done.as_str()))
+            .expression_attribute_values(":rev", string_value(document.revision.as_str()))
+            .expression_attribute_values(":idx", json_value(&document.indexed))
+            .expression_attribute_values(":err", json_value(failure))
+            .expression_attribute_values(":now", number_value(now.as_millis()));
+        send_update(update).await
     }
 
-    async fn postpone(
+    async fn postpone_revision(
         &self,
         tenant: &Tenant,
         id: &DocumentId,
         revision: &Revision,
         overdue_at: Timestamp,
     ) -> PortResult<bool> {
-        let update = self.update(tenant, id, revision, "SET lease = :zero, qd = :due");
-        let update = update.expression_attribute_values(":zero", n(0));
-        applied(update.expression_attribute_values(":due", s(keys::due_sort(overdue_at)))).await
+        let update = self.update_unfinished(tenant, id, revision, "SET lease = :zero, qd = :due");
+        let update = update.expression_attribute_values(":zero", number_value(0));
+        send_update(
+            update
+                .expression_attribute_values(":due", string_value(keys::due_sort_key(overdue_at))),
+        )
+        .await
     }
 
     async fn list(&self, tenant: &Tenant, container: &ContainerId) -> PortResult<Vec<Document>> {
-        self.listed(tenant, container).await
+        self.list_documents(tenant, container).await
     }
 
-    async fn page(
+    async fn list_page(
         &self,
         tenant: &Tenant,
         container: &ContainerId,
@@ -462,7 +473,7 @@ impl Documents for DynamoDocuments {
         after: Option<&str>,
         limit: usize,
     ) -> PortResult<(Vec<Document>, Option<String>)> {
-        self.listed_page(tenant, container, superseded, after, limit)
+        self.list_documents_page(tenant, container, superseded, after, limit)
             .await
     }
 
@@ -472,19 +483,22 @@ impl Documents for DynamoDocuments {
         container: &ContainerId,
         enough: usize,
     ) -> PortResult<Option<usize>> {
-        self.listed_count(tenant, container, enough).await
+        self.count_documents(tenant, container, enough).await
     }
 
     async fn count_unfinished(&self, tenant: &Tenant, enough: usize) -> PortResult<usize> {
-        self.due_count(tenant, enough).await
+        self.count_unfinished_documents(tenant, enough).await
     }
 
-    async fn erase(&self, tenant: &Tenant, ids: &[DocumentId]) -> PortResult<()> {
-        let keys: Vec<_> = ids.iter().map(|id| keys::document(tenant, id)).collect();
+    async fn erase_records(&self, tenant: &Tenant, ids: &[DocumentId]) -> PortResult<()> {
+        let keys: Vec<_> = ids
+            .iter()
+            .map(|id| keys::document_key(tenant, id))
+            .collect();
         self.0.delete_many(&keys).await
     }
 
-    async fn overdue(&self, before: Timestamp, limit: usize) -> PortResult<Vec<Overdue>> {
-        self.due(before, limit).await
+    async fn list_overdue(&self, before: Timestamp, limit: usize) -> PortResult<Vec<OverdueWork>> {
+        self.list_overdue(before, limit).await
     }
 }

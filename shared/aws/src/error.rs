@@ -7,7 +7,7 @@ use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use domain::PortError;
 
 /// The codes of service errors that are temporary.
-const PASSING: [&str; 9] = [
+const TEMPORARY_CODES: [&str; 9] = [
     "ProvisionedThroughputExceededException",
     "ThrottlingException",
     "RequestLimitExceeded",
@@ -33,7 +33,7 @@ where
                 || service
                     .err()
                     .code()
-                    .is_some_and(|code| PASSING.contains(&code))
+                    .is_some_and(|code| TEMPORARY_CODES.contains(&code))
         }
         SdkError::TimeoutError(_) | SdkError::DispatchFailure(_) | SdkError::ResponseError(_) => {
             true
@@ -68,7 +68,7 @@ pub(crate) enum Cancellation {
 }
 
 /// Returns the most significant of the reasons.
-pub(crate) fn cancellation(reasons: &[CancellationReason]) -> Cancellation {
+pub(crate) fn classify_cancellation(reasons: &[CancellationReason]) -> Cancellation {
     let has = |wanted: &[&str]| {
         reasons
             .iter()

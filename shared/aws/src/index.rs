@@ -12,17 +12,17 @@ use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{Put, TransactWriteItem, Update};
 use domain::BlobRef;
 use domain::container::LogEntry;
-use domain::ports::{Committed, ERASE_AFTER_SECONDS, Index, OVERDUE_AFTER_SECONDS, PortResult};
+use domain::ports::{CommitOutcome, ERASE_AFTER_SECONDS, Index, OVERDUE_AFTER_SECONDS, PortResult};
 use domain::{
-    Change, ContainerId, IndexHead, LogRecord, OrgId, PortError, Revision, SegmentRef, Tenant,
-    Timestamp,
+    ContainerId, DocumentChange, IndexHead, LogRecord, OrgId, PortError, Revision, SegmentRef,
+    Tenant, Timestamp,
 };
 
 use crate::error::{build_error, port_error};
-use crate::item::{Item, Read, Table, json, key_item, n, s};
+use crate::item::{Item, ReadItem, Table, json_value, key_item, number_value, string_value};
 use crate::keys;
 use crate::purge::purge_put;
-use changes::{cancelled, change_records, log_entry};
+use changes::{change_records, commit_outcome, log_entry};
 
 pub(crate) struct DynamoIndex(pub(crate) Table);
 
@@ -34,42 +34,46 @@ impl DynamoIndex {
         tenant: &Tenant,
         container: &ContainerId,
         head: &IndexHead,
-        changes: &[Change],
+        changes: &[DocumentChange],
         now: Timestamp,
     ) -> PortResult<Update> {
         let mut set = "SET seq = :next, v = :v".to_owned();
         let mut update = Update::builder().table_name(&self.0.name);
-        if let Some(documents) = head.documents_after(changes) {
+        if let Some(documents) = head.document_count_after(changes) {
             set += ", docs = :docs";
-            update = update.expression_attribute_values(":docs", n(documents));
+            update = update.expression_attribute_values(":docs", number_value(documents));
         }
 
-        if changes.iter().any(Change::takes_away) {
+        if changes.iter().any(DocumentChange::removes_content) {
             // The first of several removals decides when all of them are due.
             set += ", rms = :next, qs = if_not_exists(qs, :qs), qd = if_not_exists(qd, :qd)";
-            update = update.expression_attribute_values(":qs", s(keys::due_erasure(container)));
+            update = update.expression_attribute_values(
+                ":qs",
+                string_value(keys::due_erasure_partition(container)),
+            );
             let due_at = now.plus_seconds(ERASE_AFTER_SECONDS);
-            update = update.expression_attribute_values(":qd", s(keys::due_sort(due_at)));
+            update =
+                update.expression_attribute_values(":qd", string_value(keys::due_sort_key(due_at)));
         }
 
         let update = update
-            .set_key(Some(key_item(&keys::head(tenant, container))))
+            .set_key(Some(key_item(&keys::head_key(tenant, container))))
             .update_expression(set);
-        let update = update.expression_attribute_values(":next", n(head.seq + 1));
-        let update = update.expression_attribute_values(":v", n(1));
+        let update = update.expression_attribute_values(":next", number_value(head.seq + 1));
+        let update = update.expression_attribute_values(":v", number_value(1));
         let update = if head.seq == 0 {
             update.condition_expression("attribute_not_exists(seq)")
         } else {
             update
                 .condition_expression("seq = :seq")
-                .expression_attribute_values(":seq", n(head.seq))
+                .expression_attribute_values(":seq", number_value(head.seq))
         };
 
         update.build().map_err(build_error)
     }
 
     /// Returns the put of a log record.
-    fn append(
+    fn put_log_record(
         &self,
         tenant: &Tenant,
         id: &ContainerId,
@@ -77,10 +81,13 @@ impl DynamoIndex {
         token: &str,
         entries: &[LogEntry],
     ) -> PortResult<Put> {
-        let mut item = key_item(&(keys::container(tenant, id), keys::log_sort(seq)));
-        item.insert("v".into(), n(1));
-        item.insert("token".into(), s(token));
-        item.insert("entries".into(), json(&entries));
+        let mut item = key_item(&(
+            keys::container_partition(tenant, id),
+            keys::log_sort_key(seq),
+        ));
+        item.insert("v".into(), number_value(1));
+        item.insert("token".into(), string_value(token));
+        item.insert("entries".into(), json_value(&entries));
         let put = Put::builder().table_name(&self.0.name).set_item(Some(item));
 
         put.condition_expression("attribute_not_exists(pk)")
@@ -89,7 +96,7 @@ impl DynamoIndex {
     }
 
     /// Checks whether the log record `seq` was written by this very commit, whose answer was lost.
-    async fn is_ours(
+    async fn is_own_commit(
         &self,
         tenant: &Tenant,
         container: &ContainerId,
@@ -98,55 +105,58 @@ impl DynamoIndex {
     ) -> PortResult<bool> {
         let record = self
             .0
-            .get(&(keys::container(tenant, container), keys::log_sort(seq)))
+            .get(&(
+                keys::container_partition(tenant, container),
+                keys::log_sort_key(seq),
+            ))
             .await?;
-        Ok(record.is_some_and(|record| record.optional_text("token") == Some(token)))
+        Ok(record.is_some_and(|record| record.get_optional_text("token") == Some(token)))
     }
 }
 
 #[async_trait]
 impl Index for DynamoIndex {
-    async fn head(&self, tenant: &Tenant, container: &ContainerId) -> PortResult<IndexHead> {
-        let Some(item) = self.0.get(&keys::head(tenant, container)).await? else {
+    async fn get_head(&self, tenant: &Tenant, container: &ContainerId) -> PortResult<IndexHead> {
+        let Some(item) = self.0.get(&keys::head_key(tenant, container)).await? else {
             return Ok(IndexHead::default());
         };
 
         let number = |name: &str| {
             item.contains_key(name)
-                .then(|| item.number(name))
+                .then(|| item.get_number(name))
                 .transpose()
         };
 
         Ok(IndexHead {
             seq: number("seq")?.unwrap_or(0),
-            segments: item.optional_parsed("segs")?.unwrap_or_default(),
+            segments: item.get_optional_json("segs")?.unwrap_or_default(),
             generation: number("gen")?.unwrap_or(0),
-            documents: number("docs")?,
+            document_count: number("docs")?,
             memories: number("mems")?,
-            removed: number("rms")?,
+            last_removal: number("rms")?,
         })
     }
 
-    async fn log(
+    async fn read_log(
         &self,
         tenant: &Tenant,
         container: &ContainerId,
         after: u64,
     ) -> PortResult<Vec<LogRecord>> {
-        let from = keys::log_sort(after + 1);
+        let from = keys::log_sort_key(after + 1);
         let items = self
             .0
-            .range(&keys::container(tenant, container), &from, "L#~")
+            .get_range(&keys::container_partition(tenant, container), &from, "L#~")
             .await?;
         let read = |item: &Item| {
             let seq = item
-                .text("sk")?
+                .get_text("sk")?
                 .strip_prefix("L#")
                 .and_then(|seq| seq.parse().ok());
             let seq = seq.ok_or_else(|| PortError::Corrupt("log record".into()))?;
             Ok(LogRecord {
                 seq,
-                entries: item.parsed("entries")?,
+                entries: item.get_json("entries")?,
             })
         };
 
@@ -158,9 +168,9 @@ impl Index for DynamoIndex {
         tenant: &Tenant,
         container: &ContainerId,
         head: &IndexHead,
-        changes: &[Change],
+        changes: &[DocumentChange],
         now: Timestamp,
-    ) -> PortResult<Committed> {
+    ) -> PortResult<CommitOutcome> {
         let token = Revision::random();
         let seq = head.seq + 1;
         let entries = changes
@@ -168,7 +178,7 @@ impl Index for DynamoIndex {
             .map(|change| log_entry(change, now))
             .collect::<PortResult<Vec<_>>>()?;
         let head = self.advance_head(tenant, container, head, changes, now)?;
-        let record = self.append(tenant, container, seq, token.as_str(), &entries)?;
+        let record = self.put_log_record(tenant, container, seq, token.as_str(), &entries)?;
         let mut items = vec![
             TransactWriteItem::builder().update(head).build(),
             TransactWriteItem::builder().put(record).build(),
@@ -186,7 +196,7 @@ impl Index for DynamoIndex {
             .iter()
             .filter_map(|change| Some((change, change.document()?)))
         {
-            let garbage = change.garbage();
+            let garbage = change.unneeded_blobs();
             if !garbage.is_empty() {
                 let purge = format!("{}-{}", document.id, token);
                 let overdue_at = now.plus_seconds(OVERDUE_AFTER_SECONDS);
@@ -202,7 +212,7 @@ impl Index for DynamoIndex {
             .transact_write_items()
             .set_transact_items(Some(items));
         let Err(error) = transaction.send().await else {
-            return Ok(Committed::Done(purges));
+            return Ok(CommitOutcome::Done(purges));
         };
 
         let Some(TransactWriteItemsError::TransactionCanceledException(reasons)) =
@@ -211,19 +221,21 @@ impl Index for DynamoIndex {
             return Err(port_error(error));
         };
 
-        let outcome = cancelled(reasons.cancellation_reasons(), changes, &owners);
+        let outcome = commit_outcome(reasons.cancellation_reasons(), changes, &owners);
         match outcome {
-            Some(Committed::Moved)
-                if self.is_ours(tenant, container, seq, token.as_str()).await? =>
+            Some(CommitOutcome::Moved)
+                if self
+                    .is_own_commit(tenant, container, seq, token.as_str())
+                    .await? =>
             {
-                Ok(Committed::Done(purges))
+                Ok(CommitOutcome::Done(purges))
             }
             Some(outcome) => Ok(outcome),
             None => Err(PortError::Unavailable(Box::new(error))),
         }
     }
 
-    async fn publish(
+    async fn publish_segments(
         &self,
         tenant: &Tenant,
         container: &ContainerId,
@@ -232,17 +244,17 @@ impl Index for DynamoIndex {
         memories: u64,
     ) -> PortResult<bool> {
         let update = self.0.client.update_item().table_name(&self.0.name);
-        let update = update.set_key(Some(key_item(&keys::head(tenant, container))));
+        let update = update.set_key(Some(key_item(&keys::head_key(tenant, container))));
         let update = update.update_expression("SET segs = :segs, gen = :next, mems = :memories");
-        let update = update.expression_attribute_values(":memories", n(memories));
-        let update = update.expression_attribute_values(":segs", json(&segments));
-        let update = update.expression_attribute_values(":next", n(expected + 1));
+        let update = update.expression_attribute_values(":memories", number_value(memories));
+        let update = update.expression_attribute_values(":segs", json_value(&segments));
+        let update = update.expression_attribute_values(":next", number_value(expected + 1));
         let update = if expected == 0 {
             update.condition_expression("attribute_not_exists(gen)")
         } else {
             update
                 .condition_expression("gen = :gen")
-                .expression_attribute_values(":gen", n(expected))
+                .expression_attribute_values(":gen", number_value(expected))
         };
 
         match update.send().await {
@@ -250,7 +262,7 @@ impl Index for DynamoIndex {
             Err(error) => match error.as_service_error() {
                 Some(UpdateItemError::ConditionalCheckFailedException(_)) => {
                     // Our own publication whose answer was lost shows the same segments.
-                    let head = self.head(tenant, container).await?;
+                    let head = self.get_head(tenant, container).await?;
                     Ok(head.generation == expected + 1 && head.segments == segments)
                 }
                 _ => Err(port_error(error)),
@@ -258,20 +270,25 @@ impl Index for DynamoIndex {
         }
     }
 
-    async fn trim(&self, tenant: &Tenant, container: &ContainerId, through: u64) -> PortResult<()> {
+    async fn trim_log(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        through: u64,
+    ) -> PortResult<()> {
         if through == 0 {
             // In the first compaction of a container nothing is to be trimmed. DynamoDB refuses a
             // range that ends before it begins.
             return Ok(());
         }
 
-        let pk = keys::container(tenant, container);
+        let pk = keys::container_partition(tenant, container);
         let items = self
             .0
-            .range(&pk, &keys::log_sort(1), &keys::log_sort(through))
+            .get_range(&pk, &keys::log_sort_key(1), &keys::log_sort_key(through))
             .await?;
         for item in items {
-            let key = (pk.clone(), item.text("sk")?.to_owned());
+            let key = (pk.clone(), item.get_text("sk")?.to_owned());
             let delete = self
                 .0
                 .client
@@ -284,12 +301,12 @@ impl Index for DynamoIndex {
         Ok(())
     }
 
-    async fn due_erasures(
+    async fn list_due_erasures(
         &self,
         before: Timestamp,
         limit: usize,
     ) -> PortResult<Vec<(OrgId, ContainerId)>> {
-        self.erasures(before, limit).await
+        self.list_due_erasures(before, limit).await
     }
 
     async fn postpone_erasure(
@@ -298,10 +315,10 @@ impl Index for DynamoIndex {
         container: &ContainerId,
         due_at: Timestamp,
     ) -> PortResult<()> {
-        self.put_off_erasure(tenant, container, due_at).await
+        self.postpone_due_erasure(tenant, container, due_at).await
     }
 
-    async fn erased(
+    async fn record_erasure(
         &self,
         tenant: &Tenant,
         container: &ContainerId,
@@ -310,14 +327,17 @@ impl Index for DynamoIndex {
         self.end_erasure(tenant, container, through).await
     }
 
-    async fn purge(
+    async fn get_purge(
         &self,
         tenant: &Tenant,
         container: &ContainerId,
         purge: &str,
     ) -> PortResult<Option<Vec<BlobRef>>> {
-        let item = self.0.get(&keys::purge(tenant, container, purge)).await?;
-        item.map(|item| item.parsed("blobs")).transpose()
+        let item = self
+            .0
+            .get(&keys::purge_key(tenant, container, purge))
+            .await?;
+        item.map(|item| item.get_json("blobs")).transpose()
     }
 
     async fn record_purge(
@@ -348,7 +368,7 @@ impl Index for DynamoIndex {
         Ok(purge)
     }
 
-    async fn items(
+    async fn list_items(
         &self,
         tenant: &Tenant,
         container: &ContainerId,
@@ -364,13 +384,16 @@ impl Index for DynamoIndex {
         let query = query
             .key_condition_expression("pk = :pk")
             .scan_index_forward(false);
-        let query = query.expression_attribute_values(":pk", s(keys::container(tenant, container)));
+        let query = query.expression_attribute_values(
+            ":pk",
+            string_value(keys::container_partition(tenant, container)),
+        );
         let mut pages = query.projection_expression("sk").into_paginator().send();
         let mut found = Vec::new();
         while let Some(page) = pages.next().await {
             for item in page.map_err(port_error)?.items() {
                 // The owner record outlives the index.
-                let name = item.text("sk")?;
+                let name = item.get_text("sk")?;
                 if name != keys::OWNER && found.len() < limit {
                     found.push(name.to_owned());
                 }
@@ -383,13 +406,13 @@ impl Index for DynamoIndex {
         Ok(found)
     }
 
-    async fn erase(
+    async fn delete_items(
         &self,
         tenant: &Tenant,
         container: &ContainerId,
         items: &[String],
     ) -> PortResult<()> {
-        let pk = keys::container(tenant, container);
+        let pk = keys::container_partition(tenant, container);
         let keys: Vec<_> = items
             .iter()
             .map(|name| (pk.clone(), name.clone()))
@@ -397,13 +420,13 @@ impl Index for DynamoIndex {
         self.0.delete_many(&keys).await
     }
 
-    async fn forget_purge(
+    async fn delete_purge(
         &self,
         tenant: &Tenant,
         container: &ContainerId,
         purge: &str,
     ) -> PortResult<()> {
-        let key = keys::purge(tenant, container, purge);
+        let key = keys::purge_key(tenant, container, purge);
         let delete = self
             .0
             .client

@@ -31,66 +31,70 @@ pub(crate) struct Table {
     pub(crate) name: String,
 }
 
-pub(crate) fn s(text: impl Into<String>) -> AttributeValue {
+pub(crate) fn string_value(text: impl Into<String>) -> AttributeValue {
     AttributeValue::S(text.into())
 }
 
-pub(crate) fn n(number: impl ToString) -> AttributeValue {
+pub(crate) fn number_value(number: impl ToString) -> AttributeValue {
     AttributeValue::N(number.to_string())
 }
 
-pub(crate) fn b(bytes: impl Into<Vec<u8>>) -> AttributeValue {
+pub(crate) fn bytes_value(bytes: impl Into<Vec<u8>>) -> AttributeValue {
     AttributeValue::B(Blob::new(bytes))
 }
 
-pub(crate) fn json(value: &impl Serialize) -> AttributeValue {
-    s(serde_json::to_string(value).expect("our own types have string keys"))
+pub(crate) fn json_value(value: &impl Serialize) -> AttributeValue {
+    string_value(serde_json::to_string(value).expect("our own types have string keys"))
 }
 
 /// Returns the key attributes of an item.
 pub(crate) fn key_item(key: &Key) -> Item {
-    HashMap::from([("pk".to_owned(), s(&key.0)), ("sk".to_owned(), s(&key.1))])
+    HashMap::from([
+        ("pk".to_owned(), string_value(&key.0)),
+        ("sk".to_owned(), string_value(&key.1)),
+    ])
 }
 
 /// Typed access to the attributes of an item that this crate wrote.
-pub(crate) trait Read {
-    fn text(&self, name: &str) -> PortResult<&str>;
-    fn optional_text(&self, name: &str) -> Option<&str>;
-    fn number<T: std::str::FromStr>(&self, name: &str) -> PortResult<T>;
-    fn parsed<T: DeserializeOwned>(&self, name: &str) -> PortResult<T>;
-    fn optional_parsed<T: DeserializeOwned>(&self, name: &str) -> PortResult<Option<T>>;
+pub(crate) trait ReadItem {
+    fn get_text(&self, name: &str) -> PortResult<&str>;
+    fn get_optional_text(&self, name: &str) -> Option<&str>;
+    fn get_number<T: std::str::FromStr>(&self, name: &str) -> PortResult<T>;
+    fn get_json<T: DeserializeOwned>(&self, name: &str) -> PortResult<T>;
+    fn get_optional_json<T: DeserializeOwned>(&self, name: &str) -> PortResult<Option<T>>;
 }
 
-fn corrupt(name: &str) -> PortError {
+fn corrupt_attribute(name: &str) -> PortError {
     PortError::Corrupt(format!("attribute {name}"))
 }
 
-impl Read for Item {
-    fn text(&self, name: &str) -> PortResult<&str> {
-        self.optional_text(name).ok_or_else(|| corrupt(name))
+impl ReadItem for Item {
+    fn get_text(&self, name: &str) -> PortResult<&str> {
+        self.get_optional_text(name)
+            .ok_or_else(|| corrupt_attribute(name))
     }
 
-    fn optional_text(&self, name: &str) -> Option<&str> {
+    fn get_optional_text(&self, name: &str) -> Option<&str> {
         self.get(name)
             .and_then(|value| value.as_s().ok())
             .map(String::as_str)
     }
 
-    fn number<T: std::str::FromStr>(&self, name: &str) -> PortResult<T> {
+    fn get_number<T: std::str::FromStr>(&self, name: &str) -> PortResult<T> {
         let text = self
             .get(name)
             .and_then(|value| value.as_n().ok())
-            .ok_or_else(|| corrupt(name))?;
-        text.parse().map_err(|_| corrupt(name))
+            .ok_or_else(|| corrupt_attribute(name))?;
+        text.parse().map_err(|_| corrupt_attribute(name))
     }
 
-    fn parsed<T: DeserializeOwned>(&self, name: &str) -> PortResult<T> {
-        serde_json::from_str(self.text(name)?).map_err(|_| corrupt(name))
+    fn get_json<T: DeserializeOwned>(&self, name: &str) -> PortResult<T> {
+        serde_json::from_str(self.get_text(name)?).map_err(|_| corrupt_attribute(name))
     }
 
-    fn optional_parsed<T: DeserializeOwned>(&self, name: &str) -> PortResult<Option<T>> {
+    fn get_optional_json<T: DeserializeOwned>(&self, name: &str) -> PortResult<Option<T>> {
         if self.contains_key(name) {
-            self.parsed(name).map(Some)
+            self.get_json(name).map(Some)
         } else {
             Ok(None)
         }
@@ -123,7 +127,10 @@ impl Table {
             let wanted = batch.iter().map(|key| key_item(key)).collect();
             for item in self.get_batch(wanted).await? {
                 found.insert(
-                    (item.text("pk")?.to_owned(), item.text("sk")?.to_owned()),
+                    (
+                        item.get_text("pk")?.to_owned(),
+                        item.get_text("sk")?.to_owned(),
+                    ),
                     item,
                 );
             }
@@ -166,7 +173,7 @@ impl Table {
         if open.is_none_or(|keys| keys.is_empty()) {
             Ok(items)
         } else {
-            Err(throttled())
+            Err(throttled_error())
         }
     }
 
@@ -210,14 +217,14 @@ impl Table {
             }
         }
 
-        Err(throttled())
+        Err(throttled_error())
     }
 
     /// Counts the items of a partition whose sort keys are between two bounds. Items that were
     /// written a moment ago may be missing.
-    pub(crate) async fn count(&self, pk: &str, from: &str, to: &str) -> PortResult<usize> {
+    pub(crate) async fn count_range(&self, pk: &str, from: &str, to: &str) -> PortResult<usize> {
         let mut pages = self
-            .between(pk, from, to)
+            .query_range(pk, from, to)
             .select(Select::Count)
             .into_paginator()
             .send();
@@ -230,22 +237,22 @@ impl Table {
 
     /// Reads all items of a partition whose sort keys are between two bounds, in ascending order,
     /// with strong consistency.
-    pub(crate) async fn range(&self, pk: &str, from: &str, to: &str) -> PortResult<Vec<Item>> {
-        collect(self.between(pk, from, to).consistent_read(true)).await
+    pub(crate) async fn get_range(&self, pk: &str, from: &str, to: &str) -> PortResult<Vec<Item>> {
+        collect_pages(self.query_range(pk, from, to).consistent_read(true)).await
     }
 
-    fn between(&self, pk: &str, from: &str, to: &str) -> QueryFluentBuilder {
+    fn query_range(&self, pk: &str, from: &str, to: &str) -> QueryFluentBuilder {
         let query = self.client.query().table_name(&self.name);
         let query = query.key_condition_expression("pk = :pk AND sk BETWEEN :from AND :to");
-        let query = query.expression_attribute_values(":pk", s(pk));
+        let query = query.expression_attribute_values(":pk", string_value(pk));
         query
-            .expression_attribute_values(":from", s(from))
-            .expression_attribute_values(":to", s(to))
+            .expression_attribute_values(":from", string_value(from))
+            .expression_attribute_values(":to", string_value(to))
     }
 }
 
 /// Reads all pages of a query.
-pub(crate) async fn collect(query: QueryFluentBuilder) -> PortResult<Vec<Item>> {
+pub(crate) async fn collect_pages(query: QueryFluentBuilder) -> PortResult<Vec<Item>> {
     let mut items = Vec::new();
     let mut pages = query.into_paginator().send();
     while let Some(page) = pages.next().await {
@@ -254,6 +261,6 @@ pub(crate) async fn collect(query: QueryFluentBuilder) -> PortResult<Vec<Item>> 
     Ok(items)
 }
 
-pub(crate) fn throttled() -> PortError {
+pub(crate) fn throttled_error() -> PortError {
     PortError::Unavailable("the service left part of a batch unprocessed".into())
 }

@@ -2,11 +2,11 @@
 
 use async_trait::async_trait;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
-use domain::ports::{Jobs, PortResult};
-use domain::{Envelope, Job, PortError, Revision};
+use domain::ports::{JobQueue, PortResult};
+use domain::{Job, JobMessage, PortError, Revision};
 
 use crate::error::{build_error, port_error};
-use crate::names::Names;
+use crate::names::ResourceNames;
 
 /// The most entries of one batch.
 const BATCH: usize = 10;
@@ -15,32 +15,32 @@ const MAX_DELAY_SECONDS: u32 = 900;
 
 pub(crate) struct SqsJobs {
     client: aws_sdk_sqs::Client,
-    process: String,
-    commit: String,
-    keeper: String,
-    sync: String,
+    process_queue: String,
+    commit_queue: String,
+    keeper_queue: String,
+    sync_queue: String,
 }
 
 impl SqsJobs {
-    pub(crate) fn new(client: aws_sdk_sqs::Client, names: &Names) -> Self {
+    pub(crate) fn new(client: aws_sdk_sqs::Client, names: &ResourceNames) -> Self {
         Self {
             client,
-            process: names.process_queue.clone(),
-            commit: names.commit_queue.clone(),
-            keeper: names.keeper_queue.clone(),
-            sync: names.sync_queue.clone(),
+            process_queue: names.process_queue.clone(),
+            commit_queue: names.commit_queue.clone(),
+            keeper_queue: names.keeper_queue.clone(),
+            sync_queue: names.sync_queue.clone(),
         }
     }
 
-    fn queue(&self, job: &Job) -> &str {
+    fn queue_url(&self, job: &Job) -> &str {
         match job {
-            Job::ProcessV1 { .. } => &self.process,
-            Job::CommitV1 { .. } => &self.commit,
+            Job::ProcessV1 { .. } => &self.process_queue,
+            Job::CommitV1 { .. } => &self.commit_queue,
             Job::PurgeV1 { .. }
             | Job::TaskV1 { .. }
             | Job::CompactV1 { .. }
-            | Job::MendV1 { .. } => &self.keeper,
-            Job::SyncV1 { .. } => &self.sync,
+            | Job::MendV1 { .. } => &self.keeper_queue,
+            Job::SyncV1 { .. } => &self.sync_queue,
         }
     }
 
@@ -72,14 +72,14 @@ impl SqsJobs {
 /// organizations. On the FIFO queue it is the container, so that the commits of one container
 /// arrive one batch at a time. Every send has its own deduplication id, because a message that the
 /// sweep sends again must not be dropped as a duplicate. Only a standard queue takes a delay.
-fn entry(
+fn batch_entry(
     number: usize,
-    message: &Envelope,
+    message: &JobMessage,
     delay: Option<i32>,
 ) -> PortResult<SendMessageBatchRequestEntry> {
     let entry = SendMessageBatchRequestEntry::builder().id(number.to_string());
     let entry = entry
-        .message_body(message.to_text())
+        .message_body(message.to_json())
         .set_delay_seconds(delay);
     let entry = match &message.job {
         Job::CommitV1 { container, .. } => entry
@@ -97,24 +97,32 @@ fn entry(
 }
 
 #[async_trait]
-impl Jobs for SqsJobs {
-    async fn send_later(&self, message: &Envelope, seconds: u32) -> PortResult<()> {
+impl JobQueue for SqsJobs {
+    async fn send_delayed(&self, message: &JobMessage, seconds: u32) -> PortResult<()> {
         let delay = i32::try_from(seconds.min(MAX_DELAY_SECONDS)).ok();
-        self.send_batch(self.queue(&message.job), vec![entry(0, message, delay)?])
-            .await
+        self.send_batch(
+            self.queue_url(&message.job),
+            vec![batch_entry(0, message, delay)?],
+        )
+        .await
     }
 
-    async fn send(&self, messages: &[Envelope]) -> PortResult<()> {
-        for queue in [&self.process, &self.commit, &self.keeper, &self.sync] {
-            let here: Vec<&Envelope> = messages
+    async fn send(&self, messages: &[JobMessage]) -> PortResult<()> {
+        for queue in [
+            &self.process_queue,
+            &self.commit_queue,
+            &self.keeper_queue,
+            &self.sync_queue,
+        ] {
+            let here: Vec<&JobMessage> = messages
                 .iter()
-                .filter(|message| self.queue(&message.job) == queue)
+                .filter(|message| self.queue_url(&message.job) == queue)
                 .collect();
             for batch in here.chunks(BATCH) {
                 let entries = batch
                     .iter()
                     .enumerate()
-                    .map(|(i, message)| entry(i, message, None));
+                    .map(|(i, message)| batch_entry(i, message, None));
                 self.send_batch(queue, entries.collect::<PortResult<Vec<_>>>()?)
                     .await?;
             }

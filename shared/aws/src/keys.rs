@@ -18,12 +18,12 @@ pub(crate) const ALONE: &str = "A";
 /// writes.
 pub(crate) const DUE_SHARDS: u32 = 8;
 
-pub(crate) fn document(tenant: &Tenant, id: &DocumentId) -> Key {
+pub(crate) fn document_key(tenant: &Tenant, id: &DocumentId) -> Key {
     (format!("D#{}#{id}", tenant.org()), ALONE.into())
 }
 
 /// Returns the prefix of the partition keys of an organization's documents.
-pub(crate) fn documents_of(tenant: &Tenant) -> String {
+pub(crate) fn documents_prefix(tenant: &Tenant) -> String {
     format!("D#{}#", tenant.org())
 }
 
@@ -33,31 +33,31 @@ pub(crate) fn parse_document(pk: &str) -> Option<(OrgId, DocumentId)> {
     Some((OrgId::parse(org).ok()?, DocumentId::parse(id)?))
 }
 
-pub(crate) fn organization(tenant: &Tenant) -> String {
+pub(crate) fn organization_partition(tenant: &Tenant) -> String {
     format!("O#{}", tenant.org())
 }
 
 pub(crate) const TAG_PREFIX: &str = "T#";
 
-pub(crate) fn tag(tenant: &Tenant, tag: &ContainerTag) -> Key {
-    (organization(tenant), format!("{TAG_PREFIX}{tag}"))
+pub(crate) fn tag_key(tenant: &Tenant, tag: &ContainerTag) -> Key {
+    (organization_partition(tenant), format!("{TAG_PREFIX}{tag}"))
 }
 
 /// Returns the key of the number of tags of an organization.
-pub(crate) fn tag_count(tenant: &Tenant) -> Key {
-    (organization(tenant), "TAGS".into())
+pub(crate) fn tag_count_key(tenant: &Tenant) -> Key {
+    (organization_partition(tenant), "TAGS".into())
 }
 
-pub(crate) fn settings(tenant: &Tenant) -> Key {
-    (organization(tenant), "SET".into())
+pub(crate) fn settings_key(tenant: &Tenant) -> Key {
+    (organization_partition(tenant), "SET".into())
 }
 
-pub(crate) fn container(tenant: &Tenant, id: &ContainerId) -> String {
+pub(crate) fn container_partition(tenant: &Tenant, id: &ContainerId) -> String {
     format!("C#{}#{id}", tenant.org())
 }
 
-pub(crate) fn head(tenant: &Tenant, id: &ContainerId) -> Key {
-    (container(tenant, id), HEAD.into())
+pub(crate) fn head_key(tenant: &Tenant, id: &ContainerId) -> Key {
+    (container_partition(tenant, id), HEAD.into())
 }
 
 const HEAD: &str = "HEAD";
@@ -66,19 +66,19 @@ const HEAD: &str = "HEAD";
 /// container that belongs to the tag it was made for has none.
 pub(crate) const OWNER: &str = "OWN";
 
-pub(crate) fn owner(tenant: &Tenant, id: &ContainerId) -> Key {
-    (container(tenant, id), OWNER.into())
+pub(crate) fn owner_key(tenant: &Tenant, id: &ContainerId) -> Key {
+    (container_partition(tenant, id), OWNER.into())
 }
 
-pub(crate) fn log_sort(seq: u64) -> String {
+pub(crate) fn log_sort_key(seq: u64) -> String {
     format!("L#{seq:016}")
 }
 
-pub(crate) fn purge(tenant: &Tenant, id: &ContainerId, purge: &str) -> Key {
-    (container(tenant, id), format!("P#{purge}"))
+pub(crate) fn purge_key(tenant: &Tenant, id: &ContainerId, purge: &str) -> Key {
+    (container_partition(tenant, id), format!("P#{purge}"))
 }
 
-pub(crate) fn task(tenant: &Tenant, id: &TaskId) -> Key {
+pub(crate) fn task_key(tenant: &Tenant, id: &TaskId) -> Key {
     (format!("J#{}#{id}", tenant.org()), ALONE.into())
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn parse_purge(pk: &str, sk: &str) -> Option<(OrgId, ContainerId, Str
     ))
 }
 
-pub(crate) fn blob(tenant: &Tenant, path: &str) -> Key {
+pub(crate) fn blob_key(tenant: &Tenant, path: &str) -> Key {
     (
         format!("{BLOB_PREFIX}{}#{path}", tenant.org()),
         ALONE.into(),
@@ -113,7 +113,7 @@ pub(crate) fn parse_blob(pk: &str) -> Option<(OrgId, String)> {
     Some((OrgId::parse(org).ok()?, path.to_owned()))
 }
 
-pub(crate) fn object(tenant: &Tenant, path: &str) -> String {
+pub(crate) fn object_key(tenant: &Tenant, path: &str) -> String {
     format!("{}/{path}", tenant.org())
 }
 
@@ -123,49 +123,49 @@ pub(crate) fn parse_object(key: &str) -> Option<(OrgId, String)> {
     Some((OrgId::parse(org).ok()?, path.to_owned()))
 }
 
-pub(crate) fn listing(tenant: &Tenant, id: &ContainerId) -> String {
+pub(crate) fn listing_partition(tenant: &Tenant, id: &ContainerId) -> String {
     format!("L#{}#{id}", tenant.org())
 }
 
 /// Returns the listing of a container's documents that a merge has superseded by others with the
 /// same customId.
-pub(crate) fn superseded_listing(tenant: &Tenant, id: &ContainerId) -> String {
+pub(crate) fn superseded_listing_partition(tenant: &Tenant, id: &ContainerId) -> String {
     format!("S#{}#{id}", tenant.org())
 }
 
-pub(crate) fn listing_sort(created_at: Timestamp, id: &DocumentId) -> String {
-    format!("{}#{id}", due_sort(created_at))
+pub(crate) fn listing_sort_key(created_at: Timestamp, id: &DocumentId) -> String {
+    format!("{}#{id}", due_sort_key(created_at))
 }
 
 /// Returns the shard of the index of unfinished work to which an id belongs.
-pub(crate) fn due_shard(id: &str) -> String {
-    format!("Q#{}", shard(id))
+pub(crate) fn due_partition(id: &str) -> String {
+    format!("Q#{}", shard_of(id))
 }
 
-fn shard(id: &str) -> u32 {
+fn shard_of(id: &str) -> u32 {
     let sum: u32 = id.bytes().map(u32::from).sum();
     sum % DUE_SHARDS
 }
 
 /// Returns a shard of due connections. They have shards of their own, because a next run is not
 /// unfinished work and neither query should find the other's items.
-pub(crate) fn due_connections(shard: u32) -> String {
+pub(crate) fn due_connections_partition(shard: u32) -> String {
     format!("S#{shard}")
 }
 
-/// Returns the shard of [`due_connections`] to which a connection belongs.
-pub(crate) fn due_connection(id: &ConnectionId) -> String {
-    due_connections(shard(id.as_str()))
+/// Returns the shard of [`due_connections_partition`] to which a connection belongs.
+pub(crate) fn due_connection_partition(id: &ConnectionId) -> String {
+    due_connections_partition(shard_of(id.as_str()))
 }
 
 /// Returns a shard of due erasures: containers whose index still has removed content.
-pub(crate) fn due_erasures(shard: u32) -> String {
+pub(crate) fn due_erasures_partition(shard: u32) -> String {
     format!("E#{shard}")
 }
 
-/// Returns the shard of [`due_erasures`] to which a container belongs.
-pub(crate) fn due_erasure(id: &ContainerId) -> String {
-    due_erasures(shard(id.as_str()))
+/// Returns the shard of [`due_erasures_partition`] to which a container belongs.
+pub(crate) fn due_erasure_partition(id: &ContainerId) -> String {
+    due_erasures_partition(shard_of(id.as_str()))
 }
 
 /// Parses the key of a head into its organization and container.
@@ -178,7 +178,7 @@ pub(crate) fn parse_head(pk: &str, sk: &str) -> Option<(OrgId, ContainerId)> {
 }
 
 /// Formats a time as milliseconds with leading zeros, so that text order is time order.
-pub(crate) fn due_sort(at: Timestamp) -> String {
+pub(crate) fn due_sort_key(at: Timestamp) -> String {
     format!("{:014}", at.as_millis().max(0))
 }
 
@@ -188,23 +188,26 @@ pub(crate) fn api_key(id: &KeyId) -> Key {
 
 pub(crate) const KEY_PREFIX: &str = "K#";
 
-pub(crate) fn api_key_of(tenant: &Tenant, id: &KeyId) -> Key {
-    (organization(tenant), format!("{KEY_PREFIX}{id}"))
+pub(crate) fn api_key_pointer_key(tenant: &Tenant, id: &KeyId) -> Key {
+    (organization_partition(tenant), format!("{KEY_PREFIX}{id}"))
 }
 
-pub(crate) fn repeat(tenant: &Tenant, key: &str) -> Key {
+pub(crate) fn repeat_key(tenant: &Tenant, key: &str) -> Key {
     (format!("R#{}#{key}", tenant.org()), ALONE.into())
 }
 
 /// Returns the key of a ticket. Kinds are words of this project, without `#`.
-pub(crate) fn ticket(kind: &str, digest: &str) -> Key {
+pub(crate) fn ticket_key(kind: &str, digest: &str) -> Key {
     (format!("E#{kind}#{digest}"), ALONE.into())
 }
 
 pub(crate) const CONNECTION_PREFIX: &str = "CX#";
 
-pub(crate) fn connection(tenant: &Tenant, id: &ConnectionId) -> Key {
-    (organization(tenant), format!("{CONNECTION_PREFIX}{id}"))
+pub(crate) fn connection_key(tenant: &Tenant, id: &ConnectionId) -> Key {
+    (
+        organization_partition(tenant),
+        format!("{CONNECTION_PREFIX}{id}"),
+    )
 }
 
 /// Parses the key of a connection into its organization and id.
@@ -216,16 +219,16 @@ pub(crate) fn parse_connection(pk: &str, sk: &str) -> Option<(OrgId, ConnectionI
     ))
 }
 
-pub(crate) fn grant(tenant: &Tenant, id: &GrantId) -> Key {
-    (organization(tenant), format!("GR#{id}"))
+pub(crate) fn grant_key(tenant: &Tenant, id: &GrantId) -> Key {
+    (organization_partition(tenant), format!("GR#{id}"))
 }
 
 /// Returns the partition of the claims on a document.
-pub(crate) fn claims(tenant: &Tenant, id: &DocumentId) -> String {
+pub(crate) fn claims_partition(tenant: &Tenant, id: &DocumentId) -> String {
     format!("Y#{}#{id}", tenant.org())
 }
 
 /// Returns the partition of everything that is stored about a connection's items.
-pub(crate) fn known(tenant: &Tenant, id: &ConnectionId) -> String {
+pub(crate) fn connection_items_partition(tenant: &Tenant, id: &ConnectionId) -> String {
     format!("X#{}#{id}", tenant.org())
 }

@@ -9,7 +9,7 @@ pub struct TableLayout {
     /// The global secondary indexes.
     pub indexes: &'static [IndexLayout],
     /// The attribute with the time, in seconds since 1970, after which DynamoDB may delete an item.
-    pub ttl: Option<&'static str>,
+    pub ttl_attribute: Option<&'static str>,
 }
 
 /// A global secondary index with string keys.
@@ -18,9 +18,9 @@ pub struct IndexLayout {
     /// The name.
     pub name: &'static str,
     /// The attribute that is the partition key.
-    pub hash: &'static str,
+    pub partition_key: &'static str,
     /// The attribute that is the sort key.
-    pub range: &'static str,
+    pub sort_key: &'static str,
     /// Set if the index has whole items, and not only their keys.
     pub project_all: bool,
 }
@@ -31,7 +31,7 @@ pub struct QueueLayout {
     /// The part of the name that is the same in every deployment. FIFO queues end with `.fifo`.
     pub name: &'static str,
     /// The name of the dead-letter queue.
-    pub dead: &'static str,
+    pub dead_letter_queue: &'static str,
     /// The time-out of the function that reads the queue. A received message stays hidden six times
     /// as long, as AWS advises.
     pub function_timeout_seconds: u32,
@@ -57,41 +57,41 @@ impl QueueLayout {
 pub const MAX_RECEIVE_COUNT: u32 = 5;
 
 /// The index of a container's documents by time of creation.
-pub const BY_CONTAINER: IndexLayout = IndexLayout {
+pub const CONTAINER_INDEX: IndexLayout = IndexLayout {
     name: "by-container",
-    hash: "gl",
-    range: "gs",
+    partition_key: "gl",
+    sort_key: "gs",
     project_all: true,
 };
 /// The sparse index of unfinished work by the time from which it is overdue.
-pub const DUE: IndexLayout = IndexLayout {
+pub const DUE_INDEX: IndexLayout = IndexLayout {
     name: "due",
-    hash: "qs",
-    range: "qd",
+    partition_key: "qs",
+    sort_key: "qd",
     project_all: false,
 };
 
 /// The table of documents, containers, indexes and inline blobs.
-pub const RECORDS: TableLayout = TableLayout {
+pub const RECORDS_TABLE: TableLayout = TableLayout {
     name: "records",
-    indexes: &[BY_CONTAINER, DUE],
-    ttl: None,
+    indexes: &[CONTAINER_INDEX, DUE_INDEX],
+    ttl_attribute: None,
 };
 /// The table of API key hashes and sealed secrets. Sessions expire by themselves.
-pub const SECRETS: TableLayout = TableLayout {
+pub const SECRETS_TABLE: TableLayout = TableLayout {
     name: "secrets",
     indexes: &[],
-    ttl: Some("ttl"),
+    ttl_attribute: Some("ttl"),
 };
 /// The table of items that expire by themselves: the request log and its counts, rate limits,
 /// repeated requests. Its index `due` has the hours that are not counted yet.
-pub const ACTIVITY: TableLayout = TableLayout {
+pub const ACTIVITY_TABLE: TableLayout = TableLayout {
     name: "activity",
-    indexes: &[DUE],
-    ttl: Some("ttl"),
+    indexes: &[DUE_INDEX],
+    ttl_attribute: Some("ttl"),
 };
 /// All tables.
-pub const TABLES: [TableLayout; 3] = [RECORDS, SECRETS, ACTIVITY];
+pub const TABLES: [TableLayout; 3] = [RECORDS_TABLE, SECRETS_TABLE, ACTIVITY_TABLE];
 
 /// The name of the key that seals secrets in the embedded KMS.
 pub const SECRETS_KEY: &str = "local";
@@ -99,37 +99,37 @@ pub const SECRETS_KEY: &str = "local";
 /// The bucket of raw bytes, packs and segments.
 pub const BUCKET: &str = "content";
 /// The suffix of the keys of objects that clients store themselves. The bucket notifies the queue
-/// [`KEEPER`] of them.
+/// [`KEEPER_QUEUE`] of them.
 pub const UPLOAD_SUFFIX: &str = "/upload";
 
 /// The queue of documents to process, read by the processor.
-pub const PROCESS: QueueLayout = QueueLayout {
+pub const PROCESS_QUEUE: QueueLayout = QueueLayout {
     name: "process",
-    dead: "process-dead",
+    dead_letter_queue: "process-dead",
     function_timeout_seconds: 120,
     batch_size: 1,
 };
 /// The queue of processed documents to commit, read by the processor, one batch at a time for each
 /// container.
-pub const COMMIT: QueueLayout = QueueLayout {
+pub const COMMIT_QUEUE: QueueLayout = QueueLayout {
     name: "commit.fifo",
-    dead: "commit-dead.fifo",
+    dead_letter_queue: "commit-dead.fifo",
     function_timeout_seconds: 120,
     batch_size: 10,
 };
 /// The queue of maintenance: purges, compactions and tasks. Read by the keeper.
-pub const KEEPER: QueueLayout = QueueLayout {
+pub const KEEPER_QUEUE: QueueLayout = QueueLayout {
     name: "keeper",
-    dead: "keeper-dead",
+    dead_letter_queue: "keeper-dead",
     function_timeout_seconds: 120,
     batch_size: 1,
 };
 /// The queue of synchronizations to continue, read by the importer.
-pub const SYNC: QueueLayout = QueueLayout {
+pub const SYNC_QUEUE: QueueLayout = QueueLayout {
     name: "sync",
-    dead: "sync-dead",
+    dead_letter_queue: "sync-dead",
     function_timeout_seconds: 120,
     batch_size: 1,
 };
 /// All queues.
-pub const QUEUES: [QueueLayout; 4] = [PROCESS, COMMIT, KEEPER, SYNC];
+pub const QUEUES: [QueueLayout; 4] = [PROCESS_QUEUE, COMMIT_QUEUE, KEEPER_QUEUE, SYNC_QUEUE];

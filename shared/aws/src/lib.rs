@@ -37,16 +37,16 @@ use std::sync::Arc;
 
 use domain::Ctx;
 use domain::ports::Clock;
-use domain::usecase::{Backlog, Caps, MAX_UNFINISHED};
+use domain::usecase::{Backlog, MAX_UNFINISHED, OrganizationCaps};
 
-pub use clients::{Clients, from_environment, through};
+pub use clients::{Clients, config_through, load_config};
 pub use clock::SystemClock;
-pub use names::Names;
-pub use receive::{Message, Receiver};
-pub use setup::{create_missing, queue_urls};
+pub use names::ResourceNames;
+pub use receive::{QueueReceiver, ReceivedMessage};
+pub use setup::{create_missing_resources, dead_letter_queue_urls};
 
 /// Returns the ports over one set of clients and resource names.
-pub fn ctx(clients: &Clients, names: &Names, clock: Arc<dyn Clock>) -> Ctx {
+pub fn build_context(clients: &Clients, names: &ResourceNames, clock: Arc<dyn Clock>) -> Ctx {
     let records = item::Table {
         client: clients.dynamodb.clone(),
         name: names.records.clone(),
@@ -91,7 +91,7 @@ pub fn ctx(clients: &Clients, names: &Names, clock: Arc<dyn Clock>) -> Ctx {
             names.kms_key.clone(),
         )),
         backlog: Backlog::new(MAX_UNFINISHED),
-        caps: Caps::default(),
+        caps: OrganizationCaps::default(),
         clock,
     }
 }

@@ -7,7 +7,7 @@ use crate::layout;
 /// The names and addresses of resources. On AWS they come from the environment; in embedded mode
 /// they are fixed.
 #[derive(Debug, Clone)]
-pub struct Names {
+pub struct ResourceNames {
     /// The table of records.
     pub records: String,
     /// The table of API keys and sealed secrets.
@@ -28,7 +28,7 @@ pub struct Names {
     pub sync_queue: String,
 }
 
-/// The environment variables, in the order of the fields of [`Names`].
+/// The environment variables, in the order of the fields of [`ResourceNames`].
 const VARIABLES: [&str; 9] = [
     "RECOLLECT_RECORDS_TABLE",
     "RECOLLECT_SECRETS_TABLE",
@@ -41,13 +41,13 @@ const VARIABLES: [&str; 9] = [
     "RECOLLECT_SYNC_QUEUE_URL",
 ];
 
-impl Names {
+impl ResourceNames {
     /// Returns the names of embedded mode. The addresses of the queues are still empty.
-    pub fn embedded() -> Self {
+    pub fn for_embedded() -> Self {
         Self {
-            records: layout::RECORDS.name.into(),
-            secrets: layout::SECRETS.name.into(),
-            activity: layout::ACTIVITY.name.into(),
+            records: layout::RECORDS_TABLE.name.into(),
+            secrets: layout::SECRETS_TABLE.name.into(),
+            activity: layout::ACTIVITY_TABLE.name.into(),
             bucket: layout::BUCKET.into(),
             process_queue: String::new(),
             commit_queue: String::new(),

@@ -17,9 +17,9 @@ use serde_json::json;
 use crate::error::port_error;
 
 /// The longest validity of an address that S3 accepts, in seconds.
-const MAX_SECONDS: u32 = 7 * 24 * 60 * 60;
+const MAX_VALIDITY_SECONDS: u32 = 7 * 24 * 60 * 60;
 /// The longest file name in an address, in characters.
-const MAX_NAME: usize = 200;
+const MAX_NAME_CHARS: usize = 200;
 /// The characters of a file name that are escaped in a header (RFC 5987, all but `attr-char`).
 const ESCAPED: AsciiSet = NON_ALPHANUMERIC
     .remove(b'!')
@@ -60,7 +60,7 @@ impl Presigner {
     }
 
     /// Returns the same signer for another endpoint and with other keys.
-    pub(crate) fn at(&self, endpoint: &str, access_key: &str, secret_key: &str) -> Self {
+    pub(crate) fn for_endpoint(&self, endpoint: &str, access_key: &str, secret_key: &str) -> Self {
         let keys = Credentials::new(access_key, secret_key, None, None, "fixed");
         let credentials = SharedCredentialsProvider::new(keys);
         let config = self
@@ -79,7 +79,7 @@ impl Presigner {
     }
 
     /// Returns an address that downloads the object.
-    pub(crate) async fn address(
+    pub(crate) async fn download_address(
         &self,
         bucket: &str,
         key: &str,
@@ -89,12 +89,14 @@ impl Presigner {
     ) -> PortResult<String> {
         let config = PresigningConfig::builder().start_time(system_time(now));
         let config = config
-            .expires_in(Duration::from_secs(seconds.clamp(1, MAX_SECONDS).into()))
+            .expires_in(Duration::from_secs(
+                seconds.clamp(1, MAX_VALIDITY_SECONDS).into(),
+            ))
             .build();
         let get = self.s3.get_object().bucket(bucket).key(key);
-        let get = get.response_content_disposition(disposition(name));
+        let get = get.response_content_disposition(content_disposition(name));
         let signed = get
-            .presigned(config.map_err(internal)?)
+            .presigned(config.map_err(internal_error)?)
             .await
             .map_err(port_error)?;
 
@@ -102,7 +104,7 @@ impl Presigner {
     }
 
     /// Returns a form that stores the object.
-    pub(crate) async fn form(
+    pub(crate) async fn upload_form(
         &self,
         bucket: &str,
         key: &str,
@@ -113,16 +115,16 @@ impl Presigner {
         let region = self
             .region
             .as_ref()
-            .ok_or_else(|| internal("no AWS region is configured"))?
+            .ok_or_else(|| internal_error("no AWS region is configured"))?
             .as_ref();
         let provider = self
             .credentials
             .as_ref()
-            .ok_or_else(|| internal("no AWS credentials are configured"))?;
+            .ok_or_else(|| internal_error("no AWS credentials are configured"))?;
         let keys = provider.provide_credentials().await;
         let keys = keys.map_err(|error| PortError::Unavailable(Box::new(error)))?;
 
-        let date = text(now)?.replace(['-', ':'], "");
+        let date = format_time(now)?.replace(['-', ':'], "");
         let day = date.split('T').next().unwrap_or_default();
         let credential = format!("{}/{day}/{region}/s3/aws4_request", keys.access_key_id());
         let mut fields = vec![
@@ -141,7 +143,7 @@ impl Presigner {
             json!(["content-length-range", 1, max_bytes]),
         ];
         conditions.extend(fields.iter().map(|(name, value)| json!({*name: value})));
-        let policy = json!({"expiration": text(until)?, "conditions": conditions});
+        let policy = json!({"expiration": format_time(until)?, "conditions": conditions});
         let policy = aws_smithy_types::base64::encode(policy.to_string());
 
         let signing_key =
@@ -164,12 +166,13 @@ impl Presigner {
 
     /// Returns the address to which the SDK itself would send a request about the bucket.
     async fn bucket_address(&self, bucket: &str, now: Timestamp) -> PortResult<String> {
-        let object = self.address(bucket, "o", None, now, 1).await?;
+        let object = self.download_address(bucket, "o", None, now, 1).await?;
         let address = object
             .split('?')
             .next()
             .and_then(|address| address.strip_suffix("/o"));
-        let address = address.ok_or_else(|| internal("the SDK has composed an unknown address"))?;
+        let address =
+            address.ok_or_else(|| internal_error("the SDK has composed an unknown address"))?;
         let has_path = address
             .split_once("://")
             .is_some_and(|(_, rest)| rest.contains('/'));
@@ -182,7 +185,7 @@ impl Presigner {
     }
 }
 
-fn internal(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> PortError {
+fn internal_error(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> PortError {
     PortError::Internal(error.into())
 }
 
@@ -191,20 +194,20 @@ fn system_time(at: Timestamp) -> SystemTime {
 }
 
 /// Formats a time in whole seconds, as in `2026-01-01T00:00:00Z`.
-fn text(at: Timestamp) -> PortResult<String> {
+fn format_time(at: Timestamp) -> PortResult<String> {
     DateTime::from_secs(at.as_millis().div_euclid(1000))
         .fmt(Format::DateTime)
-        .map_err(internal)
+        .map_err(internal_error)
 }
 
 /// Returns the header `Content-Disposition` of a download (RFC 6266). It has the name in characters
 /// that every client reads and, if that is not the whole name, the name itself as well.
-fn disposition(name: Option<&str>) -> String {
+fn content_disposition(name: Option<&str>) -> String {
     let Some(name) = name else {
         return "attachment".to_owned();
     };
 
-    let name: String = name.chars().take(MAX_NAME).collect();
+    let name: String = name.chars().take(MAX_NAME_CHARS).collect();
     let is_plain =
         |letter: char| (letter.is_ascii_graphic() && !r#""%\/"#.contains(letter)) || letter == ' ';
     let plain: String = name

@@ -6,7 +6,7 @@ use domain::ports::PortResult;
 use domain::{BlobRef, ContainerId, Tenant, Timestamp};
 
 use crate::error::build_error;
-use crate::item::{Table, json, key_item, n, s};
+use crate::item::{Table, json_value, key_item, number_value, string_value};
 use crate::keys;
 
 /// Returns the write of a purge record. The sweep finds it from `overdue_at` on.
@@ -18,11 +18,11 @@ pub(crate) fn purge_put(
     blobs: &[BlobRef],
     overdue_at: Timestamp,
 ) -> PortResult<Put> {
-    let mut item = key_item(&keys::purge(tenant, container, purge));
-    item.insert("v".into(), n(1));
-    item.insert("blobs".into(), json(&blobs));
-    item.insert("qs".into(), s(keys::due_shard(purge)));
-    item.insert("qd".into(), s(keys::due_sort(overdue_at)));
+    let mut item = key_item(&keys::purge_key(tenant, container, purge));
+    item.insert("v".into(), number_value(1));
+    item.insert("blobs".into(), json_value(&blobs));
+    item.insert("qs".into(), string_value(keys::due_partition(purge)));
+    item.insert("qd".into(), string_value(keys::due_sort_key(overdue_at)));
 
     Put::builder()
         .table_name(&table.name)

@@ -6,20 +6,20 @@ use std::time::Duration;
 use async_trait::async_trait;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
-use domain::ports::{PortResult, Rates};
+use domain::ports::{PortResult, RateLimits};
 use domain::{PortError, RateLimit, RateWindow, Revision, Tenant, Timestamp};
 
 use crate::error::port_error;
-use crate::item::{Item, Read, Table, json, key_item, n, s};
+use crate::item::{Item, ReadItem, Table, json_value, key_item, number_value, string_value};
 use crate::keys::{ALONE, Key};
 
 /// The most attempts of a request to get its place. In each failed attempt, another request got
 /// one.
-const ATTEMPTS: u32 = 100;
+const MAX_ATTEMPTS: u32 = 100;
 /// The number of latest requests that are remembered by their ids. A lost answer is noticed within
 /// one request of the SDK, so its request is among the latest. One that is not is counted twice,
 /// which admits fewer requests and never more.
-const REMEMBERED: usize = 8;
+const REMEMBERED_REQUESTS: usize = 8;
 /// The time that an item outlives its window, in seconds.
 const KEPT_SECONDS: i64 = 3600;
 
@@ -27,7 +27,7 @@ pub(crate) struct DynamoRates(pub(crate) Table);
 
 /// A window as it is stored.
 #[derive(Default)]
-struct Stored {
+struct StoredWindow {
     /// The random version, which changes with every write.
     version: Option<String>,
     window: RateWindow,
@@ -35,7 +35,7 @@ struct Stored {
 }
 
 #[async_trait]
-impl Rates for DynamoRates {
+impl RateLimits for DynamoRates {
     async fn admit(
         &self,
         tenant: &Tenant,
@@ -45,8 +45,8 @@ impl Rates for DynamoRates {
         now: Timestamp,
     ) -> PortResult<Result<(), Timestamp>> {
         let key = window_key(tenant, name);
-        let mut stored = read(self.0.get(&key).await?.as_ref())?;
-        for attempt in 0..ATTEMPTS {
+        let mut stored = read_window(self.0.get(&key).await?.as_ref())?;
+        for attempt in 0..MAX_ATTEMPTS {
             if stored.recent.iter().any(|id| id == request) {
                 return Ok(Ok(()));
             }
@@ -54,14 +54,14 @@ impl Rates for DynamoRates {
                 return Ok(Err(room));
             }
             stored.recent.push(request.to_owned());
-            let surplus = stored.recent.len().saturating_sub(REMEMBERED);
+            let surplus = stored.recent.len().saturating_sub(REMEMBERED_REQUESTS);
             stored.recent.drain(..surplus);
-            let item = write(
+            let item = window_item(
                 &key,
                 &stored,
                 now.plus_seconds(limit.window_ms / 1000 + KEPT_SECONDS),
             );
-            let Some(winner) = self.replace(stored.version.take(), item).await? else {
+            let Some(winner) = self.replace_window(stored.version.take(), item).await? else {
                 return Ok(Ok(()));
             };
             stored = winner;
@@ -76,7 +76,11 @@ impl Rates for DynamoRates {
 
 impl DynamoRates {
     /// Writes `item` in place of `version`. Returns the stored window if it has another version.
-    async fn replace(&self, version: Option<String>, item: Item) -> PortResult<Option<Stored>> {
+    async fn replace_window(
+        &self,
+        version: Option<String>,
+        item: Item,
+    ) -> PortResult<Option<StoredWindow>> {
         let put = self
             .0
             .client
@@ -87,7 +91,7 @@ impl DynamoRates {
             None => put.condition_expression("attribute_not_exists(pk)"),
             Some(old) => put
                 .condition_expression("ver = :old")
-                .expression_attribute_values(":old", s(old)),
+                .expression_attribute_values(":old", string_value(old)),
         };
 
         let put = put
@@ -98,7 +102,7 @@ impl DynamoRates {
 
         match error.as_service_error() {
             Some(PutItemError::ConditionalCheckFailedException(other)) => {
-                read(other.item()).map(Some)
+                read_window(other.item()).map(Some)
             }
             _ => Err(port_error(error)),
         }
@@ -109,23 +113,23 @@ fn window_key(tenant: &Tenant, name: &str) -> Key {
     (format!("W#{}#{name}", tenant.org()), ALONE.into())
 }
 
-fn read(item: Option<&Item>) -> PortResult<Stored> {
+fn read_window(item: Option<&Item>) -> PortResult<StoredWindow> {
     let Some(item) = item else {
-        return Ok(Stored::default());
+        return Ok(StoredWindow::default());
     };
-    Ok(Stored {
-        version: Some(item.text("ver")?.to_owned()),
-        window: item.parsed("win")?,
-        recent: item.parsed("ids")?,
+    Ok(StoredWindow {
+        version: Some(item.get_text("ver")?.to_owned()),
+        window: item.get_json("win")?,
+        recent: item.get_json("ids")?,
     })
 }
 
-fn write(key: &Key, stored: &Stored, expires_at: Timestamp) -> Item {
+fn window_item(key: &Key, stored: &StoredWindow, expires_at: Timestamp) -> Item {
     let mut item = key_item(key);
-    item.insert("v".into(), n(1));
-    item.insert("ver".into(), s(Revision::random().as_str()));
-    item.insert("win".into(), json(&stored.window));
-    item.insert("ids".into(), json(&stored.recent));
-    item.insert("ttl".into(), n(expires_at.as_millis() / 1000));
+    item.insert("v".into(), number_value(1));
+    item.insert("ver".into(), string_value(Revision::random().as_str()));
+    item.insert("win".into(), json_value(&stored.window));
+    item.insert("ids".into(), json_value(&stored.recent));
+    item.insert("ttl".into(), number_value(expires_at.as_millis() / 1000));
     item
 }

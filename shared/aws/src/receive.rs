@@ -9,7 +9,7 @@ use crate::error::port_error;
 
 /// A received message.
 #[derive(Debug, Clone)]
-pub struct Message {
+pub struct ReceivedMessage {
     /// The text of the message.
     pub body: String,
     /// The receipt handle, which deletes the message.
@@ -20,21 +20,21 @@ pub struct Message {
 
 /// A receiver of one queue.
 #[derive(Debug, Clone)]
-pub struct Receiver {
+pub struct QueueReceiver {
     client: aws_sdk_sqs::Client,
     queue: String,
     /// The most messages that are taken at a time.
-    most: i32,
+    batch_size: i32,
 }
 
-impl Receiver {
+impl QueueReceiver {
     /// Creates a receiver of the queue at the address `queue`. It takes up to ten messages at a
     /// time.
     pub fn new(client: aws_sdk_sqs::Client, queue: String) -> Self {
         Self {
             client,
             queue,
-            most: 10,
+            batch_size: 10,
         }
     }
 
@@ -42,20 +42,23 @@ impl Receiver {
     /// of another.
     #[must_use]
     pub fn one_at_a_time(self) -> Self {
-        Self { most: 1, ..self }
+        Self {
+            batch_size: 1,
+            ..self
+        }
     }
 
     /// Receives messages. Waits up to `wait` for the first one, at most 20 seconds.
     ///
     /// # Errors
     /// Fails if the queue does not answer.
-    pub async fn receive(&self, wait: Duration) -> PortResult<Vec<Message>> {
+    pub async fn receive(&self, wait: Duration) -> PortResult<Vec<ReceivedMessage>> {
         let seconds = i32::try_from(wait.as_secs().min(20)).unwrap_or(20);
         let request = self
             .client
             .receive_message()
             .queue_url(&self.queue)
-            .max_number_of_messages(self.most);
+            .max_number_of_messages(self.batch_size);
         let request = request
             .message_system_attribute_names(MessageSystemAttributeName::ApproximateReceiveCount);
         let answer = request
@@ -67,7 +70,7 @@ impl Receiver {
             let count = message.attributes.as_ref();
             let count =
                 count.and_then(|all| all.get(&MessageSystemAttributeName::ApproximateReceiveCount));
-            Message {
+            ReceivedMessage {
                 receive_count: count.and_then(|text| text.parse().ok()).unwrap_or(1),
                 body: message.body.unwrap_or_default(),
                 receipt: message.receipt_handle.unwrap_or_default(),
@@ -87,7 +90,7 @@ impl Receiver {
     /// # Errors
     /// Fails if the queue does not answer. The message then comes again, which its handler must
     /// accept.
-    pub async fn delete(&self, message: &Message) -> PortResult<()> {
+    pub async fn delete(&self, message: &ReceivedMessage) -> PortResult<()> {
         let request = self
             .client
             .delete_message()
@@ -101,7 +104,7 @@ impl Receiver {
     ///
     /// # Errors
     /// Fails if the queue does not answer. The message then comes again later.
-    pub async fn retry_after(&self, message: &Message, delay: Duration) -> PortResult<()> {
+    pub async fn retry_after(&self, message: &ReceivedMessage, delay: Duration) -> PortResult<()> {
         let seconds = i32::try_from(delay.as_secs()).unwrap_or(i32::MAX);
         let request = self
             .client

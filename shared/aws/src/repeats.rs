@@ -4,55 +4,55 @@
 use async_trait::async_trait;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::{ReturnValuesOnConditionCheckFailure, Update};
-use domain::ports::{PortResult, Repeat, Repeats};
+use domain::ports::{PortResult, RecentRequests, RememberedRequest};
 use domain::{DocumentId, PortError, Tenant, Timestamp};
 
 use crate::error::{build_error, port_error};
-use crate::item::{Item, Read, Table, key_item, n, s};
+use crate::item::{Item, ReadItem, Table, key_item, number_value, string_value};
 use crate::keys;
 
 pub(crate) struct DynamoRepeats(pub(crate) Table);
 
 /// The attribute with the id of the document that the request made.
-const MADE: &str = "made";
+const MADE_ATTRIBUTE: &str = "made";
 
 /// Returns the update that records that the request under `key` has made `document`. It fails if
 /// that is already recorded.
-pub(crate) fn made_by(
+pub(crate) fn record_made_document(
     activity: &Table,
     tenant: &Tenant,
     key: &str,
     document: &DocumentId,
 ) -> PortResult<Update> {
     let update = Update::builder().table_name(&activity.name);
-    let update = update.set_key(Some(key_item(&keys::repeat(tenant, key))));
+    let update = update.set_key(Some(key_item(&keys::repeat_key(tenant, key))));
     let update = update
-        .update_expression(format!("SET {MADE} = :id"))
+        .update_expression(format!("SET {MADE_ATTRIBUTE} = :id"))
         .condition_expression(format!(
-            "attribute_exists(pk) AND (attribute_not_exists({MADE}) OR {MADE} <> :id)"
+            "attribute_exists(pk) AND (attribute_not_exists({MADE_ATTRIBUTE}) OR {MADE_ATTRIBUTE} <> :id)"
         ))
-        .expression_attribute_values(":id", s(document.as_str()));
+        .expression_attribute_values(":id", string_value(document.as_str()));
 
     update.build().map_err(build_error)
 }
 
 #[async_trait]
-impl Repeats for DynamoRepeats {
+impl RecentRequests for DynamoRepeats {
     async fn remember(
         &self,
         tenant: &Tenant,
         key: &str,
-        repeat: Repeat,
+        repeat: RememberedRequest,
         stale: Option<&DocumentId>,
         now: Timestamp,
         until: Timestamp,
-    ) -> PortResult<Repeat> {
-        let mut item = key_item(&keys::repeat(tenant, key));
-        item.insert("v".into(), n(1));
-        item.insert("doc".into(), s(repeat.document.as_str()));
-        item.insert("digest".into(), s(&repeat.digest));
-        item.insert("until".into(), n(until.as_millis()));
-        item.insert("ttl".into(), n(until.as_millis() / 1000 + 1));
+    ) -> PortResult<RememberedRequest> {
+        let mut item = key_item(&keys::repeat_key(tenant, key));
+        item.insert("v".into(), number_value(1));
+        item.insert("doc".into(), string_value(repeat.document.as_str()));
+        item.insert("digest".into(), string_value(&repeat.request_digest));
+        item.insert("until".into(), number_value(until.as_millis()));
+        item.insert("ttl".into(), number_value(until.as_millis() / 1000 + 1));
         let put = self
             .0
             .client
@@ -64,11 +64,11 @@ impl Repeats for DynamoRepeats {
             None => put.condition_expression(free),
             Some(stale) => put
                 .condition_expression(format!("{free} OR doc = :stale"))
-                .expression_attribute_values(":stale", s(stale.as_str())),
+                .expression_attribute_values(":stale", string_value(stale.as_str())),
         };
 
         let put = put.expression_attribute_names("#until", "until");
-        let put = put.expression_attribute_values(":now", n(now.as_millis()));
+        let put = put.expression_attribute_values(":now", number_value(now.as_millis()));
         let put = put
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         let Err(error) = put.send().await else {
@@ -77,20 +77,20 @@ impl Repeats for DynamoRepeats {
 
         match error.as_service_error() {
             Some(PutItemError::ConditionalCheckFailedException(old)) => {
-                old.item().ok_or(PortError::Conflict).and_then(read)
+                old.item().ok_or(PortError::Conflict).and_then(read_repeat)
             }
             _ => Err(port_error(error)),
         }
     }
 }
 
-fn read(item: &Item) -> PortResult<Repeat> {
+fn read_repeat(item: &Item) -> PortResult<RememberedRequest> {
     let id =
         |text: &str| DocumentId::parse(text).ok_or_else(|| PortError::Corrupt("repeat".into()));
-    let made = item.optional_text(MADE).map(id).transpose()?;
-    Ok(Repeat {
-        document: id(item.text("doc")?)?,
-        digest: item.text("digest")?.to_owned(),
-        made,
+    let made = item.get_optional_text(MADE_ATTRIBUTE).map(id).transpose()?;
+    Ok(RememberedRequest {
+        document: id(item.get_text("doc")?)?,
+        request_digest: item.get_text("digest")?.to_owned(),
+        created_document: made,
     })
 }

@@ -11,12 +11,14 @@ use domain::ports::{Keys, PortResult};
 use domain::{ContainerTag, KeyId, OrgId, PortError, Tenant, Timestamp};
 
 use crate::error::{build_error, port_error};
-use crate::item::{Item, Read, Table, b, json, key_item, n, s};
+use crate::item::{
+    Item, ReadItem, Table, bytes_value, json_value, key_item, number_value, string_value,
+};
 use crate::keys;
 use crate::transaction::transaction_error;
 
 /// The time for which an expired key stays listed, in seconds.
-const EXPIRED_SECONDS: i64 = 30 * 24 * 60 * 60;
+const EXPIRED_LISTED_SECONDS: i64 = 30 * 24 * 60 * 60;
 
 pub(crate) struct DynamoKeys(pub(crate) Table);
 
@@ -27,15 +29,15 @@ impl Keys for DynamoKeys {
             .get(&keys::api_key(id))
             .await?
             .as_ref()
-            .map(read)
+            .map(key_from_item)
             .transpose()
     }
 
     async fn create(&self, key: &ApiKey) -> PortResult<()> {
-        let tenant = Tenant::of_operator(key.org.clone());
-        let listed = (key.kind != KeyKind::Session).then(|| pointer(&tenant, key));
+        let tenant = Tenant::for_operator(key.org.clone());
+        let listed = (key.kind != KeyKind::Session).then(|| pointer_item(&tenant, key));
         let mut transaction = self.0.client.transact_write_items();
-        for item in [Some(write(key)), listed].into_iter().flatten() {
+        for item in [Some(key_to_item(key)), listed].into_iter().flatten() {
             let put = Put::builder()
                 .table_name(&self.0.name)
                 .set_item(Some(item))
@@ -53,10 +55,10 @@ impl Keys for DynamoKeys {
 
     async fn count(&self, tenant: &Tenant) -> PortResult<usize> {
         self.0
-            .count(
-                &keys::organization(tenant),
+            .count_range(
+                &keys::organization_partition(tenant),
                 keys::KEY_PREFIX,
-                &end_of_keys(),
+                &pointers_end(),
             )
             .await
     }
@@ -64,15 +66,15 @@ impl Keys for DynamoKeys {
     async fn list(&self, tenant: &Tenant) -> PortResult<Vec<ApiKey>> {
         let pointers = self
             .0
-            .range(
-                &keys::organization(tenant),
+            .get_range(
+                &keys::organization_partition(tenant),
                 keys::KEY_PREFIX,
-                &end_of_keys(),
+                &pointers_end(),
             )
             .await?;
         let ids = pointers
             .iter()
-            .filter_map(|item| item.optional_text("sk")?.strip_prefix(keys::KEY_PREFIX));
+            .filter_map(|item| item.get_optional_text("sk")?.strip_prefix(keys::KEY_PREFIX));
         let wanted: Vec<_> = ids
             .filter_map(KeyId::parse)
             .map(|id| keys::api_key(&id))
@@ -81,7 +83,7 @@ impl Keys for DynamoKeys {
         let mut found = items
             .iter()
             .flatten()
-            .map(read)
+            .map(key_from_item)
             .collect::<PortResult<Vec<_>>>()?;
         found.sort_by(|a, b| {
             a.created_at
@@ -95,14 +97,16 @@ impl Keys for DynamoKeys {
     async fn delete(&self, tenant: &Tenant, id: &KeyId) -> PortResult<bool> {
         let key = keys::api_key(id);
         let record = self.0.get(&key).await?;
-        if record.is_none_or(|record| record.optional_text("org") != Some(tenant.org().as_str())) {
+        if record
+            .is_none_or(|record| record.get_optional_text("org") != Some(tenant.org().as_str()))
+        {
             return Ok(false);
         }
 
         // A key never changes its organization, and its id is never used again. Deleting it once
         // more after a lost answer is therefore harmless.
         let mut transaction = self.0.client.transact_write_items();
-        for key in [key, keys::api_key_of(tenant, id)] {
+        for key in [key, keys::api_key_pointer_key(tenant, id)] {
             let delete = Delete::builder()
                 .table_name(&self.0.name)
                 .set_key(Some(key_item(&key)));
@@ -128,7 +132,7 @@ impl Keys for DynamoKeys {
         let value = AttributeValue::Bool(enabled);
         let update = update.expression_attribute_values(":enabled", value);
         match update
-            .expression_attribute_values(":org", s(tenant.org().as_str()))
+            .expression_attribute_values(":org", string_value(tenant.org().as_str()))
             .send()
             .await
         {
@@ -142,60 +146,60 @@ impl Keys for DynamoKeys {
 }
 
 /// Returns the upper bound of the sort keys of pointers.
-fn end_of_keys() -> String {
+fn pointers_end() -> String {
     format!("{}~", keys::KEY_PREFIX)
 }
 
 /// Returns the item by which a key is listed.
-fn pointer(tenant: &Tenant, key: &ApiKey) -> Item {
-    let mut item = key_item(&keys::api_key_of(tenant, &key.id));
-    item.extend(removal(key).map(|time| ("ttl".to_owned(), n(time))));
+fn pointer_item(tenant: &Tenant, key: &ApiKey) -> Item {
+    let mut item = key_item(&keys::api_key_pointer_key(tenant, &key.id));
+    item.extend(removal_seconds(key).map(|time| ("ttl".to_owned(), number_value(time))));
     item
 }
 
 /// Returns the time from which DynamoDB may remove the items of a key, in seconds since 1970.
-fn removal(key: &ApiKey) -> Option<i64> {
+fn removal_seconds(key: &ApiKey) -> Option<i64> {
     let kept = if key.kind == KeyKind::Session {
         0
     } else {
-        EXPIRED_SECONDS
+        EXPIRED_LISTED_SECONDS
     };
     key.expires_at.map(|end| end.as_millis() / 1000 + kept)
 }
 
-fn write(key: &ApiKey) -> Item {
+fn key_to_item(key: &ApiKey) -> Item {
     let mut item = key_item(&keys::api_key(&key.id));
     let mut set = |name: &str, value| item.insert(name.to_owned(), value);
-    set("v", n(1));
-    set("id", s(key.id.as_str()));
-    set("org", s(key.org.as_str()));
-    set("name", s(&key.name));
-    set("kind", json(&key.kind));
-    set("hash", b(key.hash.to_vec()));
+    set("v", number_value(1));
+    set("id", string_value(key.id.as_str()));
+    set("org", string_value(key.org.as_str()));
+    set("name", string_value(&key.name));
+    set("kind", json_value(&key.kind));
+    set("hash", bytes_value(key.secret_hash.to_vec()));
     set(
         "write",
         AttributeValue::Bool(key.permission == Permission::Write),
     );
     set("enabled", AttributeValue::Bool(key.enabled));
-    set("cr", n(key.created_at.as_millis()));
+    set("cr", number_value(key.created_at.as_millis()));
 
     if let Some(tags) = &key.tags {
-        set("tags", json(tags));
+        set("tags", json_value(tags));
     }
-    if let Some(rate) = &key.rate {
-        set("rate", json(rate));
+    if let Some(rate) = &key.rate_limit {
+        set("rate", json_value(rate));
     }
     if let Some(end) = key.expires_at {
-        set("exp", n(end.as_millis()));
+        set("exp", number_value(end.as_millis()));
     }
-    if let Some(time) = removal(key) {
-        set("ttl", n(time));
+    if let Some(time) = removal_seconds(key) {
+        set("ttl", number_value(time));
     }
 
     item
 }
 
-fn read(item: &Item) -> PortResult<ApiKey> {
+fn key_from_item(item: &Item) -> PortResult<ApiKey> {
     let corrupt = || PortError::Corrupt("API key".into());
     let flag = |name: &str| {
         item.get(name)
@@ -208,7 +212,7 @@ fn read(item: &Item) -> PortResult<ApiKey> {
         .get("hash")
         .and_then(|value| value.as_b().ok())
         .ok_or_else(corrupt)?;
-    let tags: Option<Vec<String>> = item.optional_parsed("tags")?;
+    let tags: Option<Vec<String>> = item.get_optional_json("tags")?;
     let tags = tags.map(|tags| {
         tags.iter()
             .map(|tag| ContainerTag::parse(tag))
@@ -223,17 +227,17 @@ fn read(item: &Item) -> PortResult<ApiKey> {
     };
 
     let exp = if item.contains_key("exp") {
-        Some(Timestamp::from_millis(item.number("exp")?))
+        Some(Timestamp::from_millis(item.get_number("exp")?))
     } else {
         None
     };
 
     Ok(ApiKey {
-        id: KeyId::parse(item.text("id")?).ok_or_else(corrupt)?,
-        org: OrgId::parse(item.text("org")?).map_err(|_| corrupt())?,
-        name: item.text("name")?.to_owned(),
-        kind: item.optional_parsed("kind")?.unwrap_or(before_kinds),
-        hash: hash.as_ref().try_into().map_err(|_| corrupt())?,
+        id: KeyId::parse(item.get_text("id")?).ok_or_else(corrupt)?,
+        org: OrgId::parse(item.get_text("org")?).map_err(|_| corrupt())?,
+        name: item.get_text("name")?.to_owned(),
+        kind: item.get_optional_json("kind")?.unwrap_or(before_kinds),
+        secret_hash: hash.as_ref().try_into().map_err(|_| corrupt())?,
         permission: if flag("write")? {
             Permission::Write
         } else {
@@ -241,9 +245,9 @@ fn read(item: &Item) -> PortResult<ApiKey> {
         },
         tags: tags.transpose().map_err(|_| corrupt())?,
         enabled: flag("enabled")?,
-        created_at: Timestamp::from_millis(item.number("cr")?),
+        created_at: Timestamp::from_millis(item.get_number("cr")?),
         expires_at: exp,
-        rate: item.optional_parsed("rate")?,
+        rate_limit: item.get_optional_json("rate")?,
     })
 }
 
@@ -255,48 +259,48 @@ mod tests {
     fn old(tags: Option<&str>) -> Item {
         let mut item = key_item(&("K#Rk3v9PqLm2".to_owned(), "A".to_owned()));
         let values = [
-            ("v", n(1)),
-            ("id", s("Rk3v9PqLm2")),
-            ("org", s("acme")),
-            ("name", s("laptop")),
-            ("hash", b([7; 32])),
+            ("v", number_value(1)),
+            ("id", string_value("Rk3v9PqLm2")),
+            ("org", string_value("acme")),
+            ("name", string_value("laptop")),
+            ("hash", bytes_value([7; 32])),
             ("write", AttributeValue::Bool(true)),
             ("enabled", AttributeValue::Bool(true)),
-            ("cr", n(1_744_709_400_000_i64)),
+            ("cr", number_value(1_744_709_400_000_i64)),
         ];
         item.extend(values.map(|(name, value)| (name.to_owned(), value)));
-        item.extend(tags.map(|tags| ("tags".to_owned(), s(tags))));
+        item.extend(tags.map(|tags| ("tags".to_owned(), string_value(tags))));
         item
     }
 
     #[test]
     fn keys_of_before_there_were_kinds_reach_as_far_as_before() {
-        let full = read(&old(None)).unwrap();
+        let full = key_from_item(&old(None)).unwrap();
         let wanted = ApiKey {
             id: KeyId::parse("Rk3v9PqLm2").unwrap(),
             org: OrgId::parse("acme").unwrap(),
             name: "laptop".into(),
             kind: KeyKind::Full,
-            hash: [7; 32],
+            secret_hash: [7; 32],
             permission: Permission::Write,
             tags: None,
             enabled: true,
             created_at: Timestamp::from_millis(1_744_709_400_000),
             expires_at: None,
-            rate: None,
+            rate_limit: None,
         };
         assert_eq!(full, wanted);
 
-        let confined = read(&old(Some(r#"["home","work"]"#))).unwrap();
+        let confined = key_from_item(&old(Some(r#"["home","work"]"#))).unwrap();
         assert_eq!(
             (confined.kind, confined.tags.map(|tags| tags.len())),
             (KeyKind::Agent, Some(2))
         );
 
         let mut broken = old(None);
-        broken.insert("kind".into(), s(r#""root""#));
+        broken.insert("kind".into(), string_value(r#""root""#));
         assert!(
-            matches!(read(&broken), Err(PortError::Corrupt(_))),
+            matches!(key_from_item(&broken), Err(PortError::Corrupt(_))),
             "never more than it was made for"
         );
     }

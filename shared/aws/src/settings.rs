@@ -7,7 +7,7 @@ use domain::ports::{PortResult, SettingsStore};
 use domain::{PortError, Settings, Tenant};
 
 use crate::error::port_error;
-use crate::item::{Read, Table, json, key_item, n};
+use crate::item::{ReadItem, Table, json_value, key_item, number_value};
 use crate::keys;
 
 pub(crate) struct DynamoSettings(pub(crate) Table);
@@ -15,21 +15,21 @@ pub(crate) struct DynamoSettings(pub(crate) Table);
 #[async_trait]
 impl SettingsStore for DynamoSettings {
     async fn get(&self, tenant: &Tenant) -> PortResult<Settings> {
-        let Some(item) = self.0.get(&keys::settings(tenant)).await? else {
+        let Some(item) = self.0.get(&keys::settings_key(tenant)).await? else {
             return Ok(Settings::default());
         };
-        let settings: Settings = item.parsed("set")?;
+        let settings: Settings = item.get_json("set")?;
         Ok(Settings {
-            version: item.number("ver")?,
+            version: item.get_number("ver")?,
             ..settings
         })
     }
 
     async fn put(&self, tenant: &Tenant, settings: &Settings) -> PortResult<()> {
-        let mut item = key_item(&keys::settings(tenant));
-        item.insert("v".into(), n(1));
-        item.insert("ver".into(), n(settings.version));
-        item.insert("set".into(), json(settings));
+        let mut item = key_item(&keys::settings_key(tenant));
+        item.insert("v".into(), number_value(1));
+        item.insert("ver".into(), number_value(settings.version));
+        item.insert("set".into(), json_value(settings));
 
         let put = self
             .0
@@ -41,7 +41,7 @@ impl SettingsStore for DynamoSettings {
             0 | 1 => put.condition_expression("attribute_not_exists(pk)"),
             next => put
                 .condition_expression("ver = :old")
-                .expression_attribute_values(":old", n(next - 1)),
+                .expression_attribute_values(":old", number_value(next - 1)),
         };
 
         let put = put

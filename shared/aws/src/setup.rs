@@ -12,7 +12,7 @@ use aws_sdk_sqs::types::QueueAttributeName;
 
 use crate::clients::Clients;
 use crate::layout::{MAX_RECEIVE_COUNT, QUEUES, QueueLayout, UPLOAD_SUFFIX};
-use crate::names::Names;
+use crate::names::ResourceNames;
 
 /// Creates the tables, the bucket and the queues that do not exist yet, and returns the names with
 /// the addresses of the queues. Adds missing indexes and times to live to tables of an earlier
@@ -20,8 +20,11 @@ use crate::names::Names;
 ///
 /// # Errors
 /// Fails if a service refuses a request.
-pub async fn create_missing(clients: &Clients, mut names: Names) -> Result<Names> {
-    tables::create_missing(&clients.dynamodb, &names).await?;
+pub async fn create_missing_resources(
+    clients: &Clients,
+    mut names: ResourceNames,
+) -> Result<ResourceNames> {
+    tables::create_missing_tables(&clients.dynamodb, &names).await?;
     let buckets = clients
         .s3
         .list_buckets()
@@ -56,7 +59,7 @@ pub async fn create_missing(clients: &Clients, mut names: Names) -> Result<Names
         names.commit_queue.clone_from(commit);
         names.keeper_queue.clone_from(keeper);
         names.sync_queue.clone_from(sync);
-        tell_of_uploads(clients, &names.bucket, keeper)
+        notify_of_uploads(clients, &names.bucket, keeper)
             .await
             .context("have the bucket tell of uploads")?;
     }
@@ -68,13 +71,13 @@ pub async fn create_missing(clients: &Clients, mut names: Names) -> Result<Names
 ///
 /// # Errors
 /// Fails if a queue does not exist.
-pub async fn queue_urls(clients: &Clients) -> Result<Vec<String>> {
+pub async fn dead_letter_queue_urls(clients: &Clients) -> Result<Vec<String>> {
     let mut urls = Vec::new();
     for layout in &QUEUES {
         let answer = clients
             .sqs
             .get_queue_url()
-            .queue_name(layout.dead)
+            .queue_name(layout.dead_letter_queue)
             .send()
             .await?;
         urls.push(answer.queue_url.context("a queue without an address")?);
@@ -82,7 +85,7 @@ pub async fn queue_urls(clients: &Clients) -> Result<Vec<String>> {
     Ok(urls)
 }
 
-async fn queue_arn(client: &aws_sdk_sqs::Client, url: &str) -> Result<String> {
+async fn get_queue_arn(client: &aws_sdk_sqs::Client, url: &str) -> Result<String> {
     let wanted = QueueAttributeName::QueueArn;
     let answer = client
         .get_queue_attributes()
@@ -95,7 +98,7 @@ async fn queue_arn(client: &aws_sdk_sqs::Client, url: &str) -> Result<String> {
 }
 
 /// Has the bucket send a message to the queue for every object that a client stores.
-async fn tell_of_uploads(clients: &Clients, bucket: &str, queue: &str) -> Result<()> {
+async fn notify_of_uploads(clients: &Clients, bucket: &str, queue: &str) -> Result<()> {
     let suffix = FilterRule::builder()
         .name(FilterRuleName::Suffix)
         .value(UPLOAD_SUFFIX)
@@ -103,7 +106,7 @@ async fn tell_of_uploads(clients: &Clients, bucket: &str, queue: &str) -> Result
     let key = S3KeyFilter::builder().filter_rules(suffix).build();
     let queue = QueueConfiguration::builder()
         .id("uploads")
-        .queue_arn(queue_arn(&clients.sqs, queue).await?)
+        .queue_arn(get_queue_arn(&clients.sqs, queue).await?)
         .events(Event::from("s3:ObjectCreated:*"))
         .filter(NotificationConfigurationFilter::builder().key(key).build());
     let wanted = NotificationConfiguration::builder()
@@ -128,8 +131,8 @@ async fn create_queue(client: &aws_sdk_sqs::Client, layout: &QueueLayout) -> Res
         }
     };
 
-    let dead =
-        create(layout.dead).attributes(QueueAttributeName::MessageRetentionPeriod, "1209600");
+    let dead = create(layout.dead_letter_queue)
+        .attributes(QueueAttributeName::MessageRetentionPeriod, "1209600");
     let dead = dead.attributes(
         QueueAttributeName::VisibilityTimeout,
         layout.visibility_seconds().to_string(),
@@ -139,7 +142,7 @@ async fn create_queue(client: &aws_sdk_sqs::Client, layout: &QueueLayout) -> Res
         .await?
         .queue_url
         .context("a queue without an address")?;
-    let arn = queue_arn(client, &dead).await?;
+    let arn = get_queue_arn(client, &dead).await?;
     let redrive =
         serde_json::json!({"deadLetterTargetArn": arn, "maxReceiveCount": MAX_RECEIVE_COUNT});
     let queue = create(layout.name)

@@ -12,37 +12,37 @@ mod transact;
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
-use domain::connection::{Node, Queue, QueueEntry, Run, Selection, SyncState};
+use domain::connection::{ItemRecord, Run, Selection, SyncQueue, SyncQueueEntry, SyncState};
 use domain::ports::{PortResult, SyncStore, SyncWrite};
 use domain::{ConnectionId, PortError, Tenant};
 
-use crate::connections::put_next;
+use crate::connections::put_if_revision;
 use crate::error::port_error;
-use crate::item::{Item, Read, Table, key_item, s};
+use crate::item::{Item, ReadItem, Table, key_item, string_value};
 use crate::keys;
 
 pub(crate) struct DynamoSync(pub(crate) Table);
 
 impl DynamoSync {
     /// Returns the query for the items of a partition whose sort keys begin with `prefix`.
-    fn query(&self, pk: &str, prefix: &str) -> QueryFluentBuilder {
+    fn query_prefix(&self, pk: &str, prefix: &str) -> QueryFluentBuilder {
         let query = self
             .0
             .client
             .query()
             .table_name(&self.0.name)
             .consistent_read(true);
-        let query = query.expression_attribute_values(":pk", s(pk));
+        let query = query.expression_attribute_values(":pk", string_value(pk));
         if prefix.is_empty() {
             return query.key_condition_expression("pk = :pk");
         }
         let query = query.key_condition_expression("pk = :pk AND begins_with(sk, :prefix)");
-        query.expression_attribute_values(":prefix", s(prefix))
+        query.expression_attribute_values(":prefix", string_value(prefix))
     }
 
     /// Reads at most `limit` items whose sort keys begin with `prefix` and follow `prefix` plus
     /// `after`. Also returns whether there may be more.
-    async fn page_of(
+    async fn read_page(
         &self,
         pk: &str,
         prefix: &str,
@@ -52,7 +52,7 @@ impl DynamoSync {
         let mut items = Vec::new();
         let mut from = after.map(|after| key_item(&(pk.to_owned(), format!("{prefix}{after}"))));
         while items.len() < limit {
-            let query = self.query(pk, prefix).set_exclusive_start_key(from);
+            let query = self.query_prefix(pk, prefix).set_exclusive_start_key(from);
             let query = query.limit(page_size(limit - items.len()));
             let answer = query.send().await.map_err(port_error)?;
             items.extend(answer.items.unwrap_or_default());
@@ -67,23 +67,23 @@ impl DynamoSync {
 
     /// Reads a page of the nodes to which the hints with `prefix` lead. Also returns the key part
     /// after which the next page begins, or `None` after the last page.
-    async fn hinted(
+    async fn read_hinted_nodes(
         &self,
         pk: &str,
         prefix: &str,
         after: Option<&str>,
         limit: usize,
-    ) -> PortResult<(Vec<Node>, Option<String>)> {
-        let (hints, more) = self.page_of(pk, prefix, after, limit).await?;
+    ) -> PortResult<(Vec<ItemRecord>, Option<String>)> {
+        let (hints, more) = self.read_page(pk, prefix, after, limit).await?;
         let part = |hint: &Item| {
-            hint.text("sk")
+            hint.get_text("sk")
                 .map(|sk| sk.strip_prefix(prefix).unwrap_or(sk).to_owned())
         };
 
         let parts = hints.iter().map(part).collect::<PortResult<Vec<_>>>()?;
         let wanted: Vec<_> = parts
             .iter()
-            .map(|part| (pk.to_owned(), place::node_of_part(part)))
+            .map(|part| (pk.to_owned(), place::node_key_of_part(part)))
             .collect();
         let found = self.0.get_many(&wanted).await?;
         let nodes = found
@@ -103,25 +103,31 @@ fn page_size(limit: usize) -> i32 {
 
 #[async_trait]
 impl SyncStore for DynamoSync {
-    async fn state(&self, tenant: &Tenant, of: &ConnectionId) -> PortResult<SyncState> {
+    async fn get_state(&self, tenant: &Tenant, of: &ConnectionId) -> PortResult<SyncState> {
         let found = self
             .0
-            .get(&(keys::known(tenant, of), place::STATE.into()))
+            .get(&(
+                keys::connection_items_partition(tenant, of),
+                place::STATE_KEY.into(),
+            ))
             .await?;
         found
             .as_ref()
             .map_or_else(|| Ok(SyncState::default()), shape::read_state)
     }
 
-    async fn selection(&self, tenant: &Tenant, of: &ConnectionId) -> PortResult<Selection> {
+    async fn get_selection(&self, tenant: &Tenant, of: &ConnectionId) -> PortResult<Selection> {
         let found = self
             .0
-            .get(&(keys::known(tenant, of), place::SELECTION.into()))
+            .get(&(
+                keys::connection_items_partition(tenant, of),
+                place::SELECTION_KEY.into(),
+            ))
             .await?;
-        found.map_or_else(|| Ok(Selection::default()), |item| item.parsed("sel"))
+        found.map_or_else(|| Ok(Selection::default()), |item| item.get_json("sel"))
     }
 
-    async fn select(
+    async fn save_selection(
         &self,
         tenant: &Tenant,
         of: &ConnectionId,
@@ -130,19 +136,22 @@ impl SyncStore for DynamoSync {
         let before = selection
             .rev
             .checked_sub(1)
-            .ok_or_else(|| uncounted("selection"))?;
-        let item = shape::selection(&keys::known(tenant, of), selection);
-        put_next(&self.0, item, (before > 0).then_some(before)).await
+            .ok_or_else(|| uncounted_error("selection"))?;
+        let item = shape::selection_item(&keys::connection_items_partition(tenant, of), selection);
+        put_if_revision(&self.0, item, (before > 0).then_some(before)).await
     }
 
-    async fn nodes(
+    async fn get_items(
         &self,
         tenant: &Tenant,
         of: &ConnectionId,
         ids: &[String],
-    ) -> PortResult<Vec<Option<Node>>> {
-        let pk = keys::known(tenant, of);
-        let wanted: Vec<_> = ids.iter().map(|id| (pk.clone(), place::node(id))).collect();
+    ) -> PortResult<Vec<Option<ItemRecord>>> {
+        let pk = keys::connection_items_partition(tenant, of);
+        let wanted: Vec<_> = ids
+            .iter()
+            .map(|id| (pk.clone(), place::node_key(id)))
+            .collect();
         let found = self.0.get_many(&wanted).await?;
         found
             .iter()
@@ -150,18 +159,18 @@ impl SyncStore for DynamoSync {
             .collect()
     }
 
-    async fn page(
+    async fn list_items(
         &self,
         tenant: &Tenant,
         of: &ConnectionId,
         after: Option<&str>,
         limit: usize,
-    ) -> PortResult<Vec<Node>> {
-        let after = after.map(place::part);
+    ) -> PortResult<Vec<ItemRecord>> {
+        let after = after.map(place::key_part);
         let (items, _) = self
-            .page_of(
-                &keys::known(tenant, of),
-                place::NODES,
+            .read_page(
+                &keys::connection_items_partition(tenant, of),
+                place::NODE_PREFIX,
                 after.as_deref(),
                 limit,
             )
@@ -170,32 +179,40 @@ impl SyncStore for DynamoSync {
         items.iter().map(shape::read_node).collect()
     }
 
-    async fn children(
+    async fn list_children(
         &self,
         tenant: &Tenant,
         of: &ConnectionId,
         folder: &str,
         after: Option<&str>,
         limit: usize,
-    ) -> PortResult<(Vec<Node>, Option<String>)> {
-        let (pk, prefix) = (keys::known(tenant, of), place::children(folder));
-        let (mut nodes, next) = self.hinted(&pk, &prefix, after, limit).await?;
+    ) -> PortResult<(Vec<ItemRecord>, Option<String>)> {
+        let (pk, prefix) = (
+            keys::connection_items_partition(tenant, of),
+            place::children_prefix(folder),
+        );
+        let (mut nodes, next) = self.read_hinted_nodes(&pk, &prefix, after, limit).await?;
         nodes.retain(|node| node.parent.as_deref() == Some(folder));
         Ok((nodes, next))
     }
 
-    async fn shortcuts(
+    async fn list_shortcuts(
         &self,
         tenant: &Tenant,
         of: &ConnectionId,
         target: &str,
         limit: usize,
-    ) -> PortResult<Vec<Node>> {
-        let (pk, prefix) = (keys::known(tenant, of), place::shortcuts(target));
+    ) -> PortResult<Vec<ItemRecord>> {
+        let (pk, prefix) = (
+            keys::connection_items_partition(tenant, of),
+            place::shortcuts_prefix(target),
+        );
         let (mut found, mut after) = (Vec::new(), None);
 
         loop {
-            let (nodes, next) = self.hinted(&pk, &prefix, after.as_deref(), limit).await?;
+            let (nodes, next) = self
+                .read_hinted_nodes(&pk, &prefix, after.as_deref(), limit)
+                .await?;
             found.extend(
                 nodes
                     .into_iter()
@@ -209,31 +226,34 @@ impl SyncStore for DynamoSync {
         }
     }
 
-    async fn waiting(
+    async fn list_queue(
         &self,
         tenant: &Tenant,
         of: &ConnectionId,
-        queue: Queue,
+        queue: SyncQueue,
         after: Option<&str>,
         limit: usize,
-    ) -> PortResult<Vec<QueueEntry>> {
-        let after = after.map(place::part);
-        let (pk, prefix) = (keys::known(tenant, of), place::queue(queue));
-        let (items, _) = self.page_of(&pk, prefix, after.as_deref(), limit).await?;
+    ) -> PortResult<Vec<SyncQueueEntry>> {
+        let after = after.map(place::key_part);
+        let (pk, prefix) = (
+            keys::connection_items_partition(tenant, of),
+            place::queue_prefix(queue),
+        );
+        let (items, _) = self.read_page(&pk, prefix, after.as_deref(), limit).await?;
         items.iter().map(shape::read_entry).collect()
     }
 
-    async fn waits(
+    async fn get_queue_entries(
         &self,
         tenant: &Tenant,
         of: &ConnectionId,
-        queue: Queue,
+        queue: SyncQueue,
         keys: &[String],
-    ) -> PortResult<Vec<Option<QueueEntry>>> {
-        let pk = keys::known(tenant, of);
+    ) -> PortResult<Vec<Option<SyncQueueEntry>>> {
+        let pk = keys::connection_items_partition(tenant, of);
         let wanted: Vec<_> = keys
             .iter()
-            .map(|key| (pk.clone(), place::queued(queue, key)))
+            .map(|key| (pk.clone(), place::queue_entry_key(queue, key)))
             .collect();
         let found = self.0.get_many(&wanted).await?;
 
@@ -243,33 +263,44 @@ impl SyncStore for DynamoSync {
             .collect()
     }
 
-    async fn commit(
+    async fn commit_step(
         &self,
         tenant: &Tenant,
         of: &ConnectionId,
         writes: &[SyncWrite],
         next: &SyncState,
     ) -> PortResult<bool> {
-        let before = next.step.checked_sub(1).ok_or_else(|| uncounted("step"))?;
-        let pk = keys::known(tenant, of);
-        let fence = transact::Fence {
+        let before = next
+            .step
+            .checked_sub(1)
+            .ok_or_else(|| uncounted_error("step"))?;
+        let pk = keys::connection_items_partition(tenant, of);
+        let fence = transact::StepFence {
             pk: &pk,
             before: (before > 0).then_some(before),
         };
 
-        let mut parts = plan::parts(&pk, writes);
+        let mut parts = plan::split_into_transactions(&pk, writes);
         let last = parts.pop().unwrap_or_default();
         for part in parts {
-            if !transact::part(&self.0, &fence, part).await? {
+            if !transact::write_part(&self.0, &fence, part).await? {
                 return Ok(false);
             }
         }
 
-        transact::last(&self.0, &fence, last, shape::state(&pk, next)?).await
+        transact::write_last_part(&self.0, &fence, last, shape::state_item(&pk, next)?).await
     }
 
-    async fn runs(&self, tenant: &Tenant, of: &ConnectionId, limit: usize) -> PortResult<Vec<Run>> {
-        let query = self.query(&keys::known(tenant, of), place::RUNS);
+    async fn list_runs(
+        &self,
+        tenant: &Tenant,
+        of: &ConnectionId,
+        limit: usize,
+    ) -> PortResult<Vec<Run>> {
+        let query = self.query_prefix(
+            &keys::connection_items_partition(tenant, of),
+            place::RUN_PREFIX,
+        );
         let answer = query
             .scan_index_forward(false)
             .limit(page_size(limit))
@@ -279,33 +310,45 @@ impl SyncStore for DynamoSync {
         items
             .iter()
             .take(limit)
-            .map(|item| item.parsed("run"))
+            .map(|item| item.get_json("run"))
             .collect()
     }
 
-    async fn erase(&self, tenant: &Tenant, of: &ConnectionId, limit: usize) -> PortResult<bool> {
-        let pk = keys::known(tenant, of);
+    async fn erase_records(
+        &self,
+        tenant: &Tenant,
+        of: &ConnectionId,
+        limit: usize,
+    ) -> PortResult<bool> {
+        let pk = keys::connection_items_partition(tenant, of);
         // Two items more than may be deleted show whether these are all. One of the two may be the
         // state, which is not counted because it is deleted last.
-        let (items, more) = self.page_of(&pk, "", None, limit.saturating_add(2)).await?;
+        let (items, more) = self
+            .read_page(&pk, "", None, limit.saturating_add(2))
+            .await?;
         let sort_keys = items
             .iter()
-            .map(|item| item.text("sk"))
+            .map(|item| item.get_text("sk"))
             .collect::<PortResult<Vec<_>>>()?;
         let key = |sk: &&str| (pk.clone(), (*sk).to_owned());
 
-        let known: Vec<_> = sort_keys.iter().filter(|sk| **sk != place::STATE).collect();
+        let known: Vec<_> = sort_keys
+            .iter()
+            .filter(|sk| **sk != place::STATE_KEY)
+            .collect();
         let going: Vec<_> = known.iter().take(limit).map(|sk| key(sk)).collect();
         self.0.delete_many(&going).await?;
         if more || known.len() > going.len() {
             return Ok(true);
         }
 
-        self.0.delete_many(&[(pk, place::STATE.to_owned())]).await?;
+        self.0
+            .delete_many(&[(pk, place::STATE_KEY.to_owned())])
+            .await?;
         Ok(false)
     }
 }
 
-fn uncounted(what: &str) -> PortError {
+fn uncounted_error(what: &str) -> PortError {
     PortError::Internal(format!("a {what} that was not counted").into())
 }

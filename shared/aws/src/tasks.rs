@@ -8,7 +8,7 @@ use domain::ports::{PortResult, Tasks};
 use domain::{Task, TaskId, TaskState, Tenant};
 
 use crate::error::{build_error, port_error};
-use crate::item::{Item, Read, Table, json, key_item, n, s};
+use crate::item::{Item, ReadItem, Table, json_value, key_item, number_value, string_value};
 use crate::keys;
 
 pub(crate) struct DynamoTasks(pub(crate) Table);
@@ -17,14 +17,14 @@ pub(crate) struct DynamoTasks(pub(crate) Table);
 impl Tasks for DynamoTasks {
     async fn get(&self, tenant: &Tenant, id: &TaskId) -> PortResult<Option<Task>> {
         self.0
-            .get(&keys::task(tenant, id))
+            .get(&keys::task_key(tenant, id))
             .await?
-            .map(|item| item.parsed("task"))
+            .map(|item| item.get_json("task"))
             .transpose()
     }
 
     async fn save(&self, tenant: &Tenant, task: &Task) -> PortResult<bool> {
-        let item = record(tenant, task);
+        let item = task_item(tenant, task);
         let put = self
             .0
             .client
@@ -35,7 +35,7 @@ impl Tasks for DynamoTasks {
             None => put.condition_expression("attribute_not_exists(pk)"),
             Some(before) => put
                 .condition_expression("step = :before")
-                .expression_attribute_values(":before", n(before)),
+                .expression_attribute_values(":before", number_value(before)),
         };
 
         let put = put
@@ -58,20 +58,23 @@ impl Tasks for DynamoTasks {
 pub(crate) fn task_put(table: &Table, tenant: &Tenant, task: &Task) -> PortResult<Put> {
     let put = Put::builder()
         .table_name(&table.name)
-        .set_item(Some(record(tenant, task)));
+        .set_item(Some(task_item(tenant, task)));
     put.condition_expression("attribute_not_exists(pk)")
         .build()
         .map_err(build_error)
 }
 
-fn record(tenant: &Tenant, task: &Task) -> Item {
-    let mut item = key_item(&keys::task(tenant, &task.id));
-    item.insert("v".into(), n(1));
-    item.insert("step".into(), n(task.step));
-    item.insert("task".into(), json(task));
+fn task_item(tenant: &Tenant, task: &Task) -> Item {
+    let mut item = key_item(&keys::task_key(tenant, &task.id));
+    item.insert("v".into(), number_value(1));
+    item.insert("step".into(), number_value(task.step));
+    item.insert("task".into(), json_value(task));
     if task.state == TaskState::Running {
-        item.insert("qs".into(), s(keys::due_shard(task.id.as_str())));
-        item.insert("qd".into(), s(keys::due_sort(task.due_at)));
+        item.insert(
+            "qs".into(),
+            string_value(keys::due_partition(task.id.as_str())),
+        );
+        item.insert("qd".into(), string_value(keys::due_sort_key(task.due_at)));
     }
     item
 }

@@ -7,7 +7,7 @@ use domain::Timestamp;
 use domain::ports::{PortResult, Tickets};
 
 use crate::error::port_error;
-use crate::item::{Item, Read, Table, key_item, n, s};
+use crate::item::{Item, ReadItem, Table, key_item, number_value, string_value};
 use crate::keys;
 
 pub(crate) struct DynamoTickets(pub(crate) Table);
@@ -21,11 +21,14 @@ impl Tickets for DynamoTickets {
         stands_for: &str,
         until: Timestamp,
     ) -> PortResult<()> {
-        let mut item = key_item(&keys::ticket(kind, digest));
-        item.insert("v".into(), n(1));
-        item.insert("for".into(), s(stands_for));
-        item.insert("until".into(), n(until.as_millis()));
-        item.insert("ttl".into(), n(until.as_millis().div_euclid(1000) + 1));
+        let mut item = key_item(&keys::ticket_key(kind, digest));
+        item.insert("v".into(), number_value(1));
+        item.insert("for".into(), string_value(stands_for));
+        item.insert("until".into(), number_value(until.as_millis()));
+        item.insert(
+            "ttl".into(),
+            number_value(until.as_millis().div_euclid(1000) + 1),
+        );
         let put = self
             .0
             .client
@@ -35,17 +38,22 @@ impl Tickets for DynamoTickets {
         put.send().await.map(|_| ()).map_err(port_error)
     }
 
-    async fn look(&self, kind: &str, digest: &str, now: Timestamp) -> PortResult<Option<String>> {
-        let item = self.0.get(&keys::ticket(kind, digest)).await?;
+    async fn look_up_ticket(
+        &self,
+        kind: &str,
+        digest: &str,
+        now: Timestamp,
+    ) -> PortResult<Option<String>> {
+        let item = self.0.get(&keys::ticket_key(kind, digest)).await?;
         Ok(item
-            .map(|item| unexpired(&item, now))
+            .map(|item| ticket_value(&item, now))
             .transpose()?
             .flatten())
     }
 
     async fn redeem(&self, kind: &str, digest: &str, now: Timestamp) -> PortResult<Option<String>> {
         let delete = self.0.client.delete_item().table_name(&self.0.name);
-        let delete = delete.set_key(Some(key_item(&keys::ticket(kind, digest))));
+        let delete = delete.set_key(Some(key_item(&keys::ticket_key(kind, digest))));
         let answer = delete
             .return_values(ReturnValue::AllOld)
             .send()
@@ -53,17 +61,17 @@ impl Tickets for DynamoTickets {
             .map_err(port_error)?;
         Ok(answer
             .attributes
-            .map(|item| unexpired(&item, now))
+            .map(|item| ticket_value(&item, now))
             .transpose()?
             .flatten())
     }
 }
 
 /// Returns the value for which a ticket stands, unless the ticket has expired.
-fn unexpired(item: &Item, now: Timestamp) -> PortResult<Option<String>> {
-    let until = Timestamp::from_millis(item.number("until")?);
+fn ticket_value(item: &Item, now: Timestamp) -> PortResult<Option<String>> {
+    let until = Timestamp::from_millis(item.get_number("until")?);
     Ok(if until > now {
-        Some(item.text("for")?.to_owned())
+        Some(item.get_text("for")?.to_owned())
     } else {
         None
     })

@@ -5,7 +5,7 @@ use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::SdkError;
 use domain::PortError;
 
-use crate::error::{Cancellation, cancellation, port_error};
+use crate::error::{Cancellation, classify_cancellation, port_error};
 
 /// Converts the error of a transaction that was not committed. A failed condition becomes
 /// `Conflict`. A conflict with another transaction becomes `Unavailable`, because the transaction
@@ -18,7 +18,7 @@ pub(crate) fn transaction_error(
     else {
         return port_error(error);
     };
-    match cancellation(cancelled.cancellation_reasons()) {
+    match classify_cancellation(cancelled.cancellation_reasons()) {
         Cancellation::Condition => PortError::Conflict,
         Cancellation::Conflict | Cancellation::Passing => PortError::Unavailable(Box::new(error)),
         Cancellation::Other => port_error(error),

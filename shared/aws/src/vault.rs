@@ -9,7 +9,7 @@ use domain::ports::{PortResult, Vault};
 use domain::{PortError, Secret, Tenant};
 
 use crate::error::port_error;
-use crate::item::{Table, b, key_item, n};
+use crate::item::{Table, bytes_value, key_item, number_value};
 use crate::keys::{self, Key};
 
 /// The vault on KMS and DynamoDB. A secret has at most 4 KB, because KMS encrypts no more in one
@@ -26,11 +26,11 @@ impl KmsVault {
     }
 }
 
-fn place(tenant: &Tenant, name: &str) -> Key {
-    (keys::organization(tenant), format!("V#{name}"))
+fn secret_key(tenant: &Tenant, name: &str) -> Key {
+    (keys::organization_partition(tenant), format!("V#{name}"))
 }
 
-fn corrupt() -> PortError {
+fn corrupt_secret() -> PortError {
     PortError::Corrupt("sealed secret".into())
 }
 
@@ -50,10 +50,10 @@ impl Vault for KmsVault {
             .await
             .map_err(port_error)?
             .ciphertext_blob
-            .ok_or_else(corrupt)?;
-        let mut item = key_item(&place(tenant, name));
-        item.insert("v".into(), n(1));
-        item.insert("sealed".into(), b(sealed));
+            .ok_or_else(corrupt_secret)?;
+        let mut item = key_item(&secret_key(tenant, name));
+        item.insert("v".into(), number_value(1));
+        item.insert("sealed".into(), bytes_value(sealed));
         let put = self
             .table
             .client
@@ -65,14 +65,14 @@ impl Vault for KmsVault {
     }
 
     async fn get(&self, tenant: &Tenant, name: &str) -> PortResult<Option<Secret>> {
-        let Some(item) = self.table.get(&place(tenant, name)).await? else {
+        let Some(item) = self.table.get(&secret_key(tenant, name)).await? else {
             return Ok(None);
         };
 
         let sealed = item
             .get("sealed")
             .and_then(|value| value.as_b().ok())
-            .ok_or_else(corrupt)?;
+            .ok_or_else(corrupt_secret)?;
         let open = self
             .kms
             .decrypt()
@@ -85,19 +85,20 @@ impl Vault for KmsVault {
             .send()
             .await
             .map_err(|error| match error.as_service_error() {
-                Some(DecryptError::InvalidCiphertextException(_)) => corrupt(),
+                Some(DecryptError::InvalidCiphertextException(_)) => corrupt_secret(),
                 _ => port_error(error),
             })?;
 
         let text = opened
             .plaintext
             .and_then(|bytes| String::from_utf8(bytes.into_inner()).ok());
-        text.map(|text| Some(Secret::new(text))).ok_or_else(corrupt)
+        text.map(|text| Some(Secret::new(text)))
+            .ok_or_else(corrupt_secret)
     }
 
     async fn delete(&self, tenant: &Tenant, name: &str) -> PortResult<()> {
         let delete = self.table.client.delete_item().table_name(&self.table.name);
-        let delete = delete.set_key(Some(key_item(&place(tenant, name))));
+        let delete = delete.set_key(Some(key_item(&secret_key(tenant, name))));
         delete.send().await.map(|_| ()).map_err(port_error)
     }
 }

@@ -3,20 +3,20 @@
 //! because the engine joins them from names that are already cut.
 
 /// The most characters of a name.
-const NAME: usize = 500;
+const MAX_NAME_CHARS: usize = 500;
 /// The most characters of a file extension that is kept when the name is cut, because it indicates
 /// the type of the file.
-const ENDING: usize = 10;
+const MAX_EXTENSION_CHARS: usize = 10;
 /// The most characters of the name of an owner.
-const OWNER: usize = 320;
+const MAX_OWNER_CHARS: usize = 320;
 /// The most characters of a media type. The standard allows 127 on either side of the slash.
-const MEDIA_TYPE: usize = 255;
+const MAX_MEDIA_TYPE_CHARS: usize = 255;
 /// The most bytes of an address.
-const ADDRESS: usize = 2_048;
+const MAX_ADDRESS_BYTES: usize = 2_048;
 
 /// Cuts a name that is too long, before its extension.
-pub(crate) fn name(name: String) -> String {
-    if name.chars().nth(NAME).is_none() {
+pub(crate) fn limit_name(name: String) -> String {
+    if name.chars().nth(MAX_NAME_CHARS).is_none() {
         return name;
     }
 
@@ -24,36 +24,36 @@ pub(crate) fn name(name: String) -> String {
         .rsplit_once('.')
         .map(|(_, ending)| ending)
         .filter(|ending| {
-            (1..=ENDING).contains(&ending.len())
+            (1..=MAX_EXTENSION_CHARS).contains(&ending.len())
                 && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
         });
 
     match ending {
         Some(ending) => {
             let ending = format!(".{ending}");
-            let beginning: String = name.chars().take(NAME - ending.len()).collect();
+            let beginning: String = name.chars().take(MAX_NAME_CHARS - ending.len()).collect();
             beginning + &ending
         }
-        None => cut(name, NAME),
+        None => truncate_chars(name, MAX_NAME_CHARS),
     }
 }
 
 /// Cuts the name of an owner that is too long.
-pub(crate) fn owner(owner: String) -> String {
-    cut(owner, OWNER)
+pub(crate) fn limit_owner(owner: String) -> String {
+    truncate_chars(owner, MAX_OWNER_CHARS)
 }
 
 /// Cuts a media type that is too long. It may have parameters.
-pub(crate) fn media_type(media_type: String) -> String {
-    cut(media_type, MEDIA_TYPE)
+pub(crate) fn limit_media_type(media_type: String) -> String {
+    truncate_chars(media_type, MAX_MEDIA_TYPE_CHARS)
 }
 
 /// Returns `None` for an address that is too long, because a part of an address leads nowhere.
-pub(crate) fn address(address: String) -> Option<String> {
-    Some(address).filter(|address| address.len() <= ADDRESS)
+pub(crate) fn limit_address(address: String) -> Option<String> {
+    Some(address).filter(|address| address.len() <= MAX_ADDRESS_BYTES)
 }
 
-fn cut(mut text: String, most: usize) -> String {
+fn truncate_chars(mut text: String, most: usize) -> String {
     if let Some((end, _)) = text.char_indices().nth(most) {
         text.truncate(end);
     }
@@ -80,15 +80,15 @@ mod tests {
                 format!("a.{}", "x".repeat(498)),
             ),
         ] {
-            assert_eq!(name(given.clone()), wanted, "{given}");
+            assert_eq!(limit_name(given.clone()), wanted, "{given}");
         }
 
-        assert_eq!(owner("é".repeat(400)), "é".repeat(320));
-        assert_eq!(media_type("x/".repeat(400)).len(), 255);
+        assert_eq!(limit_owner("é".repeat(400)), "é".repeat(320));
+        assert_eq!(limit_media_type("x/".repeat(400)).len(), 255);
         assert_eq!(
-            address("x".repeat(2_048)).map(|address| address.len()),
+            limit_address("x".repeat(2_048)).map(|address| address.len()),
             Some(2_048)
         );
-        assert_eq!(address("x".repeat(2_049)), None);
+        assert_eq!(limit_address("x".repeat(2_049)), None);
     }
 }

@@ -20,34 +20,34 @@ mod tests;
 mod tokens;
 mod watch;
 
-use domain::ports::{Access, ConnectorError, OAuthClient};
+use domain::ports::{ConnectorError, OAuthClient, ProviderAccess};
 use domain::vault::Secret;
 
-use crate::settings::{Addresses, Settings, SettingsError};
-use http::Http;
+use crate::settings::{DriveAddresses, DriveSettings, DriveSettingsError};
+use http::LazyClient;
 
 /// The connector of Google Drive. It keeps no state except open HTTP connections.
-pub(crate) struct Drive {
-    addresses: Addresses,
+pub(crate) struct DriveConnector {
+    addresses: DriveAddresses,
     operator: Option<OAuthClient>,
-    http: Http,
+    http: LazyClient,
 }
 
-impl Drive {
-    pub(crate) fn new(settings: &Settings) -> Result<Self, SettingsError> {
+impl DriveConnector {
+    pub(crate) fn new(settings: &DriveSettings) -> Result<Self, DriveSettingsError> {
         let addresses = settings.addresses()?;
         Ok(Self {
             addresses,
-            operator: settings.operator(),
-            http: Http::default(),
+            operator: settings.operator_app(),
+            http: LazyClient::default(),
         })
     }
 }
 
 /// The name of the account's own feed. The name of any other feed is the id of a shared drive.
-const OWN: &str = "user";
+const OWN_FEED: &str = "user";
 
-fn token_of(access: &Access) -> Result<&Secret, ConnectorError> {
+fn token_of(access: &ProviderAccess) -> Result<&Secret, ConnectorError> {
     access
         .token
         .as_ref()

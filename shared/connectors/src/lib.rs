@@ -10,16 +10,19 @@ use std::sync::Arc;
 use domain::ports::Connectors;
 use remote::Fetcher;
 
-pub use settings::{Settings, SettingsError};
+pub use settings::{DriveSettings, DriveSettingsError};
 
 /// Creates the connectors of all providers.
 ///
 /// # Errors
-/// Returns a [`SettingsError`] that names the invalid setting.
-pub fn all(settings: &Settings, fetcher: Fetcher) -> Result<Connectors, SettingsError> {
-    let drive = drive::Drive::new(settings)?;
+/// Returns a [`DriveSettingsError`] that names the invalid setting.
+pub fn all_connectors(
+    settings: &DriveSettings,
+    fetcher: Fetcher,
+) -> Result<Connectors, DriveSettingsError> {
+    let drive = drive::DriveConnector::new(settings)?;
     Ok(Connectors::new(vec![
         Arc::new(drive),
-        Arc::new(web::Crawler::new(fetcher)),
+        Arc::new(web::WebCrawler::new(fetcher)),
     ]))
 }

@@ -1,18 +1,18 @@
 //! The operator's settings for Google Drive: an OAuth app, and addresses other than the usual ones.
 
-use domain::connection::AppRef;
+use domain::connection::OAuthAppRef;
 use domain::ports::OAuthClient;
 use domain::vault::Secret;
 use url::{Host, Url};
 
-const API: &str = "https://www.googleapis.com";
-const AUTHORIZE: &str = "https://accounts.google.com/o/oauth2/v2/auth";
-const TOKEN: &str = "https://oauth2.googleapis.com/token";
-const REVOKE: &str = "https://oauth2.googleapis.com/revoke";
+const API_ADDRESS: &str = "https://www.googleapis.com";
+const AUTHORIZE_ADDRESS: &str = "https://accounts.google.com/o/oauth2/v2/auth";
+const TOKEN_ADDRESS: &str = "https://oauth2.googleapis.com/token";
+const REVOKE_ADDRESS: &str = "https://oauth2.googleapis.com/revoke";
 
 /// The operator's settings. Addresses that are not set are those of Google Drive.
 #[derive(Debug, Clone, Default)]
-pub struct Settings {
+pub struct DriveSettings {
     /// The client id of the operator's OAuth app.
     pub client_id: Option<String>,
     /// The client secret of the operator's OAuth app.
@@ -33,14 +33,14 @@ pub struct Settings {
 /// The error for an invalid setting.
 #[derive(Debug, thiserror::Error)]
 #[error("{name}: {reason}")]
-pub struct SettingsError {
+pub struct DriveSettingsError {
     name: &'static str,
     reason: &'static str,
 }
 
 /// The addresses of the provider.
 #[derive(Debug, Clone)]
-pub(crate) struct Addresses {
+pub(crate) struct DriveAddresses {
     /// The address of the API, without `/drive/v3` and without a slash at the end.
     pub(crate) api: String,
     pub(crate) authorize: Url,
@@ -48,7 +48,7 @@ pub(crate) struct Addresses {
     pub(crate) revoke: Url,
 }
 
-impl Settings {
+impl DriveSettings {
     /// Reads the settings from variables such as `CLOUD_DRIVE_CLIENT_ID`. An empty value counts as
     /// not set.
     pub fn from_environment(lookup: impl Fn(&str) -> Option<String>) -> Self {
@@ -66,7 +66,7 @@ impl Settings {
 
     /// Returns the settings for a fake drive at `url`, with the credentials of the app that it
     /// accepts.
-    pub fn stand_in(url: &str, client_id: &str, client_secret: &str) -> Self {
+    pub fn for_fake_drive(url: &str, client_id: &str, client_secret: &str) -> Self {
         Self {
             client_id: Some(client_id.to_owned()),
             client_secret: Some(Secret::new(client_secret)),
@@ -76,8 +76,8 @@ impl Settings {
     }
 
     /// Returns the operator's app if both its id and its secret are set.
-    pub(crate) fn operator(&self) -> Option<OAuthClient> {
-        let app = AppRef::Operator {
+    pub(crate) fn operator_app(&self) -> Option<OAuthClient> {
+        let app = OAuthAppRef::Operator {
             client_id: self.client_id.clone()?,
         };
         Some(OAuthClient {
@@ -86,7 +86,7 @@ impl Settings {
         })
     }
 
-    pub(crate) fn addresses(&self) -> Result<Addresses, SettingsError> {
+    pub(crate) fn addresses(&self) -> Result<DriveAddresses, DriveSettingsError> {
         let one = |name, given: &Option<String>, path: &str, usual: &str| {
             let base = self
                 .url
@@ -97,29 +97,34 @@ impl Settings {
             } else {
                 "CLOUD_DRIVE_URL"
             };
-            address(named, given.as_deref().or(base.as_deref()).unwrap_or(usual))
+            parse_address(named, given.as_deref().or(base.as_deref()).unwrap_or(usual))
         };
 
-        let api = one("CLOUD_DRIVE_API_URL", &self.api_url, "", API)?;
+        let api = one("CLOUD_DRIVE_API_URL", &self.api_url, "", API_ADDRESS)?;
         let api = api
             .as_str()
             .trim_end_matches('/')
             .trim_end_matches("/drive/v3");
 
-        Ok(Addresses {
+        Ok(DriveAddresses {
             api: api.to_owned(),
             authorize: one(
                 "CLOUD_DRIVE_AUTH_URL",
                 &self.auth_url,
                 "/o/oauth2/v2/auth",
-                AUTHORIZE,
+                AUTHORIZE_ADDRESS,
             )?,
-            token: one("CLOUD_DRIVE_TOKEN_URL", &self.token_url, "/token", TOKEN)?,
+            token: one(
+                "CLOUD_DRIVE_TOKEN_URL",
+                &self.token_url,
+                "/token",
+                TOKEN_ADDRESS,
+            )?,
             revoke: one(
                 "CLOUD_DRIVE_REVOKE_URL",
                 &self.revoke_url,
                 "/revoke",
-                REVOKE,
+                REVOKE_ADDRESS,
             )?,
         })
     }
@@ -127,8 +132,8 @@ impl Settings {
 
 /// Parses an address. Tokens are sent to it, so it has to be https, unless it leads to this
 /// machine.
-fn address(name: &'static str, text: &str) -> Result<Url, SettingsError> {
-    let wrong = |reason| SettingsError { name, reason };
+fn parse_address(name: &'static str, text: &str) -> Result<Url, DriveSettingsError> {
+    let wrong = |reason| DriveSettingsError { name, reason };
     let url = Url::parse(text).map_err(|_| wrong("not an address"))?;
     let plain = url.query().is_none() && url.fragment().is_none();
     if !plain || !url.username().is_empty() || url.password().is_some() {
@@ -157,15 +162,15 @@ mod tests {
 
     #[test]
     fn the_usual_addresses_are_the_drives() {
-        let usual = Settings::default().addresses().unwrap();
+        let usual = DriveSettings::default().addresses().unwrap();
         assert_eq!(usual.api, "https://www.googleapis.com");
         assert_eq!(usual.token.as_str(), "https://oauth2.googleapis.com/token");
-        assert!(Settings::default().operator().is_none());
+        assert!(DriveSettings::default().operator_app().is_none());
     }
 
     #[test]
     fn one_server_may_be_everything_and_single_addresses_win() {
-        let mut settings = Settings::stand_in("http://127.0.0.1:9/", "app", "hidden");
+        let mut settings = DriveSettings::for_fake_drive("http://127.0.0.1:9/", "app", "hidden");
         settings.token_url = Some("https://tokens.example/new".into());
         let addresses = settings.addresses().unwrap();
         assert_eq!(addresses.api, "http://127.0.0.1:9");
@@ -181,9 +186,9 @@ mod tests {
     #[test]
     fn tokens_leave_the_machine_sealed_only() {
         let with = |api: &str| {
-            Settings {
+            DriveSettings {
                 api_url: Some(api.into()),
-                ..Settings::default()
+                ..DriveSettings::default()
             }
             .addresses()
         };
@@ -221,7 +226,7 @@ mod tests {
 
     #[test]
     fn empty_variables_are_no_settings() {
-        let read = Settings::from_environment(|name| {
+        let read = DriveSettings::from_environment(|name| {
             Some(if name.ends_with("ID") { "app" } else { " " }.into())
         });
         assert_eq!(

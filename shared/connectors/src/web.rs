@@ -19,118 +19,137 @@ use domain::Metadata;
 use domain::connection::{Provider, SkipReason};
 use domain::document::BodyForm;
 use domain::ports::{
-    Access, Changes, Connector, ConnectorError, ConnectorResult, Fetched, Item, Listing, OAuth,
-    View, Watched,
+    ChangePage, Connector, ConnectorError, ConnectorResult, ItemContent, ItemPage,
+    NotificationSubscription, OAuthFlow, PickerView, ProviderAccess, ProviderItem,
 };
 use remote::Fetcher;
 use url::Url;
 
 use crate::bounds;
-use crawl::Crawl;
-use site::{Plan, named};
-use visit::{Visit, essence, is_html, is_read};
+use crawl::CrawlCall;
+use site::{CrawlPlan, normalize_address};
+use visit::{VisitResult, is_html, is_readable_type, media_type_of};
 
 /// The name by which the rules of a site address this crawler.
-const AGENT: &str = "recollect";
+const CRAWLER_NAME: &str = "recollect";
 /// The name of the only feed.
-const FEED: &str = "site";
+const FEED_NAME: &str = "site";
 /// The pause between two requests to a site whose rules state none.
-const PACE: Duration = Duration::from_millis(250);
+const REQUEST_PAUSE: Duration = Duration::from_millis(250);
 /// The pause before a missing page is requested again to confirm that it is gone, and after a page
 /// that could not be fetched.
-const DOUBT: Duration = Duration::from_secs(2);
+const RETRY_PAUSE: Duration = Duration::from_secs(2);
 
 /// The connector of websites.
 #[derive(Debug, Clone)]
-pub(crate) struct Crawler {
+pub(crate) struct WebCrawler {
     fetcher: Fetcher,
     pace: Duration,
     doubt: Duration,
 }
 
-impl Crawler {
+impl WebCrawler {
     pub(crate) fn new(fetcher: Fetcher) -> Self {
         Self {
             fetcher,
-            pace: PACE,
-            doubt: DOUBT,
+            pace: REQUEST_PAUSE,
+            doubt: RETRY_PAUSE,
         }
     }
 }
 
-fn plan(access: &Access) -> ConnectorResult<Plan> {
-    Plan::read(&access.metadata).map_err(ConnectorError::Fault)
+fn read_plan(access: &ProviderAccess) -> ConnectorResult<CrawlPlan> {
+    CrawlPlan::from_metadata(&access.metadata).map_err(ConnectorError::Fault)
 }
 
-fn not_here() -> ConnectorError {
+fn unsupported_error() -> ConnectorError {
     ConnectorError::Fault("a website has neither folders nor changes to ask for".into())
 }
 
 #[async_trait]
-impl Connector for Crawler {
+impl Connector for WebCrawler {
     fn provider(&self) -> Provider {
         Provider::WebCrawler
     }
 
-    fn oauth(&self) -> Option<&dyn OAuth> {
+    fn oauth_flow(&self) -> Option<&dyn OAuthFlow> {
         None
     }
 
-    fn has_changes(&self) -> bool {
+    fn reports_changes(&self) -> bool {
         false
     }
 
-    fn check(&self, metadata: &Metadata) -> Result<(), String> {
-        Plan::read(metadata).map(drop)
+    fn check_metadata(&self, metadata: &Metadata) -> Result<(), String> {
+        CrawlPlan::from_metadata(metadata).map(drop)
     }
 
-    async fn feeds(&self, _: &Access) -> ConnectorResult<Vec<String>> {
-        Ok(vec![FEED.to_owned()])
+    async fn list_feeds(&self, _: &ProviderAccess) -> ConnectorResult<Vec<String>> {
+        Ok(vec![FEED_NAME.to_owned()])
     }
 
-    async fn head(&self, _: &Access, _: &str) -> ConnectorResult<String> {
-        Err(not_here())
+    async fn current_cursor(&self, _: &ProviderAccess, _: &str) -> ConnectorResult<String> {
+        Err(unsupported_error())
     }
 
-    async fn everything(
+    async fn list_feed(
         &self,
-        access: &Access,
+        access: &ProviderAccess,
         _: &str,
         page: Option<&str>,
-    ) -> ConnectorResult<Listing> {
-        let plan = plan(access)?;
-        Crawl::open(self, &plan, page).await?.run().await
+    ) -> ConnectorResult<ItemPage> {
+        let plan = read_plan(access)?;
+        CrawlCall::open_crawl(self, &plan, page)
+            .await?
+            .visit_pages()
+            .await
     }
 
-    async fn children(
+    async fn list_children(
         &self,
-        _: &Access,
+        _: &ProviderAccess,
         _: &str,
         _: Option<&str>,
         _: Option<&str>,
-    ) -> ConnectorResult<Listing> {
-        Err(not_here())
+    ) -> ConnectorResult<ItemPage> {
+        Err(unsupported_error())
     }
 
-    async fn changes(&self, _: &Access, _: &str, _: &str) -> ConnectorResult<Changes> {
-        Err(not_here())
+    async fn list_changes(
+        &self,
+        _: &ProviderAccess,
+        _: &str,
+        _: &str,
+    ) -> ConnectorResult<ChangePage> {
+        Err(unsupported_error())
     }
 
-    async fn stat(&self, _: &Access, id: &str) -> ConnectorResult<Option<Item>> {
-        crawl::stat(self, id).await
+    async fn get_item(
+        &self,
+        _: &ProviderAccess,
+        id: &str,
+    ) -> ConnectorResult<Option<ProviderItem>> {
+        crawl::stat_page(self, id).await
     }
 
-    async fn fetch(&self, _: &Access, item: &Item, limit: usize) -> ConnectorResult<Fetched> {
+    async fn fetch_content(
+        &self,
+        _: &ProviderAccess,
+        item: &ProviderItem,
+        limit: usize,
+    ) -> ConnectorResult<ItemContent> {
         let moved =
             || ConnectorError::Unavailable("the page cannot be had as it was a moment ago".into());
         let url =
             Url::parse(&item.id).map_err(|_| ConnectorError::Item(SkipReason::NotDownloadable))?;
-        let page = match self.get(&url).await? {
-            Visit::Page(page) => page,
+        let page = match self.request_page(&url).await? {
+            VisitResult::Page(page) => page,
             // The site may be temporarily unwilling: it has listed the page, so the old content
             // stays.
-            Visit::Gone | Visit::NoPage(SkipReason::NotDownloadable) => return Err(moved()),
-            Visit::NoPage(reason) => return Err(ConnectorError::Item(reason)),
+            VisitResult::Gone | VisitResult::NoPage(SkipReason::NotDownloadable) => {
+                return Err(moved());
+            }
+            VisitResult::NoPage(reason) => return Err(ConnectorError::Item(reason)),
         };
 
         if page.bytes.len() > limit {
@@ -139,56 +158,56 @@ impl Connector for Crawler {
 
         if Url::parse(&page.url)
             .ok()
-            .and_then(|there| named(&there, &page.url))
+            .and_then(|there| normalize_address(&there, &page.url))
             != Some(url)
         {
             return Err(moved());
         }
 
-        let essence = essence(&page);
+        let essence = media_type_of(&page);
         let name = match essence.as_str() {
             _ if is_html(&page) => "page.html",
             "application/pdf" => "file.pdf",
             "text/plain" => "file.txt",
-            _ if is_read(&essence) => "file.md",
+            _ if is_readable_type(&essence) => "file.md",
             _ => return Err(ConnectorError::Item(SkipReason::UnsupportedType)),
         };
 
         let form = BodyForm::File {
             name: Some(name.into()),
-            declared: Some(bounds::media_type(page.media_type.unwrap_or(essence))),
+            declared: Some(bounds::limit_media_type(page.media_type.unwrap_or(essence))),
         };
 
-        Ok(Fetched {
+        Ok(ItemContent {
             bytes: page.bytes,
             form,
         })
     }
 
-    async fn browse(
+    async fn list_selectable(
         &self,
-        _: &Access,
-        _: &View,
+        _: &ProviderAccess,
+        _: &PickerView,
         _: Option<&str>,
         _: Option<&str>,
         _: Option<&str>,
-    ) -> ConnectorResult<Listing> {
-        Err(not_here())
+    ) -> ConnectorResult<ItemPage> {
+        Err(unsupported_error())
     }
 
-    async fn watch(
+    async fn watch_feed(
         &self,
-        _: &Access,
+        _: &ProviderAccess,
         _: &str,
         _: &str,
         _: &str,
         _: &str,
         _: &str,
-    ) -> ConnectorResult<Option<Watched>> {
+    ) -> ConnectorResult<Option<NotificationSubscription>> {
         Ok(None)
     }
 
-    async fn unwatch(&self, _: &Access, _: &str, _: &str) -> ConnectorResult<()> {
+    async fn stop_watching(&self, _: &ProviderAccess, _: &str, _: &str) -> ConnectorResult<()> {
         Ok(())
     }
 }

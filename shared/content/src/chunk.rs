@@ -94,7 +94,7 @@ impl ChunkOptions {
 ///
 /// Every chunk is the slice of the text between its offsets, and none is blank or longer than twice
 /// the target. Their starts are ascending, and together they cover everything but white space.
-pub fn chunk(text: &str, format: Format, options: &ChunkOptions) -> Vec<Chunk> {
+pub fn split_into_chunks(text: &str, format: Format, options: &ChunkOptions) -> Vec<Chunk> {
     let mut spans = Vec::new();
     for section in split_sections(text, format, options.clamped_target()) {
         pack_units(text, &section.units, &section.headings, options, &mut spans);

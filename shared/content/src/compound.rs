@@ -1,6 +1,6 @@
 //! Compound files: the office documents until 2003, and the envelope of newer encrypted ones.
 
-use crate::failure::{Failure, FailureCode};
+use crate::failure::{ContentFailure, FailureCode};
 use crate::format::Format;
 use crate::sniff::unsupported_failure;
 
@@ -13,7 +13,10 @@ pub(crate) fn is_compound(bytes: &[u8]) -> bool {
 }
 
 /// Returns the format of a compound file by the names of its streams.
-pub(crate) fn detect_format(bytes: &[u8], hints: [Option<Format>; 2]) -> Result<Format, Failure> {
+pub(crate) fn detect_format(
+    bytes: &[u8],
+    hints: [Option<Format>; 2],
+) -> Result<Format, ContentFailure> {
     let has = |name: &str| {
         let name: Vec<u8> = name
             .encode_utf16()
@@ -27,7 +30,7 @@ pub(crate) fn detect_format(bytes: &[u8], hints: [Option<Format>; 2]) -> Result<
 
     if has("EncryptedPackage") {
         let message = "The file is encrypted: it opens only with a password.";
-        return Err(Failure::new(FailureCode::Encrypted, message));
+        return Err(ContentFailure::new(FailureCode::Encrypted, message));
     }
 
     let streams = [

@@ -2,8 +2,8 @@
 
 use csv::ReaderBuilder;
 
-use crate::extract::Extracted;
-use crate::failure::{Failure, FailureCode};
+use crate::extract::ExtractedDocument;
+use crate::failure::{ContentFailure, FailureCode};
 use crate::format::Format;
 use crate::sheets::MAX_CELLS;
 use crate::table::MarkdownTables;
@@ -19,9 +19,12 @@ const MAX_COLUMNS: usize = 16_384;
 const DELIMITERS: [u8; 4] = *b"\t;|,";
 
 /// Reads a table. A text that is not a table stays as it is.
-pub(crate) fn read_table(text: String, name: Option<&str>) -> Result<Extracted, Failure> {
+pub(crate) fn read_table(
+    text: String,
+    name: Option<&str>,
+) -> Result<ExtractedDocument, ContentFailure> {
     let Some(delimiter) = detect_delimiter(&text) else {
-        return Ok(Extracted::new(Format::Text, text));
+        return Ok(ExtractedDocument::new(Format::Text, text));
     };
 
     let mut tables = MarkdownTables::default();
@@ -39,7 +42,7 @@ pub(crate) fn read_table(text: String, name: Option<&str>) -> Result<Extracted, 
         }
     }
 
-    Ok(Extracted::new(Format::Csv, tables.finish()))
+    Ok(ExtractedDocument::new(Format::Csv, tables.finish()))
 }
 
 /// The size of a table.
@@ -51,7 +54,7 @@ struct TableSize {
 
 /// Rejects a table that is too large to be read record by record, because each cell of a record
 /// takes memory, even if it is empty.
-fn check_size(size: TableSize) -> Result<(), Failure> {
+fn check_size(size: TableSize) -> Result<(), ContentFailure> {
     let message = if size.columns > MAX_COLUMNS {
         format!("The table has a row of more than {MAX_COLUMNS} cells; send fewer columns.")
     } else if size.cells > MAX_CELLS {
@@ -59,7 +62,7 @@ fn check_size(size: TableSize) -> Result<(), Failure> {
     } else {
         return Ok(());
     };
-    Err(Failure::new(FailureCode::ContentLimit, message))
+    Err(ContentFailure::new(FailureCode::ContentLimit, message))
 }
 
 /// Measures a table without storing any of it. It separates cells in the same way as the reader: a

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::canonical::to_canonical;
 use crate::encoding::decode_text;
-use crate::failure::{Failure, FailureCode};
+use crate::failure::{ContentFailure, FailureCode};
 use crate::format::Format;
-use crate::sniff::{SniffedContent, Source, sniff_content};
+use crate::sniff::{ContentSource, SniffedContent, sniff_content};
 use crate::{csv, html, mail, markdown, notebook, office, pdf, sheets};
 
 /// The most canonical text of a document, in bytes. It is more than any accepted file, so only a
@@ -23,7 +23,7 @@ const MAX_PROPERTY_CHARS: usize = 1000;
 
 /// The text of a document, with its title and properties.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Extracted {
+pub struct ExtractedDocument {
     /// The format of the bytes.
     pub format: Format,
     /// Markdown or plain text in canonical form: NFC, `\n` line ends, no control characters, not
@@ -37,7 +37,7 @@ pub struct Extracted {
     pub properties: BTreeMap<String, String>,
 }
 
-impl Extracted {
+impl ExtractedDocument {
     pub(crate) fn new(format: Format, text: String) -> Self {
         Self {
             format,
@@ -68,9 +68,9 @@ impl Extracted {
 /// Extracts the text of a document in any supported format.
 ///
 /// # Errors
-/// A permanent [`Failure`], which a retry does not change. A panic inside a parser is one as well
-/// (`corrupt`).
-pub fn extract(source: &Source) -> Result<Extracted, Failure> {
+/// A permanent [`ContentFailure`], which a retry does not change. A panic inside a parser is one as
+/// well (`corrupt`).
+pub fn extract_document(source: &ContentSource) -> Result<ExtractedDocument, ContentFailure> {
     run_guarded(|| read_sniffed(sniff_content(source)?, source))
 }
 
@@ -78,8 +78,11 @@ pub fn extract(source: &Source) -> Result<Extracted, Failure> {
 /// test a reader with any bytes.
 ///
 /// # Errors
-/// As [`extract`].
-pub fn extract_as(format: Format, bytes: &[u8]) -> Result<Extracted, Failure> {
+/// As [`extract_document`].
+pub fn extract_document_as(
+    format: Format,
+    bytes: &[u8],
+) -> Result<ExtractedDocument, ContentFailure> {
     let is_text =
         format.is_plain() || matches!(format, Format::Csv | Format::Html | Format::Notebook);
     let text = || SniffedContent::Text {
@@ -96,18 +99,20 @@ pub fn extract_as(format: Format, bytes: &[u8]) -> Result<Extracted, Failure> {
     run_guarded(|| {
         read_sniffed(
             sniffed,
-            &Source {
+            &ContentSource {
                 bytes,
-                ..Source::default()
+                ..ContentSource::default()
             },
         )
     })
 }
 
 /// Runs a reader, and brings its text into canonical form.
-fn run_guarded(read: impl FnOnce() -> Result<Extracted, Failure>) -> Result<Extracted, Failure> {
+fn run_guarded(
+    read: impl FnOnce() -> Result<ExtractedDocument, ContentFailure>,
+) -> Result<ExtractedDocument, ContentFailure> {
     let read = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
-        Err(Failure::new(
+        Err(ContentFailure::new(
             FailureCode::Corrupt,
             "The file could not be read: its structure broke the reader.",
         ))
@@ -120,7 +125,7 @@ fn run_guarded(read: impl FnOnce() -> Result<Extracted, Failure>) -> Result<Extr
 
     extracted.text = to_canonical(&extracted.text);
     if extracted.text.trim().is_empty() {
-        return Err(Failure::new(
+        return Err(ContentFailure::new(
             FailureCode::Empty,
             "The document contains no text.",
         ));
@@ -130,15 +135,18 @@ fn run_guarded(read: impl FnOnce() -> Result<Extracted, Failure>) -> Result<Extr
 }
 
 /// Returns the failure of a document that expands to more text than [`MAX_TEXT_BYTES`].
-pub(crate) fn too_much_text() -> Failure {
+pub(crate) fn too_much_text() -> ContentFailure {
     let limit = MAX_TEXT_BYTES / 1024 / 1024;
-    Failure::new(
+    ContentFailure::new(
         FailureCode::ContentLimit,
         format!("The document contains more than {limit} MiB of text."),
     )
 }
 
-fn read_sniffed(sniffed: SniffedContent, source: &Source) -> Result<Extracted, Failure> {
+fn read_sniffed(
+    sniffed: SniffedContent,
+    source: &ContentSource,
+) -> Result<ExtractedDocument, ContentFailure> {
     match sniffed {
         SniffedContent::Binary(format) => read_binary(format, source.bytes),
         SniffedContent::Text {
@@ -157,11 +165,11 @@ fn read_sniffed(sniffed: SniffedContent, source: &Source) -> Result<Extracted, F
             text,
             format: Format::Notebook,
         } => notebook::read_notebook(&text),
-        SniffedContent::Text { text, format } => Ok(Extracted::new(format, text)),
+        SniffedContent::Text { text, format } => Ok(ExtractedDocument::new(format, text)),
     }
 }
 
-fn read_binary(format: Format, bytes: &[u8]) -> Result<Extracted, Failure> {
+fn read_binary(format: Format, bytes: &[u8]) -> Result<ExtractedDocument, ContentFailure> {
     match format {
         Format::Pdf => pdf::read_pdf(bytes),
         Format::Xlsx | Format::Xls | Format::Ods => sheets::read_workbook(format, bytes),
@@ -171,7 +179,7 @@ fn read_binary(format: Format, bytes: &[u8]) -> Result<Extracted, Failure> {
                 "This is {}, which has no text that could be extracted.",
                 describe_media(format)
             );
-            Err(Failure::new(FailureCode::UnsupportedType, message))
+            Err(ContentFailure::new(FailureCode::UnsupportedType, message))
         }
         _ => office::read_document(format, bytes),
     }

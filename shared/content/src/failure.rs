@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The reason of a [`Failure`], as the `errorCode` of the API.
+/// The reason of a [`ContentFailure`], as the `errorCode` of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureCode {
@@ -34,14 +34,14 @@ impl FailureCode {
 /// A permanent failure to read a document: the same bytes fail in the same way again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
-pub struct Failure {
+pub struct ContentFailure {
     /// The reason, for programs.
     pub code: FailureCode,
     /// One sentence for the person who sent the file. It never contains any of its content.
     pub message: String,
 }
 
-impl Failure {
+impl ContentFailure {
     /// Creates a failure with its sentence.
     pub fn new(code: FailureCode, message: impl Into<String>) -> Self {
         Self {

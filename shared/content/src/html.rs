@@ -20,8 +20,8 @@ pub(crate) use detect::{find_charset, is_html_document, is_html_fragment};
 use render::{RenderMode, render_markdown};
 use serializing::is_fast_to_serialize;
 
-use crate::extract::{Extracted, MAX_TEXT_BYTES, MAX_TITLE_CHARS, one_line, too_much_text};
-use crate::failure::Failure;
+use crate::extract::{ExtractedDocument, MAX_TEXT_BYTES, MAX_TITLE_CHARS, one_line, too_much_text};
+use crate::failure::ContentFailure;
 use crate::format::Format;
 
 /// The most elements of a page to which readability is applied, because it visits each element
@@ -31,9 +31,9 @@ const MAX_READABLE_ELEMENTS: usize = 50_000;
 const READABLE_SHARE: f64 = 0.35;
 
 /// Reads a web page or a fragment of one.
-pub(crate) fn read_page(html: &str) -> Result<Extracted, Failure> {
+pub(crate) fn read_page(html: &str) -> Result<ExtractedDocument, ContentFailure> {
     let page = tree::parse_html(html);
-    let mut extracted = Extracted::new(Format::Html, String::new());
+    let mut extracted = ExtractedDocument::new(Format::Html, String::new());
     if is_html_document(html) || page.select_single("title").exists() {
         let metadata = set_metadata(&page, &mut extracted);
         extracted.text = prepend_title(readable_text(page), &metadata.title);
@@ -56,7 +56,7 @@ pub(crate) fn render_fragment(html: &str) -> String {
 }
 
 /// Sets the title and the properties from the page's own metadata.
-fn set_metadata(page: &Document, extracted: &mut Extracted) -> Metadata {
+fn set_metadata(page: &Document, extracted: &mut ExtractedDocument) -> Metadata {
     let language = page.html_root().attr("lang");
     let mut metadata = Metadata::default();
     if let Ok(readability) =

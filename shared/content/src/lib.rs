@@ -28,11 +28,11 @@ mod sheets;
 mod sniff;
 mod table;
 
-pub use chunk::{Chunk, ChunkOptions, chunk};
+pub use chunk::{Chunk, ChunkOptions, split_into_chunks};
 pub use conversation::{Turn, chunk_conversation, render_conversation};
-pub use extract::{Extracted, MAX_TEXT_BYTES, extract, extract_as};
-pub use failure::{Failure, FailureCode};
+pub use extract::{ExtractedDocument, MAX_TEXT_BYTES, extract_document, extract_document_as};
+pub use failure::{ContentFailure, FailureCode};
 pub use format::Format;
 pub use pdf::MAX_PAGES;
 pub use sheets::MAX_CELLS;
-pub use sniff::{Source, is_plain, media, sniff};
+pub use sniff::{ContentSource, detect_format, detect_media, is_plain_text};

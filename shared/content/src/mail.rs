@@ -2,8 +2,8 @@
 
 use mail_parser::{Address, MessageParser, MimeHeaders, PartType};
 
-use crate::extract::Extracted;
-use crate::failure::Failure;
+use crate::extract::ExtractedDocument;
+use crate::failure::ContentFailure;
 use crate::format::Format;
 use crate::{html, package};
 
@@ -53,11 +53,11 @@ pub(crate) fn is_message(bytes: &[u8], is_expected: bool) -> bool {
     }
 }
 
-pub(crate) fn read_message(bytes: &[u8]) -> Result<Extracted, Failure> {
+pub(crate) fn read_message(bytes: &[u8]) -> Result<ExtractedDocument, ContentFailure> {
     let message = MessageParser::default()
         .parse(bytes)
         .ok_or_else(package::corrupt_failure)?;
-    let mut extracted = Extracted::new(Format::Email, String::new());
+    let mut extracted = ExtractedDocument::new(Format::Email, String::new());
     let from = message.from().map(format_addresses);
     let date = message.date().map(mail_parser::DateTime::to_rfc3339);
     let headers = [

@@ -1,6 +1,6 @@
 //! Markdown: its recognition, its title and its front matter.
 
-use crate::extract::Extracted;
+use crate::extract::ExtractedDocument;
 use crate::format::Format;
 
 /// The number of bytes that are examined to recognize Markdown.
@@ -8,8 +8,8 @@ const LOOK_BYTES: usize = 64 * 1024;
 
 /// Keeps the text as it is. The title comes from the front matter, or else from the first heading
 /// if only blank lines precede it.
-pub(crate) fn read_markdown(text: String) -> Extracted {
-    let mut extracted = Extracted::new(Format::Markdown, String::new());
+pub(crate) fn read_markdown(text: String) -> ExtractedDocument {
+    let mut extracted = ExtractedDocument::new(Format::Markdown, String::new());
     let (front, body) = split_front_matter(&text);
     let mut title = None;
     for (key, value) in front.lines().filter_map(|line| line.split_once(':')) {

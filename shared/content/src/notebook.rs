@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use crate::extract::Extracted;
-use crate::failure::Failure;
+use crate::extract::ExtractedDocument;
+use crate::failure::ContentFailure;
 use crate::format::Format;
 use crate::markdown::first_heading;
 use crate::package;
@@ -91,7 +91,7 @@ pub(crate) fn is_notebook(text: &str) -> bool {
             .all(|key| text.contains(key))
 }
 
-pub(crate) fn read_notebook(text: &str) -> Result<Extracted, Failure> {
+pub(crate) fn read_notebook(text: &str) -> Result<ExtractedDocument, ContentFailure> {
     let notebook: Notebook = serde_json::from_str(text).map_err(|_| package::corrupt_failure())?;
     let language = notebook
         .metadata
@@ -132,7 +132,7 @@ pub(crate) fn read_notebook(text: &str) -> Result<Extracted, Failure> {
     }
 
     parts.retain(|part| !part.trim().is_empty());
-    let mut extracted = Extracted::new(Format::Notebook, parts.join("\n\n"));
+    let mut extracted = ExtractedDocument::new(Format::Notebook, parts.join("\n\n"));
     let title = notebook
         .metadata
         .title

@@ -6,15 +6,18 @@ use docling::{
 };
 use docling_core::{DoclingDocument, Node};
 
-use crate::extract::{Extracted, MAX_TEXT_BYTES, is_human_title, too_much_text};
-use crate::failure::{Failure, FailureCode};
+use crate::extract::{ExtractedDocument, MAX_TEXT_BYTES, is_human_title, too_much_text};
+use crate::failure::{ContentFailure, FailureCode};
 use crate::format::Format;
 use crate::markdown::first_heading;
 use crate::package::{self, ZipPackage};
 use crate::rtf;
 
 /// Reads a document in one of the formats that [`input_format`] supports.
-pub(crate) fn read_document(format: Format, bytes: &[u8]) -> Result<Extracted, Failure> {
+pub(crate) fn read_document(
+    format: Format,
+    bytes: &[u8],
+) -> Result<ExtractedDocument, ContentFailure> {
     let input = input_format(format).ok_or_else(package::corrupt_failure)?;
     let package = if package::is_package(bytes) {
         Some(package::check_package(bytes)?)
@@ -41,7 +44,7 @@ pub(crate) fn read_document(format: Format, bytes: &[u8]) -> Result<Extracted, F
         .convert(source)
         .map_err(failure_from_error)?
         .document;
-    let mut extracted = Extracted::new(format, export_markdown(format, document));
+    let mut extracted = ExtractedDocument::new(format, export_markdown(format, document));
     if extracted.text.len() > MAX_TEXT_BYTES {
         return Err(too_much_text());
     }
@@ -82,14 +85,14 @@ fn is_always_package(format: Format) -> bool {
 }
 
 /// Returns the failure for an error of the reader.
-fn failure_from_error(error: ConversionError) -> Failure {
+fn failure_from_error(error: ConversionError) -> ContentFailure {
     if error.encryption().is_some() {
-        Failure::new(
+        ContentFailure::new(
             FailureCode::Encrypted,
             "The file is encrypted: it opens only with a password.",
         )
     } else if error.limit().is_some() {
-        Failure::new(
+        ContentFailure::new(
             FailureCode::ContentLimit,
             "The document holds more cells than are read.",
         )
@@ -162,7 +165,7 @@ fn label_note(note: Node) -> Node {
 }
 
 /// Sets the title and the properties from the file's metadata.
-pub(crate) fn set_metadata(metadata: &DocumentMetadata, extracted: &mut Extracted) {
+pub(crate) fn set_metadata(metadata: &DocumentMetadata, extracted: &mut ExtractedDocument) {
     extracted.set_title(
         metadata
             .title
@@ -192,7 +195,11 @@ pub(crate) fn set_metadata(metadata: &DocumentMetadata, extracted: &mut Extracte
 }
 
 /// Sets the number of slides of a presentation.
-fn set_slide_count(format: Format, package: Option<&ZipPackage>, extracted: &mut Extracted) {
+fn set_slide_count(
+    format: Format,
+    package: Option<&ZipPackage>,
+    extracted: &mut ExtractedDocument,
+) {
     let is_slide = |name: &str| name.starts_with("ppt/slides/slide") && name.ends_with(".xml");
     if let (Format::Pptx, Some(package)) = (format, package) {
         let slides = package::part_names(package)

@@ -7,7 +7,7 @@ use std::io::{Cursor, Read, sink};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use crate::failure::{Failure, FailureCode};
+use crate::failure::{ContentFailure, FailureCode};
 use crate::format::Format;
 use crate::sniff::unsupported_failure;
 
@@ -38,7 +38,10 @@ pub(crate) fn is_package(bytes: &[u8]) -> bool {
 }
 
 /// Returns the format of a package by its content.
-pub(crate) fn detect_format(bytes: &[u8], hints: [Option<Format>; 2]) -> Result<Format, Failure> {
+pub(crate) fn detect_format(
+    bytes: &[u8],
+    hints: [Option<Format>; 2],
+) -> Result<Format, ContentFailure> {
     let Some(mut package) = open_package(bytes)? else {
         // The file is truncated, because the directory is at its end. The entries at the start
         // still show the format.
@@ -65,7 +68,7 @@ pub(crate) fn detect_format(bytes: &[u8], hints: [Option<Format>; 2]) -> Result<
 /// allowed.
 ///
 /// The sizes in the directory are checked first, but never trusted.
-pub(crate) fn check_package(bytes: &[u8]) -> Result<ZipPackage<'_>, Failure> {
+pub(crate) fn check_package(bytes: &[u8]) -> Result<ZipPackage<'_>, ContentFailure> {
     let mut package = open_package(bytes)?.ok_or_else(corrupt_failure)?;
     let mut claimed = 0u64;
     for index in 0..package.len() {
@@ -99,7 +102,7 @@ pub(crate) fn check_package(bytes: &[u8]) -> Result<ZipPackage<'_>, Failure> {
 }
 
 /// Unpacks an entry without storing it, and returns its true size.
-fn measure_entry(package: &mut ZipPackage, index: usize) -> Result<u64, Failure> {
+fn measure_entry(package: &mut ZipPackage, index: usize) -> Result<u64, ContentFailure> {
     let entry = package.by_index(index).map_err(|error| match error {
         ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) => encrypted_failure(),
         _ => corrupt_failure(),
@@ -118,13 +121,13 @@ fn measure_entry(package: &mut ZipPackage, index: usize) -> Result<u64, Failure>
 }
 
 /// Opens the directory; `None` if it cannot be read.
-fn open_package(bytes: &[u8]) -> Result<Option<ZipPackage<'_>>, Failure> {
+fn open_package(bytes: &[u8]) -> Result<Option<ZipPackage<'_>>, ContentFailure> {
     let entries = bytes
         .windows(DIRECTORY_HEADER.len())
         .filter(|window| *window == DIRECTORY_HEADER);
     if entries.take(MAX_ENTRIES + 1).count() > MAX_ENTRIES {
         let message = format!("The file is a package of more than {MAX_ENTRIES} parts.");
-        return Err(Failure::new(FailureCode::ContentLimit, message));
+        return Err(ContentFailure::new(FailureCode::ContentLimit, message));
     }
     Ok(ZipArchive::new(Cursor::new(bytes)).ok())
 }
@@ -195,25 +198,25 @@ fn is_encrypted(package: &mut ZipPackage) -> bool {
     manifest.contains(":encryption-data") || uris.any(is_text)
 }
 
-fn encrypted_failure() -> Failure {
-    Failure::new(
+fn encrypted_failure() -> ContentFailure {
+    ContentFailure::new(
         FailureCode::Encrypted,
         "The file is encrypted: it opens only with a password.",
     )
 }
 
-pub(crate) fn corrupt_failure() -> Failure {
-    Failure::new(
+pub(crate) fn corrupt_failure() -> ContentFailure {
+    ContentFailure::new(
         FailureCode::Corrupt,
         "The file is damaged or incomplete: its structure could not be read.",
     )
 }
 
-fn bomb_failure() -> Failure {
+fn bomb_failure() -> ContentFailure {
     let (entry, total) = (MAX_ENTRY_BYTES / 1024 / 1024, MAX_TOTAL_BYTES / 1024 / 1024);
     let message = format!(
         "The file unfolds to too much: at most {entry} MiB in one part and {total} MiB in all are read, \
          and no part may grow more than {MAX_RATIO} times."
     );
-    Failure::new(FailureCode::ContentLimit, message)
+    ContentFailure::new(FailureCode::ContentLimit, message)
 }

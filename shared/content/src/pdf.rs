@@ -9,8 +9,8 @@ use docling_pdf::textparse::PageTextParser;
 use docling_pdf::{PdfError, TextOptions, convert_text_layer_pages_opts};
 use unpdf::Unpdf;
 
-use crate::extract::{Extracted, MAX_TEXT_BYTES, is_human_title, too_much_text};
-use crate::failure::{Failure, FailureCode};
+use crate::extract::{ExtractedDocument, MAX_TEXT_BYTES, is_human_title, too_much_text};
+use crate::failure::{ContentFailure, FailureCode};
 use crate::format::Format;
 use crate::markdown::parse_atx_heading;
 
@@ -20,7 +20,7 @@ pub const MAX_PAGES: usize = 5_000;
 /// The number of pages that are read at once.
 const PART_PAGES: usize = 50;
 
-pub(crate) fn read_pdf(bytes: &[u8]) -> Result<Extracted, Failure> {
+pub(crate) fn read_pdf(bytes: &[u8]) -> Result<ExtractedDocument, ContentFailure> {
     parse_pdf(bytes).map_err(|failure| {
         // The encryption of some producers is unknown to the reader, but the key is in clear text.
         let is_encrypted = || bytes.windows(8).any(|window| window == b"/Encrypt");
@@ -32,7 +32,7 @@ pub(crate) fn read_pdf(bytes: &[u8]) -> Result<Extracted, Failure> {
     })
 }
 
-fn parse_pdf(bytes: &[u8]) -> Result<Extracted, Failure> {
+fn parse_pdf(bytes: &[u8]) -> Result<ExtractedDocument, ContentFailure> {
     let pages = count_pages(bytes)?;
     let mut markdown = read_text_layer(bytes, pages)?;
     if markdown.trim().is_empty() {
@@ -49,10 +49,10 @@ fn parse_pdf(bytes: &[u8]) -> Result<Extracted, Failure> {
 
     if markdown.trim().is_empty() {
         let message = "The PDF has no text layer that can be read: its pages are probably images.";
-        return Err(Failure::new(FailureCode::Empty, message));
+        return Err(ContentFailure::new(FailureCode::Empty, message));
     }
 
-    let mut extracted = Extracted::new(Format::Pdf, restore_headings(&markdown, bytes));
+    let mut extracted = ExtractedDocument::new(Format::Pdf, restore_headings(&markdown, bytes));
     extracted.set_property("pageCount", Some(&pages.to_string()));
     set_metadata(bytes, &mut extracted);
 
@@ -61,7 +61,7 @@ fn parse_pdf(bytes: &[u8]) -> Result<Extracted, Failure> {
 
 /// Returns the text layer, part by part for a long document. The reader joins paragraphs across
 /// pages, in time that grows with the square of the text it joins.
-fn read_text_layer(bytes: &[u8], pages: usize) -> Result<String, Failure> {
+fn read_text_layer(bytes: &[u8], pages: usize) -> Result<String, ContentFailure> {
     let part = |pages: Option<(usize, usize)>| {
         let options = TextOptions {
             word_gap: None,
@@ -93,7 +93,7 @@ fn read_text_layer(bytes: &[u8], pages: usize) -> Result<String, Failure> {
     Ok(markdown)
 }
 
-fn count_pages(bytes: &[u8]) -> Result<usize, Failure> {
+fn count_pages(bytes: &[u8]) -> Result<usize, ContentFailure> {
     let meta = PdfMeta::open_with_password(bytes, None)
         .map_err(failure_from_error)?
         .ok_or_else(corrupt_failure)?;
@@ -101,29 +101,29 @@ fn count_pages(bytes: &[u8]) -> Result<usize, Failure> {
         0 => Err(corrupt_failure()),
         pages if pages > MAX_PAGES => {
             let message = format!("The PDF has {pages} pages; at most {MAX_PAGES} are read.");
-            Err(Failure::new(FailureCode::ContentLimit, message))
+            Err(ContentFailure::new(FailureCode::ContentLimit, message))
         }
         pages => Ok(pages),
     }
 }
 
-fn unknown_encryption_failure() -> Failure {
-    Failure::new(
+fn unknown_encryption_failure() -> ContentFailure {
+    ContentFailure::new(
         FailureCode::Encrypted,
         "The PDF is encrypted in a way that cannot be read here.",
     )
 }
 
-fn corrupt_failure() -> Failure {
-    Failure::new(
+fn corrupt_failure() -> ContentFailure {
+    ContentFailure::new(
         FailureCode::Corrupt,
         "The PDF is damaged or incomplete: its structure could not be read.",
     )
 }
 
-fn failure_from_error(error: PdfError) -> Failure {
+fn failure_from_error(error: PdfError) -> ContentFailure {
     match error {
-        PdfError::Encrypted(reason) if reason.needs_password() => Failure::new(
+        PdfError::Encrypted(reason) if reason.needs_password() => ContentFailure::new(
             FailureCode::Encrypted,
             "The PDF is encrypted: it opens only with a password.",
         ),
@@ -159,7 +159,7 @@ fn read_with_fallback(bytes: &[u8]) -> String {
 }
 
 /// Sets the title and the properties from the document information dictionary.
-fn set_metadata(bytes: &[u8], extracted: &mut Extracted) {
+fn set_metadata(bytes: &[u8], extracted: &mut ExtractedDocument) {
     for (key, value) in document_info(bytes, None) {
         match key.as_str() {
             "Title" if is_human_title(&value) => extracted.set_title(Some(&value)),

@@ -3,7 +3,7 @@
 
 use encoding_rs::WINDOWS_1252;
 
-use crate::extract::Extracted;
+use crate::extract::ExtractedDocument;
 
 /// The number of bytes at the start in which the information group is searched.
 const LOOK_BYTES: usize = 256 * 1024;
@@ -70,7 +70,7 @@ fn control_length(control: &[u8]) -> usize {
 }
 
 /// Sets title, author and subject from the information group.
-pub(crate) fn set_metadata(bytes: &[u8], extracted: &mut Extracted) {
+pub(crate) fn set_metadata(bytes: &[u8], extracted: &mut ExtractedDocument) {
     let head = String::from_utf8_lossy(&bytes[..bytes.len().min(LOOK_BYTES)]);
     let Some((_, info)) = head.split_once("{\\info") else {
         return;

@@ -9,8 +9,8 @@ use calamine::{
     Data, ExcelDateTime, OdsError, Reader, Sheets, XlsError, open_workbook_auto_from_rs,
 };
 
-use crate::extract::Extracted;
-use crate::failure::{Failure, FailureCode};
+use crate::extract::ExtractedDocument;
+use crate::failure::{ContentFailure, FailureCode};
 use crate::format::Format;
 use crate::table::MarkdownTables;
 use crate::{office, package};
@@ -22,7 +22,10 @@ type Workbook<'a> = Sheets<Cursor<&'a [u8]>>;
 /// A cell that is not blank: row, column, text.
 type Cell = (u32, u32, String);
 
-pub(crate) fn read_workbook(format: Format, bytes: &[u8]) -> Result<Extracted, Failure> {
+pub(crate) fn read_workbook(
+    format: Format,
+    bytes: &[u8],
+) -> Result<ExtractedDocument, ContentFailure> {
     let package = if format == Format::Xls {
         None
     } else {
@@ -44,7 +47,7 @@ pub(crate) fn read_workbook(format: Format, bytes: &[u8]) -> Result<Extracted, F
         write_sheet(name, cells, &mut tables)?;
     }
 
-    let mut extracted = Extracted::new(format, tables.finish());
+    let mut extracted = ExtractedDocument::new(format, tables.finish());
     if format != Format::Xls {
         office::set_metadata(&office::read_metadata(format, bytes), &mut extracted);
     }
@@ -53,9 +56,9 @@ pub(crate) fn read_workbook(format: Format, bytes: &[u8]) -> Result<Extracted, F
     Ok(extracted)
 }
 
-fn open_workbook(format: Format, bytes: &[u8]) -> Result<Workbook<'_>, Failure> {
+fn open_workbook(format: Format, bytes: &[u8]) -> Result<Workbook<'_>, ContentFailure> {
     let encrypted = || {
-        Failure::new(
+        ContentFailure::new(
             FailureCode::Encrypted,
             "The workbook is encrypted: it opens only with a password.",
         )
@@ -81,7 +84,11 @@ fn open_workbook(format: Format, bytes: &[u8]) -> Result<Workbook<'_>, Failure> 
 
 /// Returns the cells of a sheet. Those of a newer workbook are read one by one, so that two cells
 /// in opposite corners do not create the whole sheet between them.
-fn read_cells(workbook: &mut Workbook, name: &str, room: usize) -> Result<Vec<Cell>, Failure> {
+fn read_cells(
+    workbook: &mut Workbook,
+    name: &str,
+    room: usize,
+) -> Result<Vec<Cell>, ContentFailure> {
     let mut cells = Vec::new();
     if let Sheets::Xlsx(workbook) = workbook {
         // A sheet of charts has no cells.
@@ -122,14 +129,14 @@ fn push_cell(
     column: u32,
     text: String,
     room: usize,
-) -> Result<(), Failure> {
+) -> Result<(), ContentFailure> {
     if text.trim().is_empty() {
         return Ok(());
     }
 
     if cells.len() == room {
         let message = format!("The workbook has more than {MAX_CELLS} cells.");
-        return Err(Failure::new(FailureCode::ContentLimit, message));
+        return Err(ContentFailure::new(FailureCode::ContentLimit, message));
     }
 
     cells.push((row, column, text));
@@ -137,7 +144,11 @@ fn push_cell(
 }
 
 /// Writes a sheet without its blank rows and columns.
-fn write_sheet(name: &str, cells: Vec<Cell>, tables: &mut MarkdownTables) -> Result<(), Failure> {
+fn write_sheet(
+    name: &str,
+    cells: Vec<Cell>,
+    tables: &mut MarkdownTables,
+) -> Result<(), ContentFailure> {
     if cells.is_empty() {
         return Ok(());
     }

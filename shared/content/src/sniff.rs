@@ -2,7 +2,7 @@
 //! type.
 
 use crate::encoding::{charset_of, decode_text, detect_utf16};
-use crate::failure::{Failure, FailureCode};
+use crate::failure::{ContentFailure, FailureCode};
 use crate::format::Format;
 use crate::html::{find_charset, is_html_document, is_html_fragment};
 use crate::markdown::looks_like_markdown;
@@ -18,7 +18,7 @@ const RTF: &[u8] = b"{\\rtf";
 
 /// Bytes as they arrived, with their name and declared type.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Source<'a> {
+pub struct ContentSource<'a> {
     /// The content itself.
     pub bytes: &'a [u8],
     /// The file name or path, if there is one.
@@ -27,7 +27,7 @@ pub struct Source<'a> {
     pub declared: Option<&'a str>,
 }
 
-impl Source<'_> {
+impl ContentSource<'_> {
     /// Returns the formats that the name and the declared type indicate.
     fn format_hints(&self) -> [Option<Format>; 2] {
         [
@@ -42,7 +42,7 @@ impl Source<'_> {
 /// # Errors
 /// `UnsupportedType` for a binary format without a reader, naming it. `Corrupt`, `Encrypted` or
 /// `ContentLimit` for a package whose format cannot be determined.
-pub fn sniff(source: &Source) -> Result<Format, Failure> {
+pub fn detect_format(source: &ContentSource) -> Result<Format, ContentFailure> {
     sniff_content(source).map(|sniffed| match sniffed {
         SniffedContent::Binary(format) | SniffedContent::Text { format, .. } => format,
     })
@@ -50,7 +50,7 @@ pub fn sniff(source: &Source) -> Result<Format, Failure> {
 
 /// Returns the kind and the media type of an image or a recording, according to its bytes. Does not
 /// run a parser.
-pub fn media(source: &Source) -> Option<(Format, &'static str)> {
+pub fn detect_media(source: &ContentSource) -> Option<(Format, &'static str)> {
     // A text may begin like an image: `BM`.
     if is_document(source.bytes) || is_text(source.bytes) {
         None
@@ -61,8 +61,10 @@ pub fn media(source: &Source) -> Option<(Format, &'static str)> {
 
 /// Checks whether a document is read without any parser: text, Markdown, code or data. Does not run
 /// a parser.
-pub fn is_plain(source: &Source) -> bool {
-    !is_document(source.bytes) && is_text(source.bytes) && sniff(source).is_ok_and(Format::is_plain)
+pub fn is_plain_text(source: &ContentSource) -> bool {
+    !is_document(source.bytes)
+        && is_text(source.bytes)
+        && detect_format(source).is_ok_and(Format::is_plain)
 }
 
 /// The format, with the decoded text if decoding was necessary to determine it.
@@ -71,7 +73,7 @@ pub(crate) enum SniffedContent {
     Text { text: String, format: Format },
 }
 
-pub(crate) fn sniff_content(source: &Source) -> Result<SniffedContent, Failure> {
+pub(crate) fn sniff_content(source: &ContentSource) -> Result<SniffedContent, ContentFailure> {
     let bytes = source.bytes;
     let hints = source.format_hints();
     if let Some(format) = detect_binary_format(bytes, hints)? {
@@ -115,7 +117,7 @@ fn is_document(bytes: &[u8]) -> bool {
 fn detect_binary_format(
     bytes: &[u8],
     hints: [Option<Format>; 2],
-) -> Result<Option<Format>, Failure> {
+) -> Result<Option<Format>, ContentFailure> {
     if is_pdf(bytes) {
         return Ok(Some(Format::Pdf));
     }
@@ -168,7 +170,7 @@ fn is_pdf(bytes: &[u8]) -> bool {
 
 /// Recognizes images and recordings. Some containers hold audio or video; for these, the name and
 /// the declared type decide.
-fn detect_media_type(source: &Source) -> Option<(Format, &'static str)> {
+fn detect_media_type(source: &ContentSource) -> Option<(Format, &'static str)> {
     let found = binary_type(source.bytes)?;
     let is_sound = source
         .declared
@@ -227,9 +229,9 @@ fn binary_type(bytes: &[u8]) -> Option<infer::Type> {
 }
 
 /// Returns the failure for a format that is recognized but not read.
-pub(crate) fn unsupported_failure(what: &str) -> Failure {
+pub(crate) fn unsupported_failure(what: &str) -> ContentFailure {
     let message = format!("This is {what}, a type that cannot be read here.");
-    Failure::new(FailureCode::UnsupportedType, message)
+    ContentFailure::new(FailureCode::UnsupportedType, message)
 }
 
 fn describe_type(kind: infer::Type) -> String {

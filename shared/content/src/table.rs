@@ -1,7 +1,7 @@
 //! Tables as Markdown: one line per row, the first one as the header.
 
 use crate::extract::{MAX_TEXT_BYTES, too_much_text};
-use crate::failure::Failure;
+use crate::failure::ContentFailure;
 
 /// A Markdown text of headings and tables, built row by row.
 #[derive(Default)]
@@ -28,7 +28,7 @@ impl MarkdownTables {
     ///
     /// # Errors
     /// [`too_much_text`] if the text exceeds [`MAX_TEXT_BYTES`].
-    pub(crate) fn row(&mut self, cells: &[&str], width: usize) -> Result<(), Failure> {
+    pub(crate) fn row(&mut self, cells: &[&str], width: usize) -> Result<(), ContentFailure> {
         self.text.push('|');
         for cell in cells {
             self.text.push(' ');

@@ -1,6 +1,8 @@
 //! Tests of the guarantees of chunking on arbitrary text, and of chunks that follow the structure.
 
-use content::{Chunk, ChunkOptions, Format, Turn, chunk, chunk_conversation, render_conversation};
+use content::{
+    Chunk, ChunkOptions, Format, Turn, chunk_conversation, render_conversation, split_into_chunks,
+};
 use proptest::prelude::*;
 
 /// Returns the slice of `text` between two character offsets.
@@ -68,21 +70,21 @@ proptest! {
     #[test]
     fn chunks_keep_their_promises_for_markdown(text in markdown(), target in 64usize..400) {
         for format in [Format::Markdown, Format::Text, Format::Code, Format::Data] {
-            let chunks = chunk(&text, format, &options(target));
+            let chunks = split_into_chunks(&text, format, &options(target));
             check_guarantees(&text, &chunks, target)?;
-            prop_assert_eq!(chunk(&text, format, &options(target)), chunks);
+            prop_assert_eq!(split_into_chunks(&text, format, &options(target)), chunks);
         }
     }
 
     #[test]
     fn chunks_keep_their_promises_for_any_text(text in "(?s).{0,600}", target in 0usize..200) {
-        check_guarantees(&text, &chunk(&text, Format::Markdown, &options(target)), target.max(64))?;
+        check_guarantees(&text, &split_into_chunks(&text, Format::Markdown, &options(target)), target.max(64))?;
     }
 
     #[test]
     fn chunks_keep_their_promises_for_code_and_data(text in code(), target in 64usize..400) {
         for format in [Format::Code, Format::Data] {
-            check_guarantees(&text, &chunk(&text, format, &options(target)), target)?;
+            check_guarantees(&text, &split_into_chunks(&text, format, &options(target)), target)?;
         }
     }
 
@@ -137,7 +139,7 @@ fn code() -> impl Strategy<Value = String> {
 #[test]
 fn chunks_know_the_path_of_headings_above_them() {
     let text = "Intro.\n\n# Guide\n\n## Install\nRun it.\n\n## Use\nOpen it.\n\nTitle\n=====\nEnd.";
-    let chunks = chunk(text, Format::Markdown, &options(900));
+    let chunks = split_into_chunks(text, Format::Markdown, &options(900));
     let seen: Vec<(Vec<&str>, &str)> = chunks
         .iter()
         .map(|c| {
@@ -161,7 +163,7 @@ fn chunks_know_the_path_of_headings_above_them() {
 
 #[test]
 fn plain_text_has_no_headings() {
-    let chunks = chunk("# not a heading\nx = 1", Format::Text, &options(900));
+    let chunks = split_into_chunks("# not a heading\nx = 1", Format::Text, &options(900));
     assert_eq!(chunks.len(), 1);
     assert!(chunks[0].headings.is_empty());
 }
@@ -172,7 +174,7 @@ fn tables_and_code_are_not_torn_while_they_fit() {
     let code = format!("```\n{}```", "let x = 1. Yes. No.\n\n".repeat(8));
     let prose = "Here is a sentence of some length. ".repeat(6);
     let text = format!("{prose}\n\n{table}\n{prose}\n\n{code}\n\n{prose}");
-    let chunks = chunk(&text, Format::Markdown, &options(110));
+    let chunks = split_into_chunks(&text, Format::Markdown, &options(110));
     for block in [table.trim(), &code] {
         assert!(
             chunks.iter().any(|chunk| chunk.text.contains(block)),
@@ -184,7 +186,7 @@ fn tables_and_code_are_not_torn_while_they_fit() {
 #[test]
 fn large_tables_are_cut_between_rows() {
     let table = "| some cell | another cell |\n".repeat(40);
-    for part in chunk(&table, Format::Markdown, &options(100)) {
+    for part in split_into_chunks(&table, Format::Markdown, &options(100)) {
         assert!(
             part.text
                 .lines()
@@ -200,7 +202,7 @@ fn neighbours_in_a_section_share_sentences_but_sections_do_not() {
     let body: String = (0..30)
         .map(|n| format!("This is sentence number {n:02}. "))
         .collect();
-    let chunks = chunk(
+    let chunks = split_into_chunks(
         &format!("# A\n{body}\n# B\n{body}"),
         Format::Markdown,
         &options(200),
@@ -229,7 +231,7 @@ fn neighbours_in_a_section_share_sentences_but_sections_do_not() {
 
 #[test]
 fn text_without_blanks_is_cut_at_its_punctuation() {
-    let chunks = chunk(
+    let chunks = split_into_chunks(
         &"灯台守は毎晩らせん階段を上った。".repeat(40),
         Format::Text,
         &options(100),
@@ -241,7 +243,7 @@ fn text_without_blanks_is_cut_at_its_punctuation() {
 #[test]
 fn a_short_document_is_one_chunk() {
     let text = "First paragraph.\n\nSecond paragraph.";
-    let chunks = chunk(text, Format::Text, &ChunkOptions::default());
+    let chunks = split_into_chunks(text, Format::Text, &ChunkOptions::default());
     assert_eq!(chunks.len(), 1);
     assert_eq!(
         (chunks[0].text.as_str(), chunks[0].start, chunks[0].end),
@@ -326,7 +328,7 @@ fn a_setting_of_any_chunk_size_works() {
         .collect();
 
     for size in [64, 100, 900, 4000, 16_000] {
-        let chunks = chunk(&text, Format::Text, &ChunkOptions::for_chunk_size(size));
+        let chunks = split_into_chunks(&text, Format::Text, &ChunkOptions::for_chunk_size(size));
         let size = usize::try_from(size).expect("it is positive");
         check_guarantees(&text, &chunks, size).expect("the promises hold");
         let mean = chunks
@@ -350,7 +352,7 @@ fn chunk_size_setting_is_honoured() {
 #[test]
 fn a_list_written_in_headings_is_not_a_chunk_per_heading() {
     let text: String = (0..2000).map(|n| format!("# {n}\nx\n")).collect();
-    let chunks = chunk(&text, Format::Markdown, &options(900));
+    let chunks = split_into_chunks(&text, Format::Markdown, &options(900));
     assert!(chunks.len() < 50, "{}", chunks.len());
     check_guarantees(&text, &chunks, 900).expect("the promises hold");
 }

@@ -1,6 +1,9 @@
 //! Tests of the whole extraction on real files, which `data/make.py` makes.
 
-use content::{Extracted, Failure, FailureCode, Format, Source, extract, sniff};
+use content::{
+    ContentFailure, ContentSource, ExtractedDocument, FailureCode, Format, detect_format,
+    extract_document,
+};
 
 fn fixture(name: &str) -> Vec<u8> {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -9,8 +12,8 @@ fn fixture(name: &str) -> Vec<u8> {
     std::fs::read(path).expect("the fixture exists")
 }
 
-fn extract_fixture(name: &str) -> Result<Extracted, Failure> {
-    extract(&Source {
+fn extract_fixture(name: &str) -> Result<ExtractedDocument, ContentFailure> {
+    extract_document(&ContentSource {
         bytes: &fixture(name),
         name: Some(name),
         declared: None,
@@ -109,27 +112,27 @@ fn text_in_any_encoding_is_read() {
 #[test]
 fn bytes_are_trusted_more_than_name_and_declared_type() {
     let pdf = fixture("two-pages.pdf");
-    let source = Source {
+    let source = ContentSource {
         bytes: &pdf,
         name: Some("notes.txt"),
         declared: Some("text/html"),
     };
 
-    assert_eq!(sniff(&source).unwrap(), Format::Pdf);
+    assert_eq!(detect_format(&source).unwrap(), Format::Pdf);
     let page = fixture("page.html");
-    let source = Source {
+    let source = ContentSource {
         bytes: &page,
         name: Some("paper.pdf"),
         declared: Some("application/pdf"),
     };
 
-    assert_eq!(sniff(&source).unwrap(), Format::Html);
+    assert_eq!(detect_format(&source).unwrap(), Format::Html);
 }
 
 #[test]
 fn name_is_trusted_more_than_declared_type() {
     let formats = |bytes: &[u8], name, declared| {
-        sniff(&Source {
+        detect_format(&ContentSource {
             bytes,
             name,
             declared,
@@ -163,7 +166,7 @@ fn unsupported_binaries_are_named() {
         (&zip[..], "zip"),
         (&[0, 1, 2, 3], "unknown"),
     ] {
-        let failure = sniff(&Source {
+        let failure = detect_format(&ContentSource {
             bytes,
             name: Some("x.txt"),
             declared: None,
@@ -180,12 +183,15 @@ fn garbage_that_claims_to_be_pdf_is_corrupt() {
         &b"%PDF-1.7\n%\xE2\xE3\xCF\xD3\nnothing here"[..],
         &[1, 2, 3, 0xFF, 0, 9, 200],
     ] {
-        let source = Source {
+        let source = ContentSource {
             bytes,
             name: Some("x.pdf"),
             declared: None,
         };
-        assert_eq!(extract(&source).unwrap_err().code, FailureCode::Corrupt);
+        assert_eq!(
+            extract_document(&source).unwrap_err().code,
+            FailureCode::Corrupt
+        );
     }
 }
 
@@ -197,13 +203,13 @@ fn blank_documents_are_empty() {
         b"\xEF\xBB\xBF",
         b"<html><body><script>x</script></body></html>",
     ] {
-        let source = Source {
+        let source = ContentSource {
             bytes,
             name: None,
             declared: None,
         };
         assert_eq!(
-            extract(&source).unwrap_err().code,
+            extract_document(&source).unwrap_err().code,
             FailureCode::Empty,
             "{bytes:?}"
         );
@@ -224,7 +230,7 @@ fn text_that_only_begins_like_a_binary_is_text() {
             &text.chars().map(|c| c as u8).collect::<Vec<_>>(),
         ] {
             assert_eq!(
-                sniff(&Source {
+                detect_format(&ContentSource {
                     bytes,
                     name: None,
                     declared: None
@@ -238,7 +244,7 @@ fn text_that_only_begins_like_a_binary_is_text() {
 }
 
 fn markdown_of(html: &str) -> String {
-    extract(&Source {
+    extract_document(&ContentSource {
         bytes: html.as_bytes(),
         name: None,
         declared: Some("text/html"),

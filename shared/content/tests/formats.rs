@@ -2,10 +2,13 @@
 
 mod make;
 
-use content::{Extracted, FailureCode, Format, Source, extract, media, sniff};
+use content::{
+    ContentSource, ExtractedDocument, FailureCode, Format, detect_format, detect_media,
+    extract_document,
+};
 
-fn extract_file(bytes: &[u8], name: &str) -> Extracted {
-    extract(&Source {
+fn extract_file(bytes: &[u8], name: &str) -> ExtractedDocument {
+    extract_document(&ContentSource {
         bytes,
         name: Some(name),
         declared: None,
@@ -291,7 +294,7 @@ fn old_notebook_is_read_from_its_worksheets() {
     );
     assert_eq!(old.text, "## Tides\n\n```python\n1+1\n```\n\n```\n2\n```");
     let broken = notebook.replace("worksheets", "sheets");
-    let failure = extract(&Source {
+    let failure = extract_document(&ContentSource {
         bytes: broken.as_bytes(),
         name: Some("old.ipynb"),
         declared: None,
@@ -404,13 +407,13 @@ fn wrong_names_and_declared_types_do_not_matter() {
             ("a.docx", "image/png"),
             ("a", "x"),
         ] {
-            let source = Source {
+            let source = ContentSource {
                 bytes: &bytes,
                 name: Some(name),
                 declared: Some(declared),
             };
-            assert_eq!(sniff(&source).unwrap(), format, "{name}");
-            assert_eq!(extract(&source).unwrap().format, format, "{name}");
+            assert_eq!(detect_format(&source).unwrap(), format, "{name}");
+            assert_eq!(extract_document(&source).unwrap().format, format, "{name}");
         }
     }
 }
@@ -450,25 +453,28 @@ fn pictures_and_recordings_are_told_apart_and_left_to_others() {
         ),
     ];
     for (bytes, declared, format, kind) in cases {
-        let source = Source {
+        let source = ContentSource {
             bytes,
             name: Some("x.pdf"),
             declared,
         };
         assert_eq!(
-            (sniff(&source).unwrap(), media(&source)),
+            (detect_format(&source).unwrap(), detect_media(&source)),
             (format, Some((format, kind)))
         );
         assert_eq!(
-            extract(&source).unwrap_err().code,
+            extract_document(&source).unwrap_err().code,
             FailureCode::UnsupportedType
         );
     }
 
-    let text = Source {
+    let text = ContentSource {
         bytes: b"BMW builds cars.",
-        ..Source::default()
+        ..ContentSource::default()
     };
 
-    assert_eq!((sniff(&text).unwrap(), media(&text)), (Format::Text, None));
+    assert_eq!(
+        (detect_format(&text).unwrap(), detect_media(&text)),
+        (Format::Text, None)
+    );
 }

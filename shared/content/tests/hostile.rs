@@ -2,10 +2,10 @@
 
 mod make;
 
-use content::{FailureCode, Format, Source, extract, extract_as};
+use content::{ContentSource, FailureCode, Format, extract_document, extract_document_as};
 
 fn failure_code(bytes: &[u8], name: &str) -> FailureCode {
-    match extract(&Source {
+    match extract_document(&ContentSource {
         bytes,
         name: Some(name),
         declared: None,
@@ -81,7 +81,7 @@ fn damaged_bytes_never_panic_or_pass_for_another_type() {
             let mut damaged = bytes.clone();
             let at = step * damaged.len() / 40;
             damaged[at] ^= 0x55;
-            if let Err(failure) = extract(&Source {
+            if let Err(failure) = extract_document(&ContentSource {
                 bytes: &damaged,
                 name: Some(name),
                 declared: None,
@@ -119,7 +119,7 @@ fn every_reader_survives_the_files_of_every_other() {
 
     for (name, bytes) in sample_files() {
         for format in formats {
-            if let Err(failure) = extract_as(format, &bytes) {
+            if let Err(failure) = extract_document_as(format, &bytes) {
                 assert!(
                     !failure.message.contains("broke the reader"),
                     "{name} as {format:?} panicked"
@@ -172,9 +172,9 @@ fn e_book_with_scrambled_fonts_is_read() {
     let parts = br#"<encryption><CipherReference URI="fonts/a.otf"/></encryption>"#;
     let book = make::epub(&["<p>Light.</p>"], &[("META-INF/encryption.xml", parts)]);
     assert!(
-        extract(&Source {
+        extract_document(&ContentSource {
             bytes: &book,
-            ..Source::default()
+            ..ContentSource::default()
         })
         .unwrap()
         .text

@@ -3,10 +3,10 @@
 
 use std::collections::HashMap;
 
-use content::{Chunk, ChunkOptions, Format, chunk};
+use content::{Chunk, ChunkOptions, Format, split_into_chunks};
 
 fn chunk_text(text: &str, format: Format, target: usize) -> Vec<Chunk> {
-    chunk(
+    split_into_chunks(
         text,
         format,
         &ChunkOptions {
@@ -358,7 +358,7 @@ fn a_changed_paragraph_leaves_the_other_chunks_as_they_were() {
         while paragraphs.iter().map(String::len).sum::<usize>() < 90_000 {
             paragraphs.push(numbers.paragraph(sentences));
         }
-        let before = chunk(&paragraphs.join(joint), Format::Text, &options);
+        let before = split_into_chunks(&paragraphs.join(joint), Format::Text, &options);
         let mean = before
             .iter()
             .map(|chunk| chunk.end - chunk.start)
@@ -374,7 +374,10 @@ fn a_changed_paragraph_leaves_the_other_chunks_as_they_were() {
                     1 => edited.insert(at, numbers.paragraph(sentences)),
                     _ => drop(edited.remove(at)),
                 }
-                count_changed_chunks(&before, &chunk(&edited.join(joint), Format::Text, &options))
+                count_changed_chunks(
+                    &before,
+                    &split_into_chunks(&edited.join(joint), Format::Text, &options),
+                )
             })
             .collect();
         counts.sort_unstable();

@@ -1,7 +1,7 @@
 //! The request log: one record for each answered request, and counts of requests by hour.
 //!
-//! Counts are never incremented. A [`Tally`] is computed from the records of a whole hour, so
-//! computing it again after a crash or a late record gives the same figures as a recount.
+//! Counts are never incremented. A [`RequestTally`] is computed from the records of a whole hour,
+//! so computing it again after a crash or a late record gives the same figures as a recount.
 
 mod tally;
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::ids::ContainerId;
 use crate::time::Timestamp;
 
-pub use tally::{Cell, Dimension, Tally};
+pub use tally::{RequestCount, RequestDimension, RequestTally};
 
 /// The number of days for which records and counts are kept and shown. This number is part of
 /// the API.
@@ -29,18 +29,18 @@ pub struct Hour(pub i64);
 
 impl Hour {
     /// Returns the hour that contains a time.
-    pub const fn of(time: Timestamp) -> Self {
+    pub const fn containing(time: Timestamp) -> Self {
         Self(time.as_millis().div_euclid(HOUR_MS))
     }
 
     /// Returns the first moment of the hour.
-    pub const fn start(self) -> Timestamp {
+    pub const fn start_time(self) -> Timestamp {
         Timestamp::from_millis(self.0 * HOUR_MS)
     }
 
     /// Returns the first moment after the hour.
-    pub const fn end(self) -> Timestamp {
-        self.next().start()
+    pub const fn end_time(self) -> Timestamp {
+        self.next().start_time()
     }
 
     /// Returns the hour after this one.

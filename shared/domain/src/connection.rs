@@ -9,13 +9,13 @@ mod state;
 
 use serde::{Deserialize, Serialize};
 
-pub use claim::{Claim, Origin};
-pub use grant::{Account, AppRef, Grant, Tokens};
-pub use node::{Filed, Node, NodeState, SkipReason};
-pub use selection::{MAX_SELECTED, Selected, Selection};
+pub use claim::{DocumentClaim, DocumentOrigin};
+pub use grant::{Grant, OAuthAppRef, OAuthTokens, ProviderAccount};
+pub use node::{FiledItem, ItemRecord, ItemState, SkipReason};
+pub use selection::{MAX_SELECTED_ITEMS, SelectedItem, Selection};
 pub use state::{
-    Channel, FeedState, Intent, Leaving, Phase, Queue, QueueEntry, RootState, Run, RunState,
-    SyncState, Trigger, WalkEntry,
+    DocumentIntent, FeedState, FolderWalk, NotificationChannel, PendingRemoval, Run, RunPhase,
+    RunState, RunTrigger, SelectedItemState, SyncQueue, SyncQueueEntry, SyncState,
 };
 
 use crate::ids::{ConnectionId, GrantId};
@@ -59,7 +59,7 @@ impl Provider {
     }
 
     /// Returns the seconds between the end of a run and the next scheduled run.
-    pub const fn pause_seconds(self) -> i64 {
+    pub const fn run_interval_seconds(self) -> i64 {
         match self {
             Self::CloudDrive => 4 * 3600,
             Self::WebCrawler => 7 * 24 * 3600,
@@ -120,7 +120,7 @@ impl ConnectionStatus {
 /// The kinds of errors of a connection or of one of its runs: `errorKind` on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ErrorKind {
+pub enum ConnectionErrorKind {
     /// The permission was revoked or has expired, and the user has to give it again.
     ReauthRequired,
     /// The user denied permission.
@@ -145,7 +145,7 @@ pub enum ErrorKind {
     Internal,
 }
 
-impl ErrorKind {
+impl ConnectionErrorKind {
     /// Returns the name on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -181,9 +181,9 @@ impl ErrorKind {
 
 /// A problem of a connection, described for a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Problem {
+pub struct ConnectionProblem {
     /// The kind of the error.
-    pub kind: ErrorKind,
+    pub kind: ConnectionErrorKind,
     /// One sentence that says what to do. It never contains a token or content.
     pub message: String,
     /// The time since which the problem exists.
@@ -206,7 +206,7 @@ pub struct Connection {
     pub status: ConnectionStatus,
     /// The current problem, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub problem: Option<Problem>,
+    pub problem: Option<ConnectionProblem>,
     /// The part of the account that is synchronized.
     pub scope: SyncScope,
     /// The largest number of documents.
@@ -222,7 +222,7 @@ pub struct Connection {
     pub grant: Option<GrantId>,
     /// The account that it is tied to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub account: Option<Account>,
+    pub account: Option<ProviderAccount>,
     /// The time at which the permission ends, or was found to have ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
@@ -235,7 +235,7 @@ pub struct Connection {
     /// The trigger of the next run, if one was requested. A request during a run is kept for the
     /// run after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub requested: Option<Trigger>,
+    pub requested: Option<RunTrigger>,
     /// The newest run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_run: Option<Run>,
@@ -251,12 +251,12 @@ pub struct Connection {
 }
 
 /// The largest number of documents of a connection. This limit is part of the API.
-pub const MAX_DOCUMENTS: u32 = 10_000;
+pub const MAX_DOCUMENTS_PER_CONNECTION: u32 = 10_000;
 /// The largest number of connections of an organization. They are listed from one partition, and
 /// each of them costs a poll.
-pub const MAX_CONNECTIONS: usize = 1_000;
+pub const MAX_CONNECTIONS_PER_ORGANIZATION: usize = 1_000;
 /// The seconds for which the link that starts a connection is valid. The API says "1 hour".
-pub const LINK_SECONDS: i64 = 3600;
+pub const CONNECT_LINK_SECONDS: i64 = 3600;
 
 impl Connection {
     /// Creates a connection that waits for its user.
@@ -268,7 +268,7 @@ impl Connection {
             status: ConnectionStatus::PendingOauth,
             problem: None,
             scope: SyncScope::default(),
-            document_limit: MAX_DOCUMENTS,
+            document_limit: MAX_DOCUMENTS_PER_CONNECTION,
             metadata: Metadata::default(),
             redirect_url: None,
             grant: None,
@@ -286,12 +286,12 @@ impl Connection {
     }
 
     /// Checks whether a run may begin: the connection has permission and something to synchronize.
-    pub fn may_run(&self) -> bool {
+    pub fn can_run(&self) -> bool {
         self.status == ConnectionStatus::Active
     }
 
     /// Requests a run as soon as possible.
-    pub fn request(&mut self, trigger: Trigger, now: Timestamp) {
+    pub fn request_run(&mut self, trigger: RunTrigger, now: Timestamp) {
         self.requested = Some(trigger);
         self.next_run_at = Some(now);
     }

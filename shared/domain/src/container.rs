@@ -14,14 +14,14 @@ use crate::blob::BlobRef;
 use crate::document::{Document, DocumentType};
 use crate::error::{Error, Result};
 use crate::ids::{ContainerId, CustomId, DocumentId, Revision, TaskId};
-use crate::memory::MemoryAction;
+use crate::memory::MemoryEdit;
 use crate::patch::Patch;
 use crate::provenance::Authorship;
-use crate::settings::Bucket;
+use crate::settings::ProfileBucket;
 use crate::tag::ContainerTag;
 use crate::time::Timestamp;
 
-pub use change::Change;
+pub use change::DocumentChange;
 pub use head::{IndexHead, SegmentRef};
 
 /// A container tag and the physical containers from which it reads.
@@ -41,16 +41,16 @@ pub struct Container {
     /// statements.
     pub entity_context: Option<String>,
     /// The topics by which the profile is arranged, in addition to those of the organization.
-    pub profile_buckets: Vec<Bucket>,
+    pub profile_buckets: Vec<ProfileBucket>,
     /// The paths whose documents memories are made from, or `None` for all paths.
     pub memory_paths: Option<Vec<String>>,
     /// The merge in which the container takes part.
-    pub merge: Option<Merging>,
+    pub merge: Option<MergeRole>,
 }
 
 /// The role of a container in a merge that is in progress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Merging {
+pub struct MergeRole {
     /// The task of the merge.
     pub task: TaskId,
     /// The tag that receives this container's content, or `None` if this container is the target.
@@ -60,7 +60,7 @@ pub struct Merging {
 
 /// The current owner of a physical container.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Owner {
+pub enum ContainerOwner {
     /// The tag with which its documents were sent.
     Original,
     /// Another tag, after a merge.
@@ -77,7 +77,7 @@ pub struct ContainerChange {
     /// The new [`Container::entity_context`].
     pub entity_context: Patch<String>,
     /// The new [`Container::profile_buckets`].
-    pub profile_buckets: Patch<Vec<Bucket>>,
+    pub profile_buckets: Patch<Vec<ProfileBucket>>,
     /// The new [`Container::memory_paths`].
     pub memory_paths: Patch<Vec<String>>,
 }
@@ -85,7 +85,7 @@ pub struct ContainerChange {
 impl Container {
     /// Checks whether memories are made from a document with this path. A document without a path
     /// is in no folder, so it is never excluded.
-    pub fn learns_from(&self, path: Option<&str>) -> bool {
+    pub fn makes_memories_from(&self, path: Option<&str>) -> bool {
         let (Some(folders), Some(path)) = (&self.memory_paths, path) else {
             return true;
         };
@@ -103,13 +103,13 @@ impl Container {
     pub fn check_writable(&self) -> Result<()> {
         match &self.merge {
             None => Ok(()),
-            Some(Merging {
+            Some(MergeRole {
                 into: Some(target), ..
             }) => Err(Error::Conflict(format!(
                 "the container tag {} is being merged into {target}; write there when the merge is completed",
                 self.tag
             ))),
-            Some(Merging { into: None, .. }) => Err(Error::Conflict(format!(
+            Some(MergeRole { into: None, .. }) => Err(Error::Conflict(format!(
                 "a merge into the container tag {} is running; write when it is completed",
                 self.tag
             ))),
@@ -117,7 +117,7 @@ impl Container {
     }
 
     /// Returns the physical container that receives new documents.
-    pub fn primary(&self) -> &ContainerId {
+    pub fn primary_id(&self) -> &ContainerId {
         &self.ids[0]
     }
 }
@@ -143,7 +143,7 @@ pub enum LogEntry {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         statements: Option<BlobRef>,
         /// The fields that results show and filters read.
-        document: Box<SearchDocument>,
+        document: Box<IndexedDocument>,
     },
     /// The document is removed.
     Remove {
@@ -153,13 +153,13 @@ pub enum LogEntry {
     /// A caller has edited a memory.
     Act {
         /// The edit.
-        action: MemoryAction,
+        action: MemoryEdit,
     },
 }
 
 impl LogEntry {
     /// Returns the id of the document that the entry concerns, if it concerns one.
-    pub fn document(&self) -> Option<&DocumentId> {
+    pub fn document_id(&self) -> Option<&DocumentId> {
         match self {
             Self::Put { document, .. } => Some(&document.id),
             Self::Remove { id } => Some(id),
@@ -171,7 +171,7 @@ impl LogEntry {
 /// A document as the index stores it, with everything that is needed to filter and show a result
 /// without reading the document's record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SearchDocument {
+pub struct IndexedDocument {
     /// The id.
     pub id: DocumentId,
     /// The revision from which the chunks were made.
@@ -205,16 +205,16 @@ pub struct SearchDocument {
     pub updated_at: i64,
 }
 
-impl SearchDocument {
+impl IndexedDocument {
     /// Creates the index entry of a document while search serves `revision` of it.
-    pub fn of(document: &Document, revision: &Revision) -> Self {
+    pub fn for_revision(document: &Document, revision: &Revision) -> Self {
         Self {
             id: document.id.clone(),
             revision: revision.clone(),
             tag: document.tag.as_str().to_owned(),
             custom_id: document.custom_id.clone(),
-            kind: document.shown_kind(),
-            title: document.shown_title().map(str::to_owned),
+            kind: document.display_type(),
+            title: document.display_title().map(str::to_owned),
             metadata: document.metadata.as_object().clone(),
             filepath: document.filepath.clone(),
             filter_by_metadata: document
@@ -229,10 +229,10 @@ impl SearchDocument {
 
     /// Creates the index entry of a document for the revision that search already serves, or
     /// returns `None` if search serves none.
-    pub fn served(document: &Document) -> Option<Self> {
+    pub fn for_served_revision(document: &Document) -> Option<Self> {
         let served = document.indexed.as_ref()?;
         let (kind, title) = (served.kind, served.title.clone());
-        Some(Self::of(
+        Some(Self::for_revision(
             &Document {
                 kind,
                 title,
@@ -260,7 +260,7 @@ mod tests {
             memory_paths: None,
             merge: None,
         };
-        assert!(container.learns_from(Some("/a")) && container.learns_from(None));
+        assert!(container.makes_memories_from(Some("/a")) && container.makes_memories_from(None));
 
         container.memory_paths = Some(vec![
             "/notes".into(),
@@ -275,7 +275,7 @@ mod tests {
             "/diary/2025",
             "log.md",
         ] {
-            assert!(container.learns_from(Some(inside)), "{inside}");
+            assert!(container.makes_memories_from(Some(inside)), "{inside}");
         }
 
         for outside in [
@@ -287,14 +287,16 @@ mod tests {
             "log.md.bak",
             "/a/notes/b",
         ] {
-            assert!(!container.learns_from(Some(outside)), "{outside}");
+            assert!(!container.makes_memories_from(Some(outside)), "{outside}");
         }
 
-        assert!(container.learns_from(None), "without a path");
+        assert!(container.makes_memories_from(None), "without a path");
 
         container.memory_paths = Some(vec!["/".into()]);
-        assert!(container.learns_from(Some("/a")) && !container.learns_from(Some("a")));
+        assert!(
+            container.makes_memories_from(Some("/a")) && !container.makes_memories_from(Some("a"))
+        );
         container.memory_paths = Some(Vec::new());
-        assert!(!container.learns_from(Some("/a")));
+        assert!(!container.makes_memories_from(Some("/a")));
     }
 }

@@ -8,7 +8,7 @@ use crate::time::Timestamp;
 
 /// The largest size of a stored conversation in bytes. It is processed as a whole each time it
 /// grows.
-pub const MAX_BYTES: usize = 8 * 1024 * 1024;
+pub const MAX_CONVERSATION_BYTES: usize = 8 * 1024 * 1024;
 
 /// The number of turns at the start of a message list that must equal the stored conversation to
 /// count as its history. A single equal turn may be a greeting that was repeated.
@@ -16,7 +16,7 @@ const HISTORY_TURNS: usize = 2;
 
 /// One turn of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Turn {
+pub struct ConversationTurn {
     /// The role: `user`, `assistant`, `system` or `tool`.
     pub role: String,
     /// The name of the speaker, if known.
@@ -32,7 +32,7 @@ pub struct Turn {
     pub at: Option<Timestamp>,
 }
 
-impl Turn {
+impl ConversationTurn {
     /// Checks whether both turns have the same role, name and text. Their times do not matter.
     fn has_same_words(&self, other: &Self) -> bool {
         (&self.role, &self.name, &self.text) == (&other.role, &other.name, &other.text)
@@ -40,15 +40,15 @@ impl Turn {
 }
 
 /// Serializes turns as the bytes of a document.
-pub fn to_bytes(turns: &[Turn]) -> Vec<u8> {
+pub fn serialize_turns(turns: &[ConversationTurn]) -> Vec<u8> {
     serde_json::to_vec(turns).expect("strings serialize")
 }
 
 /// Parses the bytes of a document.
 ///
 /// # Errors
-/// Returns [`PortError::Corrupt`] when [`to_bytes`] did not produce the bytes.
-pub fn from_bytes(bytes: &[u8]) -> Result<Vec<Turn>, PortError> {
+/// Returns [`PortError::Corrupt`] when [`serialize_turns`] did not produce the bytes.
+pub fn parse_turns(bytes: &[u8]) -> Result<Vec<ConversationTurn>, PortError> {
     serde_json::from_slice(bytes)
         .map_err(|_| PortError::Corrupt("the turns of a conversation".into()))
 }
@@ -60,7 +60,10 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Vec<Turn>, PortError> {
 /// The following turns at the start of `sent` count as known: the whole stored conversation, or
 /// else the turns that repeat its end, or a common beginning of at least two turns (a history that
 /// was changed, or that is older than the stored one).
-pub fn merge(stored: Vec<Turn>, sent: Vec<Turn>) -> Vec<Turn> {
+pub fn merge_turns(
+    stored: Vec<ConversationTurn>,
+    sent: Vec<ConversationTurn>,
+) -> Vec<ConversationTurn> {
     let known = count_known_turns(&stored, &sent);
     stored
         .into_iter()
@@ -68,7 +71,7 @@ pub fn merge(stored: Vec<Turn>, sent: Vec<Turn>) -> Vec<Turn> {
         .collect()
 }
 
-fn count_known_turns(stored: &[Turn], sent: &[Turn]) -> usize {
+fn count_known_turns(stored: &[ConversationTurn], sent: &[ConversationTurn]) -> usize {
     let common = stored
         .iter()
         .zip(sent)
@@ -91,7 +94,7 @@ fn count_known_turns(stored: &[Turn], sent: &[Turn]) -> usize {
 
 /// Returns the length of the longest beginning of `sent` that is also the end of `stored`, in
 /// linear time (Knuth, Morris, Pratt 1977).
-fn overlap_length(stored: &[Turn], sent: &[Turn]) -> usize {
+fn overlap_length(stored: &[ConversationTurn], sent: &[ConversationTurn]) -> usize {
     let mut borders = vec![0; sent.len()];
     let mut length = 0;
     for i in 1..sent.len() {
@@ -113,7 +116,12 @@ fn overlap_length(stored: &[Turn], sent: &[Turn]) -> usize {
 
 /// Returns the length of the longest beginning of `pattern` with which a text ends after `turn` is
 /// appended, given that it ended with the first `matched` turns before.
-fn extend_match(pattern: &[Turn], borders: &[usize], mut matched: usize, turn: &Turn) -> usize {
+fn extend_match(
+    pattern: &[ConversationTurn],
+    borders: &[usize],
+    mut matched: usize,
+    turn: &ConversationTurn,
+) -> usize {
     while matched > 0 && !pattern[matched].has_same_words(turn) {
         matched = borders[matched - 1];
     }
@@ -128,14 +136,14 @@ mod tests {
     use super::*;
 
     /// Creates turns that alternate between user and assistant, from the words of a text.
-    fn turns(words: &str) -> Vec<Turn> {
+    fn turns(words: &str) -> Vec<ConversationTurn> {
         let turn = |text: &str| {
             let role = if text.starts_with('a') {
                 "assistant"
             } else {
                 "user"
             };
-            Turn {
+            ConversationTurn {
                 role: role.into(),
                 name: None,
                 text: text.into(),
@@ -148,7 +156,7 @@ mod tests {
     }
 
     fn merged(stored: &str, sent: &str) -> String {
-        let merged = merge(turns(stored), turns(sent));
+        let merged = merge_turns(turns(stored), turns(sent));
         merged
             .iter()
             .map(|turn| turn.text.as_str())
@@ -208,13 +216,13 @@ mod tests {
 
     #[test]
     fn the_time_of_arrival_does_not_make_a_turn_new() {
-        let at = |millis, mut turns: Vec<Turn>| {
+        let at = |millis, mut turns: Vec<ConversationTurn>| {
             turns
                 .iter_mut()
                 .for_each(|turn| turn.at = Some(Timestamp::from_millis(millis)));
             turns
         };
-        let grown = merge(at(1000, turns("u1 a1")), at(2000, turns("u1 a1 u2")));
+        let grown = merge_turns(at(1000, turns("u1 a1")), at(2000, turns("u1 a1 u2")));
         let times: Vec<_> = grown
             .iter()
             .map(|turn| turn.at.expect("a time").as_millis())
@@ -225,11 +233,11 @@ mod tests {
     #[test]
     fn the_stored_shape_of_version_1_stays_readable() {
         let golden = br#"[{"role":"user","name":"Ann","text":"hi","at":"2025-04-15T09:30:00.000Z"},{"role":"tool","text":"x"}]"#;
-        let turns = from_bytes(golden).unwrap();
+        let turns = parse_turns(golden).unwrap();
         assert_eq!(turns[0].at.unwrap().as_millis(), 1_744_709_400_000);
         assert_eq!(turns[1].name, None);
-        assert_eq!(from_bytes(&to_bytes(&turns)).unwrap(), turns);
-        assert!(from_bytes(b"{").is_err());
+        assert_eq!(parse_turns(&serialize_turns(&turns)).unwrap(), turns);
+        assert!(parse_turns(b"{").is_err());
     }
 
     proptest::proptest! {
@@ -248,9 +256,9 @@ mod tests {
             sent in proptest::collection::vec("[uax][12]", 0..8),
         ) {
             let (stored, sent) = (turns(&stored.join(" ")), turns(&sent.join(" ")));
-            let once = merge(stored.clone(), sent.clone());
+            let once = merge_turns(stored.clone(), sent.clone());
             proptest::prop_assert_eq!(&once[..stored.len()], &stored[..]);
-            let twice = merge(once.clone(), sent);
+            let twice = merge_turns(once.clone(), sent);
             proptest::prop_assert_eq!(twice, once);
         }
     }

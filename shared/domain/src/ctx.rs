@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::ports::{
-    Activity, Blobs, Clock, Connections, Containers, Documents, Index, Jobs, Keys, Rates, Repeats,
-    SettingsStore, SyncStore, Tasks, Tickets, Vault,
+    Blobs, Clock, Connections, Containers, Documents, Index, JobQueue, Keys, RateLimits,
+    RecentRequests, RequestLog, SettingsStore, SyncStore, Tasks, Tickets, Vault,
 };
-use crate::usecase::{Backlog, Caps};
+use crate::usecase::{Backlog, OrganizationCaps};
 
 /// The ports, as one value that is created once in a process and passed to every use case.
 #[derive(Clone)]
@@ -22,17 +22,17 @@ pub struct Ctx {
     /// Blobs.
     pub blobs: Arc<dyn Blobs>,
     /// Queues.
-    pub jobs: Arc<dyn Jobs>,
+    pub jobs: Arc<dyn JobQueue>,
     /// API keys.
     pub keys: Arc<dyn Keys>,
     /// Repeated requests.
-    pub repeats: Arc<dyn Repeats>,
+    pub repeats: Arc<dyn RecentRequests>,
     /// Tasks.
     pub tasks: Arc<dyn Tasks>,
     /// The request log.
-    pub activity: Arc<dyn Activity>,
+    pub activity: Arc<dyn RequestLog>,
     /// Rate limits.
-    pub rates: Arc<dyn Rates>,
+    pub rates: Arc<dyn RateLimits>,
     /// Sealed secrets.
     pub vault: Arc<dyn Vault>,
     /// Connections.
@@ -44,7 +44,7 @@ pub struct Ctx {
     /// The limit on the unfinished work of an organization.
     pub backlog: Backlog,
     /// The limits on the tags and keys of an organization.
-    pub caps: Caps,
+    pub caps: OrganizationCaps,
     /// The clock.
     pub clock: Arc<dyn Clock>,
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub use kind::DocumentType;
 
 use crate::blob::BlobRef;
-use crate::connection::Origin;
+use crate::connection::DocumentOrigin;
 use crate::ids::{ContainerId, CustomId, DocumentId, Revision};
 use crate::metadata::Metadata;
 use crate::provenance::{Authorship, Provenance};
@@ -19,7 +19,7 @@ use crate::time::Timestamp;
 /// The status of a document. `Done` and `Failed` are final until its content changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Status {
+pub enum DocumentStatus {
     /// Accepted and recorded.
     Queued,
     /// A worker is extracting the text.
@@ -36,7 +36,7 @@ pub enum Status {
     Failed,
 }
 
-impl Status {
+impl DocumentStatus {
     /// Returns the name on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -50,7 +50,7 @@ impl Status {
         }
     }
 
-    /// Parses a name that [`Status::as_str`] returned.
+    /// Parses a name that [`DocumentStatus::as_str`] returned.
     pub fn parse(text: &str) -> Option<Self> {
         [
             Self::Queued,
@@ -97,7 +97,7 @@ pub enum TaskType {
 
 /// The raw bytes of a document: their location and their form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Body {
+pub struct DocumentBody {
     /// The reference to the bytes.
     pub blob: BlobRef,
     /// The form in which the bytes are to be read.
@@ -124,7 +124,7 @@ pub(crate) const UPLOAD_NAME: &str = "upload";
 /// write to it.
 const KEPT_NAME: &str = "kept";
 
-impl Body {
+impl DocumentBody {
     /// Returns the other of the two locations of a file that was uploaded with a form, or `None`
     /// for any other file.
     pub(crate) fn other_upload_location(&self) -> Option<BlobRef> {
@@ -151,7 +151,7 @@ pub enum BodyForm {
         /// The declared MIME type or file type of the API.
         declared: Option<String>,
     },
-    /// A JSON list of [`crate::conversation::Turn`].
+    /// A JSON list of [`crate::conversation::ConversationTurn`].
     Conversation,
     /// The address of a page, whose content is fetched each time the document is processed.
     Url,
@@ -203,7 +203,7 @@ impl FailureCode {
 
 /// A failure with its reason, as the client sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
+pub struct ProcessingFailure {
     /// The code of the failure.
     pub code: FailureCode,
     /// One sentence for a person. It never has any of the content.
@@ -212,8 +212,8 @@ pub struct Failure {
 
 /// The result of extracting statements from a revision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Learned {
-    /// The blob of the [`crate::Statements`], or `None` when there are none.
+pub struct StatementsRef {
+    /// The blob of the [`crate::StatementSet`], or `None` when there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub statements: Option<BlobRef>,
     /// The number of statements.
@@ -228,7 +228,7 @@ pub struct Learned {
 
 /// The indexed content of a document: one complete revision, which search serves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Indexed {
+pub struct IndexedRevision {
     /// The revision whose chunks are in the index.
     pub revision: Revision,
     /// The blob with its chunks, embeddings and canonical text.
@@ -247,7 +247,7 @@ pub struct Indexed {
     /// The statements of that content, or `None` for a document with chunks only and for revisions
     /// from before memories were introduced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub learned: Option<Learned>,
+    pub learned: Option<StatementsRef>,
     /// The authorship of that content, or `None` for revisions from before it was determined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authorship: Option<Authorship>,
@@ -255,7 +255,7 @@ pub struct Indexed {
 
 /// The results of processing, before or after their commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Extracted {
+pub struct ProcessingResult {
     /// The revision that the results were computed from.
     pub revision: Revision,
     /// The blob with the chunks, embeddings and canonical text.
@@ -265,27 +265,27 @@ pub struct Extracted {
     /// The statements of that content, or `None` for a document with chunks only and for revisions
     /// from before memories were introduced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub learned: Option<Learned>,
+    pub learned: Option<StatementsRef>,
     /// The authorship of that content, or `None` for revisions from before it was determined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authorship: Option<Authorship>,
 }
 
-impl Indexed {
+impl IndexedRevision {
     /// Returns the blob of the statements.
-    pub fn statements(&self) -> Option<&BlobRef> {
+    pub fn statements_blob(&self) -> Option<&BlobRef> {
         statements_blob(self.learned.as_ref())
     }
 
     /// Returns all blobs that search needs of the revision, and the bytes that it was made from.
-    pub fn blobs(&self) -> impl Iterator<Item = &BlobRef> {
+    pub fn all_blobs(&self) -> impl Iterator<Item = &BlobRef> {
         [&self.pack, &self.body]
             .into_iter()
             .chain(statements_blob(self.learned.as_ref()))
     }
 }
 
-impl Extracted {
+impl ProcessingResult {
     /// Returns the blobs that processing has made from the revision.
     pub fn blobs(&self) -> impl Iterator<Item = &BlobRef> {
         std::iter::once(&self.pack).chain(statements_blob(self.learned.as_ref()))
@@ -297,7 +297,7 @@ impl Extracted {
     }
 }
 
-fn statements_blob(learned: Option<&Learned>) -> Option<&BlobRef> {
+fn statements_blob(learned: Option<&StatementsRef>) -> Option<&BlobRef> {
     learned.and_then(|learned| learned.statements.as_ref())
 }
 
@@ -317,19 +317,19 @@ pub struct Document {
     /// The number of accepted contents, from 1; `latestRevision` on the wire.
     pub revision_number: u64,
     /// The status of the newest content.
-    pub status: Status,
+    pub status: DocumentStatus,
     /// The reason for which processing failed, if it did.
-    pub failure: Option<Failure>,
+    pub failure: Option<ProcessingFailure>,
     /// The number of times that a worker has started on this revision.
     pub attempts: u32,
     /// The end of the lease of the worker that processes it.
     pub lease_until: Timestamp,
     /// The newest bytes.
-    pub body: Body,
+    pub body: DocumentBody,
     /// The results of processing the newest bytes.
-    pub extracted: Option<Extracted>,
+    pub extracted: Option<ProcessingResult>,
     /// The content that search serves: the newest complete revision.
-    pub indexed: Option<Indexed>,
+    pub indexed: Option<IndexedRevision>,
     /// The type of the content, as far as it is known.
     pub kind: DocumentType,
     /// The title found in the content, or else the name of the file.
@@ -345,7 +345,7 @@ pub struct Document {
     pub filepath: Option<String>,
     /// The number of changes to the caller's information (metadata, path) without a change of
     /// content. It is the fence of such changes.
-    pub edits: u64,
+    pub edit_count: u64,
     /// The metadata that other documents must have for their memories to be considered together
     /// with the memories of this one.
     pub filter_by_metadata: Option<Metadata>,
@@ -358,7 +358,7 @@ pub struct Document {
     /// The provenance of the content, if the caller gave one.
     pub provenance: Option<Provenance>,
     /// The provider's item that the document was made from, if a connection created it.
-    pub origin: Option<Origin>,
+    pub origin: Option<DocumentOrigin>,
     /// The newer document with the same `customId` that superseded this one in a merge. A
     /// superseded document is kept, but neither listed nor found.
     pub superseded_by: Option<DocumentId>,
@@ -371,7 +371,7 @@ pub struct Document {
 impl Document {
     /// Returns the title to display: the name of the provider's item, or else the title found in
     /// the content.
-    pub fn shown_title(&self) -> Option<&str> {
+    pub fn display_title(&self) -> Option<&str> {
         self.origin
             .as_ref()
             .map(|origin| origin.title.as_str())
@@ -379,7 +379,7 @@ impl Document {
     }
 
     /// Returns the type to display: that of the provider's item, or else that of the content.
-    pub fn shown_kind(&self) -> DocumentType {
+    pub fn display_type(&self) -> DocumentType {
         self.origin
             .as_ref()
             .and_then(|origin| origin.kind)
@@ -389,8 +389,8 @@ impl Document {
     /// Returns a key that orders documents by the age of their content: the time at which the
     /// content was sent, then the id, so that no two documents are equal. A failed document that
     /// has nothing to serve sorts before all documents that have, or may yet have, content.
-    pub fn newness(&self) -> (bool, Timestamp, DocumentId) {
-        let has_content = self.indexed.is_some() || self.status != Status::Failed;
+    pub fn content_order(&self) -> (bool, Timestamp, DocumentId) {
+        let has_content = self.indexed.is_some() || self.status != DocumentStatus::Failed;
         (
             has_content,
             self.body.sent_at.unwrap_or(self.created_at),
@@ -415,7 +415,7 @@ impl Document {
     }
 
     /// Checks whether `revision` is still the newest content.
-    pub fn is_current(&self, revision: &Revision) -> bool {
+    pub fn is_newest_revision(&self, revision: &Revision) -> bool {
         self.revision == *revision
     }
 }

@@ -7,11 +7,11 @@ use std::error::Error as StdError;
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The cause of a failure, which is only logged.
-pub type Source = Box<dyn StdError + Send + Sync>;
+pub type ErrorSource = Box<dyn StdError + Send + Sync>;
 
 /// One fault in a request, with its location.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Issue {
+pub struct RequestIssue {
     /// The location in the request, as in `["containerTags", "1"]`.
     pub path: Vec<String>,
     /// The fault, and what would be correct.
@@ -28,7 +28,7 @@ pub enum Error {
         /// One sentence for the caller.
         message: String,
         /// The individual faults, if there are several or if their locations help.
-        issues: Vec<Issue>,
+        issues: Vec<RequestIssue>,
     },
     /// The object does not exist for this caller. This includes objects of other organizations.
     #[error("{0} not found")]
@@ -61,10 +61,10 @@ pub enum Error {
     Unsupported(String),
     /// A dependency did not answer. The same request may succeed later.
     #[error("a dependency did not answer; try again")]
-    Unavailable(#[source] Source),
+    Unavailable(#[source] ErrorSource),
     /// An internal fault.
     #[error("internal error")]
-    Internal(#[source] Source),
+    Internal(#[source] ErrorSource),
 }
 
 impl Error {
@@ -79,7 +79,7 @@ impl Error {
     /// Creates an [`Error::Invalid`] about one field of the request.
     pub fn invalid_field(field: &str, message: impl Into<String>) -> Self {
         let message = message.into();
-        let issue = Issue {
+        let issue = RequestIssue {
             path: vec![field.to_owned()],
             message: message.clone(),
         };
@@ -95,7 +95,7 @@ impl Error {
     }
 
     /// Returns the `type` of the error, as in the error body of the API and in the error analytics.
-    pub fn kind(&self) -> &'static str {
+    pub fn type_name(&self) -> &'static str {
         match self {
             Self::Invalid { .. } => "ValidationError",
             Self::NotFound(_) => "NotFoundError",
@@ -121,13 +121,13 @@ pub enum PortError {
     /// The dependency is throttled, timed out or unreachable. A write may or may not have taken
     /// effect.
     #[error("a dependency is unavailable")]
-    Unavailable(#[source] Source),
+    Unavailable(#[source] ErrorSource),
     /// A stored record does not have the form in which it was written.
     #[error("a stored record is corrupt: {0}")]
     Corrupt(String),
     /// Any other, internal fault.
     #[error("a port failed")]
-    Internal(#[source] Source),
+    Internal(#[source] ErrorSource),
 }
 
 impl PortError {

@@ -29,12 +29,12 @@ pub enum Filter {
     /// At least one part must hold.
     Or(Vec<Filter>),
     /// One comparison must hold.
-    Condition(Condition),
+    Condition(FilterCondition),
 }
 
 /// One comparison of a metadata key.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Condition {
+pub struct FilterCondition {
     key: String,
     value: String,
     comparison: Comparison,
@@ -88,7 +88,7 @@ impl Filter {
     }
 }
 
-impl Condition {
+impl FilterCondition {
     fn matches(&self, metadata: &Metadata) -> bool {
         let holds = metadata
             .get(&self.key)
@@ -233,7 +233,7 @@ fn count_condition(conditions: &mut usize) -> Result<()> {
     Ok(())
 }
 
-fn parse_condition(object: &Map<String, Value>, path: &str) -> Result<Condition> {
+fn parse_condition(object: &Map<String, Value>, path: &str) -> Result<FilterCondition> {
     let (mut key, mut value, mut kind, mut operator) =
         (None, None, "metadata", NumericOperator::Equal);
     let (mut negate, mut ignore_case) = (false, false);
@@ -281,7 +281,7 @@ fn parse_condition(object: &Map<String, Value>, path: &str) -> Result<Condition>
         ));
     }
 
-    Ok(Condition {
+    Ok(FilterCondition {
         key,
         value,
         comparison,

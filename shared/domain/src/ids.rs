@@ -199,7 +199,7 @@ impl DocumentId {
     /// Derives the id that this document has in another container, so that a move that is requested
     /// twice is one move.
     #[must_use]
-    pub fn moved_to(&self, container: &ContainerId) -> Self {
+    pub fn derive_moved(&self, container: &ContainerId) -> Self {
         let digest = Sha256::digest(format!("{self}#{container}"));
         let mut half = [0; 16];
         half.copy_from_slice(&digest[..16]);
@@ -285,7 +285,7 @@ impl CustomId {
     /// # Errors
     /// Returns [`Error::Invalid`] unless the text has 1 to 255 characters, none of them a control
     /// character.
-    pub fn parse_conversation(text: &str) -> Result<Self> {
+    pub fn parse_conversation_id(text: &str) -> Result<Self> {
         if !(1..=255).contains(&text.chars().count()) || text.chars().any(char::is_control) {
             return Err(Error::invalid_field(
                 "conversationId",

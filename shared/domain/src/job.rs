@@ -11,7 +11,7 @@ use crate::tenant::Tenant;
 
 /// The text of a message: an organization and the job to do for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Envelope {
+pub struct JobMessage {
     /// The organization to which the work belongs.
     pub org: OrgId,
     /// The job.
@@ -74,7 +74,7 @@ pub enum Job {
     },
 }
 
-impl Envelope {
+impl JobMessage {
     /// Returns the tenant for which the work is done. Work inherits the authentication of the
     /// request that caused it.
     pub fn tenant(&self) -> Tenant {
@@ -82,7 +82,7 @@ impl Envelope {
     }
 
     /// Creates the message that requests processing of a document's newest revision.
-    pub fn to_process(org: &OrgId, document: &Document) -> Self {
+    pub fn process_document(org: &OrgId, document: &Document) -> Self {
         let job = Job::ProcessV1 {
             document: document.id.clone(),
             revision: document.revision.clone(),
@@ -94,7 +94,7 @@ impl Envelope {
     }
 
     /// Creates the message that continues a task from its current step.
-    pub fn to_move_on(org: &OrgId, task: &Task) -> Self {
+    pub fn continue_task(org: &OrgId, task: &Task) -> Self {
         Self {
             org: org.clone(),
             job: Job::TaskV1 {
@@ -105,7 +105,7 @@ impl Envelope {
     }
 
     /// Serializes the message.
-    pub fn to_text(&self) -> String {
+    pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("ids serialize")
     }
 
@@ -117,7 +117,7 @@ impl Envelope {
 
 /// A message as a queue delivers it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Delivery {
+pub struct QueueDelivery {
     /// The text, which need not be a message of this service.
     pub body: String,
     /// `true` if it comes from a dead-letter queue, which means that its attempts are used up.
@@ -126,7 +126,7 @@ pub struct Delivery {
 
 /// The result of handling a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum DeliveryOutcome {
     /// The message was handled or is no longer needed, and is to be deleted.
     Done,
     /// The message was not handled, and is to be delivered again.
@@ -135,10 +135,10 @@ pub enum Outcome {
 
 /// A worker that handles the messages of some queues, on Lambda as well as on one machine.
 #[async_trait]
-pub trait Worker: Send + Sync {
+pub trait QueueWorker: Send + Sync {
     /// Handles a batch. Returns one outcome for each message, in order. An invalid message does not
     /// affect the others.
-    async fn handle(&self, batch: &[Delivery]) -> Vec<Outcome>;
+    async fn handle_batch(&self, batch: &[QueueDelivery]) -> Vec<DeliveryOutcome>;
 }
 
 #[cfg(test)]
@@ -148,9 +148,9 @@ mod tests {
     #[test]
     fn messages_keep_their_stored_shape() {
         let golden = r#"{"org":"acme","job":"process-v1","document":"1111111111111111111111","revision":"2222222222222222222222"}"#;
-        let envelope = Envelope::parse(golden).unwrap();
-        assert_eq!(envelope.to_text(), golden);
+        let envelope = JobMessage::parse(golden).unwrap();
+        assert_eq!(envelope.to_json(), golden);
         assert!(matches!(envelope.job, Job::ProcessV1 { .. }));
-        assert!(Envelope::parse("poison").is_none());
+        assert!(JobMessage::parse("poison").is_none());
     }
 }

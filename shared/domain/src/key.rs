@@ -65,7 +65,7 @@ pub struct ApiKey {
     /// The kind of the key.
     pub kind: KeyKind,
     /// The SHA-256 of the secret.
-    pub hash: [u8; 32],
+    pub secret_hash: [u8; 32],
     /// The permission of the key.
     pub permission: Permission,
     /// The container tags to which it is limited, or `None` for all.
@@ -77,7 +77,7 @@ pub struct ApiKey {
     /// The time at which it expires.
     pub expires_at: Option<Timestamp>,
     /// The rate limit of the key, or `None` for no limit.
-    pub rate: Option<RateLimit>,
+    pub rate_limit: Option<RateLimit>,
 }
 
 /// A key as a client presents it. It is never stored, and has no `Debug`.
@@ -88,7 +88,7 @@ pub struct PresentedKey {
 
 /// The properties of a key to be created.
 #[derive(Debug, Clone)]
-pub struct KeyPlan {
+pub struct KeySpec {
     /// The name that a person gives the key.
     pub name: String,
     /// The kind of the key.
@@ -100,7 +100,7 @@ pub struct KeyPlan {
     /// The time at which it expires.
     pub expires_at: Option<Timestamp>,
     /// The rate limit of the key.
-    pub rate: Option<RateLimit>,
+    pub rate_limit: Option<RateLimit>,
 }
 
 /// A new key: its record, and the text that is shown only once.
@@ -108,12 +108,12 @@ pub struct NewKey {
     /// The record to store.
     pub record: ApiKey,
     /// The text for the owner.
-    pub text: String,
+    pub key_text: String,
 }
 
 impl NewKey {
     /// Generates a key with a new secret.
-    pub fn generate(org: OrgId, plan: KeyPlan, now: Timestamp) -> Self {
+    pub fn generate(org: OrgId, plan: KeySpec, now: Timestamp) -> Self {
         let id = KeyId::random();
         let secret: String = bs58::encode(rand::rng().random::<[u8; 28]>()).into_string();
         let secret = format!("{secret:1>SECRET_LEN$}")[..SECRET_LEN].to_owned();
@@ -123,16 +123,19 @@ impl NewKey {
             org,
             name: plan.name,
             kind: plan.kind,
-            hash: Sha256::digest(secret.as_bytes()).into(),
+            secret_hash: Sha256::digest(secret.as_bytes()).into(),
             permission: plan.permission,
             tags: plan.tags,
             enabled: true,
             created_at: now,
             expires_at: plan.expires_at,
-            rate: plan.rate,
+            rate_limit: plan.rate_limit,
         };
 
-        Self { record, text }
+        Self {
+            record,
+            key_text: text,
+        }
     }
 }
 
@@ -169,10 +172,10 @@ impl PresentedKey {
     /// # Errors
     /// Returns [`Error::Unauthenticated`], with the same message for a wrong secret and for a key
     /// that never existed, so that keys cannot be probed.
-    pub fn verify(&self, record: Option<&ApiKey>, now: Timestamp) -> Result<Tenant> {
+    pub fn verify_against(&self, record: Option<&ApiKey>, now: Timestamp) -> Result<Tenant> {
         const REFUSED: Error = Error::Unauthenticated("the API key is not valid");
         let record = record.ok_or(REFUSED)?;
-        if !bool::from(record.hash.ct_eq(&self.hash)) {
+        if !bool::from(record.secret_hash.ct_eq(&self.hash)) {
             return Err(REFUSED);
         }
         if !record.enabled {
@@ -192,13 +195,13 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_millis(1_000_000);
 
     fn key() -> NewKey {
-        let plan = KeyPlan {
+        let plan = KeySpec {
             name: "ci".into(),
             kind: KeyKind::Full,
             permission: Permission::Write,
             tags: None,
             expires_at: None,
-            rate: None,
+            rate_limit: None,
         };
         NewKey::generate(OrgId::parse("acme").unwrap(), plan, NOW)
     }
@@ -206,10 +209,10 @@ mod tests {
     #[test]
     fn a_key_opens_its_organization_only() {
         let key = key();
-        let presented = PresentedKey::parse(&key.text).unwrap();
+        let presented = PresentedKey::parse(&key.key_text).unwrap();
         assert_eq!(
             presented
-                .verify(Some(&key.record), NOW)
+                .verify_against(Some(&key.record), NOW)
                 .unwrap()
                 .org()
                 .as_str(),
@@ -217,30 +220,30 @@ mod tests {
         );
 
         let other = self::key();
-        assert!(presented.verify(Some(&other.record), NOW).is_err());
-        assert!(presented.verify(None, NOW).is_err());
+        assert!(presented.verify_against(Some(&other.record), NOW).is_err());
+        assert!(presented.verify_against(None, NOW).is_err());
     }
 
     #[test]
     fn disabled_and_expired_keys_are_refused() {
         let mut key = key();
-        let presented = PresentedKey::parse(&key.text).unwrap();
+        let presented = PresentedKey::parse(&key.key_text).unwrap();
         key.record.expires_at = Some(NOW.plus_seconds(1));
-        assert!(presented.verify(Some(&key.record), NOW).is_ok());
+        assert!(presented.verify_against(Some(&key.record), NOW).is_ok());
         assert!(
             presented
-                .verify(Some(&key.record), NOW.plus_seconds(1))
+                .verify_against(Some(&key.record), NOW.plus_seconds(1))
                 .is_err()
         );
 
         key.record.expires_at = None;
         key.record.enabled = false;
-        assert!(presented.verify(Some(&key.record), NOW).is_err());
+        assert!(presented.verify_against(Some(&key.record), NOW).is_err());
     }
 
     #[test]
     fn a_mistyped_key_is_refused_without_a_read() {
-        let text = key().text;
+        let text = key().key_text;
         for at in 3..text.len() {
             let mut wrong = text.clone().into_bytes();
             wrong[at] = if wrong[at] == b'x' { b'y' } else { b'x' };

@@ -36,29 +36,30 @@ mod ctx;
 pub use blob::BlobRef;
 pub use connection::Connection;
 pub use container::{
-    Change, Container, ContainerChange, IndexHead, LogRecord, Merging, Owner, SearchDocument,
-    SegmentRef,
+    Container, ContainerChange, ContainerOwner, DocumentChange, IndexHead, IndexedDocument,
+    LogRecord, MergeRole, SegmentRef,
 };
 pub use ctx::Ctx;
 pub use document::{
-    Body, BodyForm, Document, DocumentType, Dreaming, Failure, FailureCode, Status, TaskType,
+    BodyForm, Document, DocumentBody, DocumentStatus, DocumentType, Dreaming, FailureCode,
+    ProcessingFailure, TaskType,
 };
-pub use error::{Error, Issue, PortError, Result};
+pub use error::{Error, PortError, RequestIssue, Result};
 pub use filter::Filter;
 pub use ids::{
     ConnectionId, ContainerId, CustomId, DocumentId, GrantId, KeyId, MemoryId, OrgId, Revision,
     TaskId, TopicId,
 };
-pub use job::{Delivery, Envelope, Job, Outcome, Worker};
-pub use memory::{MemoryAction, MemoryKind, Period, Statement, Statements, Topic, Trust};
+pub use job::{DeliveryOutcome, Job, JobMessage, QueueDelivery, QueueWorker};
+pub use memory::{EventPeriod, MemoryEdit, MemoryKind, Statement, StatementSet, Topic, Trust};
 pub use metadata::Metadata;
 pub use pack::{Pack, PackedChunk};
 pub use patch::Patch;
-pub use provenance::{Attribution, Authorship, Medium, Provenance};
+pub use provenance::{Attribution, Authorship, Provenance, SourceMedium};
 pub use rate::{RateLimit, RateWindow};
-pub use settings::{Bucket, Settings};
+pub use settings::{ProfileBucket, Settings};
 pub use tag::ContainerTag;
-pub use task::{Task, TaskState, Work};
-pub use tenant::{KeyUse, Tenant};
+pub use task::{Task, TaskState, TaskWork};
+pub use tenant::{AuthenticatedKey, Tenant};
 pub use time::Timestamp;
 pub use vault::Secret;

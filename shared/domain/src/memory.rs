@@ -1,9 +1,10 @@
 //! The data that memories are computed from: the statements of documents and the edits of callers.
 //!
-//! The [`Statements`] of a document are found once, when it is processed, and never depend on other
-//! documents. The memories of a container are computed only from the statements of its documents
-//! and the [`MemoryAction`]s of its callers. Neither the order of commits nor a repeated commit can
-//! therefore change them, and a deleted document takes with it everything that only it supported.
+//! The [`StatementSet`] of a document are found once, when it is processed, and never depend on
+//! other documents. The memories of a container are computed only from the statements of its
+//! documents and the [`MemoryEdit`]s of its callers. Neither the order of commits nor a repeated
+//! commit can therefore change them, and a deleted document takes with it everything that only it
+//! supported.
 
 use std::io::Read;
 
@@ -63,14 +64,14 @@ pub enum Trust {
 impl Trust {
     /// Checks whether these are the user's own words, the only ones that may instruct or describe
     /// the user permanently.
-    pub fn is_own(self) -> bool {
+    pub fn is_own_words(self) -> bool {
         matches!(self, Self::Client | Self::User | Self::Document)
     }
 
     /// Returns the less trusted of two authorities.
     #[must_use]
     pub fn weaker(self, other: Self) -> Self {
-        if (!self.is_own(), self) < (!other.is_own(), other) {
+        if (!self.is_own_words(), self) < (!other.is_own_words(), other) {
             other
         } else {
             self
@@ -80,13 +81,13 @@ impl Trust {
     /// Checks whether a statement may replace one with the authority `other`. Words of others never
     /// replace words of the user.
     pub fn may_replace(self, other: Self) -> bool {
-        self.is_own() || !other.is_own()
+        self.is_own_words() || !other.is_own_words()
     }
 }
 
 /// The period of an event, from its first to its last moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Period {
+pub struct EventPeriod {
     /// The first moment.
     pub from: Timestamp,
     /// The last moment, which equals `from` for a point in time.
@@ -139,7 +140,7 @@ pub struct Statement {
     pub said_at: Timestamp,
     /// The time of the event that it describes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub event: Option<Period>,
+    pub event: Option<EventPeriod>,
     /// The time after which it no longer matters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forget_after: Option<Timestamp>,
@@ -156,14 +157,14 @@ pub struct Statement {
 
 /// The statements of one revision of a document, stored as one immutable blob.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Statements {
+pub struct StatementSet {
     /// The version of the format.
     pub v: u8,
     /// The statements, in the order of the text.
     pub statements: Vec<Statement>,
 }
 
-impl Statements {
+impl StatementSet {
     /// The current version of the format.
     pub const VERSION: u8 = 1;
     /// The largest decompressed size of a blob in bytes.
@@ -186,7 +187,7 @@ impl Statements {
     /// Decodes a blob.
     ///
     /// # Errors
-    /// Returns [`PortError::Corrupt`] when [`Statements::encode`] did not produce the blob.
+    /// Returns [`PortError::Corrupt`] when [`StatementSet::encode`] did not produce the blob.
     pub fn decode(blob: &[u8]) -> Result<Self, PortError> {
         let corrupt =
             |error: &dyn std::fmt::Display| PortError::Corrupt(format!("statements: {error}"));
@@ -203,7 +204,7 @@ impl Statements {
 /// A caller's decision about an inference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Review {
+pub enum ReviewDecision {
     /// The inference is correct, and counts like a statement.
     Approve,
     /// The inference is wrong, and is forgotten.
@@ -217,7 +218,7 @@ pub enum Review {
 /// statement from coming back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "act", rename_all = "lowercase")]
-pub enum MemoryAction {
+pub enum MemoryEdit {
     /// A new version replaces the memory.
     Update {
         /// The version that it replaces.
@@ -242,7 +243,7 @@ pub enum MemoryAction {
         /// The id of the memory.
         memory: MemoryId,
         /// The decision.
-        review: Review,
+        review: ReviewDecision,
         /// The time of the edit.
         at: Timestamp,
     },
@@ -256,13 +257,13 @@ mod tests {
     fn the_stored_shape_of_version_1_stays_readable() {
         let golden = r#"{"v":1,"statements":[{"text":"Anna lives in Bonn.","start":0,"end":19,"kind":"fact","confidence":0.5,"trust":"user","said_at":"2025-04-15T00:00:00.000Z","topic":{"subject":"anna","attribute":"residence","value":"bonn"}}]}"#;
         let blob = zstd::bulk::compress(golden.as_bytes(), 3).unwrap();
-        let statements = Statements::decode(&blob).unwrap();
+        let statements = StatementSet::decode(&blob).unwrap();
         assert_eq!(
             statements.statements[0].topic.as_ref().unwrap().value,
             "bonn"
         );
         assert_eq!(
-            Statements::decode(&statements.encode()).unwrap(),
+            StatementSet::decode(&statements.encode()).unwrap(),
             statements
         );
     }
@@ -278,7 +279,7 @@ mod tests {
         ] {
             let trust: Trust = serde_json::from_value(stored.into()).unwrap();
             assert_eq!(serde_json::to_value(trust).unwrap(), stored);
-            assert_eq!(trust.is_own(), own, "{stored}");
+            assert_eq!(trust.is_own_words(), own, "{stored}");
             for other in [
                 Trust::Client,
                 Trust::User,
@@ -288,7 +289,7 @@ mod tests {
             ] {
                 assert_eq!(
                     trust.may_replace(other),
-                    own || !other.is_own(),
+                    own || !other.is_own_words(),
                     "{stored} {other:?}"
                 );
             }
@@ -301,10 +302,10 @@ mod tests {
             &b""[..],
             b"x",
             b"{}",
-            &Statements::new(Vec::new()).encode()[..8],
+            &StatementSet::new(Vec::new()).encode()[..8],
         ] {
             assert!(matches!(
-                Statements::decode(garbage),
+                StatementSet::decode(garbage),
                 Err(PortError::Corrupt(_))
             ));
         }

@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::error::{Error, Issue, Result};
+use crate::error::{Error, RequestIssue, Result};
 
 /// The largest size of a document's metadata in bytes of JSON. It keeps every record far below
 /// DynamoDB's 400 KB.
-pub const MAX_BYTES: usize = 16 * 1024;
+pub const MAX_METADATA_BYTES: usize = 16 * 1024;
 
 /// A map from keys of `[A-Za-z0-9_.-]{1,64}` to strings, numbers, booleans or arrays of strings. No
 /// key is reserved.
@@ -23,7 +23,7 @@ impl Metadata {
     ///
     /// # Errors
     /// Returns [`Error::Invalid`], with one issue for each invalid key or value, or when the object
-    /// is larger than [`MAX_BYTES`].
+    /// is larger than [`MAX_METADATA_BYTES`].
     pub fn parse(object: Map<String, Value>) -> Result<Self> {
         Self::parse_field("metadata", object)
     }
@@ -33,7 +33,7 @@ impl Metadata {
     /// # Errors
     /// Returns the same errors as [`Metadata::parse`], with the name of the field.
     pub fn parse_field(field: &str, object: Map<String, Value>) -> Result<Self> {
-        let issues: Vec<Issue> = object
+        let issues: Vec<RequestIssue> = object
             .iter()
             .filter_map(|(key, value)| find_fault(field, key, value))
             .collect();
@@ -44,10 +44,10 @@ impl Metadata {
 
         let metadata = Self(object);
         let size = serde_json::to_string(&metadata).map_or(0, |text| text.len());
-        if size > MAX_BYTES {
+        if size > MAX_METADATA_BYTES {
             return Err(Error::invalid_field(
                 field,
-                format!("{size} bytes, but at most {MAX_BYTES} are kept"),
+                format!("{size} bytes, but at most {MAX_METADATA_BYTES} are kept"),
             ));
         }
 
@@ -75,9 +75,9 @@ impl Metadata {
     }
 }
 
-fn find_fault(field: &str, key: &str, value: &Value) -> Option<Issue> {
+fn find_fault(field: &str, key: &str, value: &Value) -> Option<RequestIssue> {
     let issue = |message: &str| {
-        Some(Issue {
+        Some(RequestIssue {
             path: vec![field.into(), key.into()],
             message: message.into(),
         })
@@ -128,6 +128,6 @@ mod tests {
 
     #[test]
     fn refuses_what_would_not_fit_a_record() {
-        assert!(parse(json!({"a": "x".repeat(MAX_BYTES)})).is_err());
+        assert!(parse(json!({"a": "x".repeat(MAX_METADATA_BYTES)})).is_err());
     }
 }

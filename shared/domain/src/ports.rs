@@ -18,33 +18,38 @@ mod organization;
 use async_trait::async_trait;
 
 use crate::error::PortError;
-use crate::job::Envelope;
+use crate::job::JobMessage;
 use crate::time::Timestamp;
 
-pub use activity::{Activity, HourCounts, Rates};
-pub use blobs::{Arrival, Blobs, Inventory, Shelf, Stored, StoredBlob, UploadForm};
+pub use activity::{HourCounts, RateLimits, RequestLog};
+pub use blobs::{
+    BlobContent, BlobStore, Blobs, InventoryPage, StoredBlob, UploadArrival, UploadForm,
+};
 pub use connections::{Connections, SyncStore, SyncWrite, Tickets};
 pub use connectors::{
-    Access, Changed, Changes, Connector, ConnectorError, ConnectorResult, Connectors, Consent,
-    ConsentError, Fetched, Item, ItemKind, Listing, OAuth, OAuthClient, Permission, View, Watched,
+    ChangePage, Connector, ConnectorError, ConnectorResult, Connectors, ConsentError,
+    ConsentRequest, GrantedPermission, ItemChange, ItemContent, ItemKind, ItemPage,
+    NotificationSubscription, OAuthClient, OAuthFlow, PickerView, ProviderAccess, ProviderItem,
 };
 pub use containers::Containers;
-pub use documents::{Beginning, Claim, Documents, OVERDUE_AFTER_SECONDS, Overdue};
-pub use index::{Committed, ERASE_AFTER_SECONDS, Index, MAX_CHANGES};
-pub use organization::{Keys, Repeat, Repeats, SettingsStore, Tasks, Vault};
+pub use documents::{
+    ClaimOutcome, CreationConditions, Documents, OVERDUE_AFTER_SECONDS, OverdueWork,
+};
+pub use index::{CommitOutcome, ERASE_AFTER_SECONDS, Index, MAX_CHANGES_PER_COMMIT};
+pub use organization::{Keys, RecentRequests, RememberedRequest, SettingsStore, Tasks, Vault};
 
 /// The result of a port method.
 pub type PortResult<T> = Result<T, PortError>;
 
 /// Work queues.
 #[async_trait]
-pub trait Jobs: Send + Sync {
+pub trait JobQueue: Send + Sync {
     /// Sends a message that is delivered after `seconds`, which is at most 900.
-    async fn send_later(&self, message: &Envelope, seconds: u32) -> PortResult<()>;
+    async fn send_delayed(&self, message: &JobMessage, seconds: u32) -> PortResult<()>;
 
     /// Sends messages. Delivery is at least once and in any order; commits of one container are
     /// delivered one batch at a time. After an error, some of the messages may have been sent.
-    async fn send(&self, messages: &[Envelope]) -> PortResult<()>;
+    async fn send(&self, messages: &[JobMessage]) -> PortResult<()>;
 }
 
 /// A source of the current time.

@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-pub use app::{AppChange, NewSecret, OAuthApp, Provider};
-pub use bucket::{Bucket, MAX_BUCKETS, PREFERENCES};
+pub use app::{AppChange, AppProvider, NewSecret, OAuthApp};
+pub use bucket::{MAX_BUCKETS, PREFERENCES, ProfileBucket};
 pub use change::SettingsChange;
-pub use items::{ItemRules, globs};
+pub use items::{ItemRules, compile_patterns};
 pub use trusted::TrustedSources;
 
 /// The settings of an organization. Every field has a default that means "not set".
@@ -29,7 +29,7 @@ pub struct Settings {
     /// The desired size of a chunk in characters, or `None` for the default of the service.
     pub chunk_size: Option<u32>,
     /// The topics by which profiles are arranged, or `None` for those of the service.
-    pub profile_buckets: Option<Vec<Bucket>>,
+    pub profile_buckets: Option<Vec<ProfileBucket>>,
     /// `true` if incoming content is filtered by the following prompt and rules.
     pub should_llm_filter: Option<bool>,
     /// A description of what matters to the organization, in its own words.
@@ -43,19 +43,19 @@ pub struct Settings {
     /// The sources whose words count as the user's own.
     pub trusted_sources: Option<TrustedSources>,
     /// The content of requests and responses that the request log keeps.
-    pub log_content: LogContent,
+    pub log_content: LogContentMode,
     /// The origins to which connections may send browsers. All origins are allowed if there are
     /// none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_redirect_urls: Option<Vec<String>>,
     /// The organization's own OAuth apps.
-    pub apps: BTreeMap<Provider, OAuthApp>,
+    pub apps: BTreeMap<AppProvider, OAuthApp>,
 }
 
 /// The content of requests and responses that the request log keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum LogContent {
+pub enum LogContentMode {
     /// Their texts, shortened and without anything that looks like a secret.
     Full,
     /// Their shape: ids, numbers and states, but no texts.
@@ -65,7 +65,7 @@ pub enum LogContent {
     Off,
 }
 
-impl LogContent {
+impl LogContentMode {
     /// Returns the name on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -107,11 +107,11 @@ impl Settings {
 
     /// Returns the buckets of a container with its own buckets `own`: those of the organization,
     /// followed by those that the container adds.
-    pub fn buckets_with(&self, own: &[Bucket]) -> Vec<Bucket> {
+    pub fn merge_buckets(&self, own: &[ProfileBucket]) -> Vec<ProfileBucket> {
         let mut buckets = self
             .profile_buckets
             .clone()
-            .unwrap_or_else(|| vec![Bucket::default_bucket()]);
+            .unwrap_or_else(|| vec![ProfileBucket::default_bucket()]);
 
         for bucket in own {
             if buckets.iter().all(|known| known.key != bucket.key) {
@@ -124,7 +124,7 @@ impl Settings {
     /// Returns the guidance for extraction, the most specific first: the description of the
     /// container, the filter prompt of the organization, and the description of its work. It is
     /// never a source of statements.
-    pub fn guidance(&self, container: Option<&str>) -> Option<String> {
+    pub fn extraction_guidance(&self, container: Option<&str>) -> Option<String> {
         let filter = self
             .filter_prompt
             .as_deref()
@@ -155,7 +155,7 @@ impl Settings {
     /// are `present`. Secrets are not transferred, so an app remains enabled only if it works with
     /// the secret that is already there.
     #[must_use]
-    pub fn taken_over(mut self, present: &Self) -> Self {
+    pub fn imported_over(mut self, present: &Self) -> Self {
         self.version = present.version;
         for (provider, app) in &mut self.apps {
             app.secret = present
@@ -182,14 +182,14 @@ impl Settings {
 mod tests {
     use super::*;
 
-    fn bucket(key: &str, description: &str) -> Bucket {
-        Bucket {
+    fn bucket(key: &str, description: &str) -> ProfileBucket {
+        ProfileBucket {
             key: key.into(),
             description: description.into(),
         }
     }
 
-    fn keys(buckets: &[Bucket]) -> Vec<&str> {
+    fn keys(buckets: &[ProfileBucket]) -> Vec<&str> {
         buckets.iter().map(|bucket| bucket.key.as_str()).collect()
     }
 
@@ -197,14 +197,14 @@ mod tests {
     fn a_container_adds_to_the_buckets_of_its_organization() {
         let mut settings = Settings::default();
         let own = [bucket("food", "theirs"), bucket("preferences", "theirs")];
-        assert_eq!(keys(&settings.buckets_with(&own)), ["preferences", "food"]);
+        assert_eq!(keys(&settings.merge_buckets(&own)), ["preferences", "food"]);
 
         settings.profile_buckets = Some(vec![bucket("work", "ours"), bucket("food", "ours")]);
-        let all = settings.buckets_with(&own);
+        let all = settings.merge_buckets(&own);
         assert_eq!(keys(&all), ["work", "food", "preferences"]);
         assert_eq!(all[1].description, "ours");
         settings.profile_buckets = Some(Vec::new());
-        assert_eq!(keys(&settings.buckets_with(&[])), [""; 0]);
+        assert_eq!(keys(&settings.merge_buckets(&[])), [""; 0]);
     }
 
     #[test]
@@ -217,7 +217,7 @@ mod tests {
                 ..Settings::default()
             }
         );
-        assert_eq!(old.log_content, LogContent::Redacted);
+        assert_eq!(old.log_content, LogContentMode::Redacted);
 
         let app = OAuthApp {
             client_id: Some("i".into()),
@@ -225,7 +225,7 @@ mod tests {
             enabled: Some(true),
         };
         let settings = Settings {
-            apps: [(Provider::CloudDrive, app)].into(),
+            apps: [(AppProvider::CloudDrive, app)].into(),
             ..old
         };
 
@@ -248,28 +248,28 @@ mod tests {
         };
 
         let (here, there) = (
-            with(Provider::Notion, "here"),
-            with(Provider::Github, "there"),
+            with(AppProvider::Notion, "here"),
+            with(AppProvider::Github, "there"),
         );
 
-        let taken = there.clone().taken_over(&here);
+        let taken = there.clone().imported_over(&here);
         assert_eq!(
-            taken.apps[&Provider::Github],
+            taken.apps[&AppProvider::Github],
             OAuthApp {
                 enabled: Some(false),
                 ..app(None)
             }
         );
         assert_eq!(
-            taken.apps[&Provider::Notion],
+            taken.apps[&AppProvider::Notion],
             OAuthApp {
                 enabled: None,
                 ..app(Some("here"))
             }
         );
 
-        let other = with(Provider::Notion, "there").taken_over(&here);
+        let other = with(AppProvider::Notion, "there").imported_over(&here);
         assert_eq!(other, here, "the secret is the one that is here");
-        assert_eq!(there.clone().taken_over(&there), there);
+        assert_eq!(there.clone().imported_over(&there), there);
     }
 }

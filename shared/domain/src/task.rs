@@ -19,7 +19,7 @@ pub struct Task {
     /// The id.
     pub id: TaskId,
     /// The work to do, with its progress.
-    pub work: Work,
+    pub work: TaskWork,
     /// The state of the task.
     pub state: TaskState,
     /// The number of changes of the record. It is the fence of concurrent workers.
@@ -52,16 +52,16 @@ pub enum TaskState {
 /// The work of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "task", rename_all = "lowercase")]
-pub enum Work {
+pub enum TaskWork {
     /// Removes what is left of a deleted container.
-    Purge(Purge),
+    Purge(ContainerPurge),
     /// Merges containers.
-    Merge(Merge),
+    Merge(ContainerMerge),
 }
 
 /// The purge of a deleted container tag.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Purge {
+pub struct ContainerPurge {
     /// The former tag.
     pub tag: ContainerTag,
     /// The physical containers behind it.
@@ -80,7 +80,7 @@ pub struct Purge {
     pub cursor: Option<String>,
     /// The data that the current step is removing. It is added to `report` when the step is done.
     #[serde(default)]
-    pub pending: Pending,
+    pub pending: PendingErasure,
     /// The data that has been removed.
     #[serde(default)]
     pub report: PurgeReport,
@@ -115,11 +115,11 @@ pub enum PurgePhase {
 /// The data that a step is about to remove.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Pending {
+pub struct PendingErasure {
     /// The ids of documents.
     pub documents: Vec<DocumentId>,
-    /// The names of index items, from [`crate::ports::Index::items`]; in the phase of the request
-    /// log, the names of records, from [`crate::ports::Activity::contents`].
+    /// The names of index items, from [`crate::ports::Index::list_items`]; in the phase of the
+    /// request log, the names of records, from [`crate::ports::RequestLog::list_contents`].
     pub items: Vec<String>,
     /// The paths of objects.
     pub objects: Vec<String>,
@@ -153,7 +153,7 @@ pub struct PurgeReport {
 
 impl PurgeReport {
     /// Adds the counts of a step.
-    pub fn add(&mut self, other: &Self) {
+    pub fn add_report(&mut self, other: &Self) {
         self.documents += other.documents;
         self.chunks += other.chunks;
         self.statements += other.statements;
@@ -168,7 +168,7 @@ impl PurgeReport {
 
 /// The merge of container tags into one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Merge {
+pub struct ContainerMerge {
     /// The tags that are merged, each with its physical containers.
     pub sources: Vec<(ContainerTag, Vec<ContainerId>)>,
     /// The tag that receives them.
@@ -216,11 +216,11 @@ pub enum MergePhase {
 
 /// The largest number of physical containers behind one tag. Each costs every search of the tag one
 /// read.
-pub const MAX_CONTAINERS: usize = 50;
+pub const MAX_CONTAINERS_PER_TAG: usize = 50;
 
 impl Task {
     /// Creates a task that is about to begin.
-    pub fn new(work: Work, now: Timestamp) -> Self {
+    pub fn new(work: TaskWork, now: Timestamp) -> Self {
         /// The time that the first message of the task may take.
         const FIRST_SECONDS: i64 = 60;
         Self {

@@ -16,7 +16,7 @@ use crate::time::Timestamp;
 #[derive(Debug, Clone)]
 pub struct Tenant {
     org: OrgId,
-    key: Option<KeyUse>,
+    key: Option<AuthenticatedKey>,
     kind: KeyKind,
     permission: Permission,
     /// The container tags that it may access, or `None` for all.
@@ -27,7 +27,7 @@ pub struct Tenant {
 
 /// The key that authenticated a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyUse {
+pub struct AuthenticatedKey {
     /// The public part.
     pub id: KeyId,
     /// The name that a person gave the key.
@@ -43,11 +43,11 @@ impl Tenant {
     pub(crate) fn for_key(key: &ApiKey) -> Self {
         Self {
             org: key.org.clone(),
-            key: Some(KeyUse {
+            key: Some(AuthenticatedKey {
                 id: key.id.clone(),
                 name: key.name.clone(),
                 expires_at: key.expires_at,
-                rate: key.rate,
+                rate: key.rate_limit,
             }),
             kind: key.kind,
             permission: key.permission,
@@ -70,7 +70,7 @@ impl Tenant {
 
     /// Creates the tenant of the person at this machine. Only for programs that open the data
     /// folder themselves.
-    pub fn of_operator(org: OrgId) -> Self {
+    pub fn for_operator(org: OrgId) -> Self {
         Self::for_work(org)
     }
 
@@ -81,18 +81,18 @@ impl Tenant {
 
     /// Returns the id of the key that authenticated the request. `None` for work behind a queue,
     /// and for the key `local`.
-    pub fn key(&self) -> Option<&KeyId> {
+    pub fn key_id(&self) -> Option<&KeyId> {
         self.key.as_ref().map(|key| &key.id)
     }
 
     /// Returns the key that authenticated the request. `None` for work behind a queue, and for the
     /// key `local`.
-    pub fn key_use(&self) -> Option<&KeyUse> {
+    pub fn authenticated_key(&self) -> Option<&AuthenticatedKey> {
         self.key.as_ref()
     }
 
     /// Returns the kind of the key.
-    pub fn kind(&self) -> KeyKind {
+    pub fn key_kind(&self) -> KeyKind {
         self.kind
     }
 
@@ -114,7 +114,7 @@ impl Tenant {
     }
 
     /// Returns the containers that the request has accessed so far.
-    pub fn touched(&self) -> Vec<ContainerId> {
+    pub fn accessed_containers(&self) -> Vec<ContainerId> {
         self.lock_accessed().iter().cloned().collect()
     }
 
@@ -124,12 +124,12 @@ impl Tenant {
     }
 
     /// Checks whether this tenant may access the container tag.
-    pub fn reaches(&self, tag: &ContainerTag) -> bool {
+    pub fn can_access(&self, tag: &ContainerTag) -> bool {
         self.tags.as_ref().is_none_or(|tags| tags.contains(tag))
     }
 
     /// Returns the container tags to which this tenant is limited, or `None` if it is not.
-    pub fn confined_to(&self) -> Option<&[ContainerTag]> {
+    pub fn allowed_tags(&self) -> Option<&[ContainerTag]> {
         self.tags.as_deref()
     }
 
@@ -140,7 +140,7 @@ impl Tenant {
     /// Returns [`Error::Forbidden`] outside the containers of the key, and when no tag was sent and
     /// the key has several.
     pub fn writable_tag(&self, sent: Option<ContainerTag>) -> Result<ContainerTag> {
-        let tag = match (sent, self.confined_to()) {
+        let tag = match (sent, self.allowed_tags()) {
             (Some(tag), _) => tag,
             (None, Some([only])) => only.clone(),
             (None, Some(tags)) => {
@@ -153,7 +153,7 @@ impl Tenant {
             (None, _) => ContainerTag::default_tag(),
         };
 
-        self.check_reach(&tag)?;
+        self.check_access(&tag)?;
         Ok(tag)
     }
 
@@ -161,8 +161,8 @@ impl Tenant {
     ///
     /// # Errors
     /// Returns [`Error::Forbidden`] for such a container.
-    pub fn check_reach(&self, tag: &ContainerTag) -> Result<()> {
-        if self.reaches(tag) {
+    pub fn check_access(&self, tag: &ContainerTag) -> Result<()> {
+        if self.can_access(tag) {
             return Ok(());
         }
         Err(Error::Forbidden(format!(

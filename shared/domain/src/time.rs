@@ -33,7 +33,7 @@ impl Timestamp {
 
     /// Returns the day in words, as in `Tuesday, 15 April 2025`, so that a query for any part of it
     /// matches.
-    pub fn long_date(self) -> String {
+    pub fn format_long_date(self) -> String {
         let time = jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
         time.strftime("%A, %-d %B %Y").to_string()
     }
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn a_day_reads_in_words() {
         assert_eq!(
-            Timestamp::from_millis(1_744_709_400_000).long_date(),
+            Timestamp::from_millis(1_744_709_400_000).format_long_date(),
             "Tuesday, 15 April 2025"
         );
     }

@@ -33,49 +33,55 @@ mod update;
 
 pub use access::Authenticator;
 pub use analytics::{
-    RequestFilter, RequestPage, Span, find_request, list_requests, read_tallies, tally_hour,
+    RequestFilter, RequestPage, TimeSpan, find_request, list_requests, read_tallies, tally_hour,
 };
 pub use backlog::{Backlog, MAX_UNFINISHED};
-pub use caps::{Caps, create_container};
+pub use caps::{OrganizationCaps, create_container};
 pub use connections::{
-    Apps, ConsentAnswer, Consented, Created, Import, Invitation, NewConnection, PickerSession,
-    Place, Refusal, SESSION_SECONDS, TicketFor, TicketKind, access, ask_for_consent, browse,
-    change_connection, complete_choices, create_connection, delete_connection, delete_connections,
-    derived_token, end_picker, enter_picker, find_connection, find_connections, import_now,
-    is_token, issue_ticket, left_out_by_limit, limit_documents, list_items, list_synced, notified,
-    oauth_client, open_link, open_picker, picker_session, random_token, reconnect, renew_access,
-    save_selection, session_after_consent, state_name, take_consent, token_digest,
+    AppChoice, ConsentAnswer, ConsentInvitation, ConsentOutcome, ConsentRefusal, CreatedConnection,
+    ImportOutcome, NewConnection, PICKER_SESSION_SECONDS, PickerLocation, PickerSession,
+    TicketKind, TicketValue, accept_consent, begin_consent, browse_items, change_connection,
+    change_document_limit, count_left_out_items, create_connection, delete_connection,
+    delete_connections, derive_token, digest_token, end_picker_session, enter_picker,
+    find_connection, find_connections, find_oauth_client, find_picker_session, handle_notification,
+    is_token, issue_ticket, item_state_name, list_items, list_synced_documents, open_consent_link,
+    open_picker, open_session_after_consent, provider_access, random_token, reconnect_connection,
+    renew_provider_access, request_import, resolve_selected_items, save_selection,
 };
 pub use containers::{MergePlan, change_container, delete_container, merge_containers, plan_merge};
-pub use counts::{COUNTED_AT_ONCE, COUNTED_EXACTLY, Size, count_documents, measure_container};
-pub use damage::{Damage, Healed, heal_document, inspect, report_damage};
-pub use describe::Description;
+pub use counts::{
+    ContainerSize, EXACT_COUNT_LIMIT, QUICK_COUNT_LIMIT, count_documents, measure_container,
+};
+pub use damage::{DocumentDamage, RepairOutcome, inspect_document, repair_document, report_damage};
+pub use describe::DocumentDescription;
 pub use export::{
-    BodyCopy, ContainerCopy, Copied, DocumentCopy, LearnedCopy, ServedCopy, copy_document,
+    BodyCopy, ContainerCopy, CopyOutcome, DocumentCopy, ServedCopy, StatementsCopy, copy_document,
 };
-pub use files::{Upload, begin_upload, file_arrived, file_url, keep_file};
+pub use files::{PendingUpload, accept_file, begin_upload, file_download_url, protect_file};
 pub use find::{
-    Naming, Scope, containers, find_document, find_documents, present_tag, read_chunks, read_text,
-    with_same_custom_ids,
+    ContainerScope, DocumentNameKind, add_documents_with_same_custom_ids, find_containers,
+    find_document, find_documents, read_document_text, read_present_tag, read_served_pack,
 };
-pub use import::{Imported, import_container, import_documents};
+pub use import::{ImportCounts, import_container, import_documents};
 pub use items::{
-    ItemDocument, custom_id_of, file_item, item_document, refile_item, release_item, unclaim_item,
+    ItemDocument, file_item, give_up_claim, item_custom_id, item_document_id, refile_item,
+    release_item,
 };
-pub use list::{ListQuery, Page, Sort, list_documents, path_matches};
+pub use list::{DocumentPage, ListQuery, SortBy, list_documents, path_matches};
 pub use manage_keys::{
-    AgentKey, ScopedKey, create_agent_key, create_key, create_scoped_key, delete_key, end_session,
-    expiry, list_keys, open_session, set_key_enabled, toggle_key,
+    AgentKeySpec, ScopedKeySpec, create_agent_key, create_key, create_scoped_key, delete_key,
+    end_session, expires_at, list_keys, open_session, set_key_enabled, toggle_key,
 };
 pub use memories::{
-    CLIENT, act_on_memories, existing_container, writable_container, write_memories,
+    CLIENT_EXTRACTOR, apply_memory_edits, find_existing_container, find_writable_container,
+    write_memories,
 };
-pub use merge::{Overlap, preview_merge, superseded_documents};
-pub use orphans::{ORPHAN_SECONDS, collect_orphans, delete_orphans, find_orphans};
+pub use merge::{MergeOverlap, find_superseded_documents, preview_merge};
+pub use orphans::{ORPHAN_AGE_SECONDS, collect_orphans, delete_orphans, find_orphans};
 pub use rate::admit;
-pub use remove::{after_commit, remove_documents};
-pub use reset::{Reset, reset_organization};
+pub use remove::{remove_documents, request_maintenance};
+pub use reset::{ResetCounts, reset_organization};
 pub use settings::{change_settings, reset_settings, update_settings};
-pub use submit::{Accepted, Content, NewDocument, submit, submit_all};
+pub use submit::{AcceptedDocument, Content, NewDocument, submit_document, submit_documents};
 pub use tasks::run_task;
-pub use update::{Update, retry_document, update_document};
+pub use update::{DocumentUpdate, retry_document, update_document};

@@ -18,7 +18,7 @@ use crate::router::App;
 
 /// The permissions that a route demands of a key. Every new route has to choose one, and none is
 /// open to scoped keys by accident.
-pub trait Demand: Send {
+pub trait RequiredPermission: Send {
     /// Refuses a key that lacks these permissions.
     ///
     /// # Errors
@@ -28,7 +28,7 @@ pub trait Demand: Send {
 
 /// Any valid key.
 #[derive(Debug)]
-pub struct Anyone;
+pub struct AnyKey;
 
 /// Reading content. Scoped keys may do so in their own container.
 #[derive(Debug)]
@@ -40,11 +40,11 @@ pub struct WriteContent;
 
 /// Reading what surrounds content: container tags and their properties. Closed to scoped keys.
 #[derive(Debug)]
-pub struct Read;
+pub struct ReadSurroundings;
 
 /// Changing what surrounds content. Closed to scoped keys.
 #[derive(Debug)]
-pub struct Write;
+pub struct WriteSurroundings;
 
 /// Reading what covers all containers at once.
 #[derive(Debug)]
@@ -54,27 +54,27 @@ pub struct ReadOrganization;
 #[derive(Debug)]
 pub struct Admin;
 
-impl Demand for Anyone {
+impl RequiredPermission for AnyKey {
     fn check(_: &Tenant) -> Result<()> {
         Ok(())
     }
 }
 
-impl Demand for ReadContent {
+impl RequiredPermission for ReadContent {
     fn check(_: &Tenant) -> Result<()> {
         Ok(())
     }
 }
 
-impl Demand for WriteContent {
+impl RequiredPermission for WriteContent {
     fn check(tenant: &Tenant) -> Result<()> {
         require(tenant.may_write(), "this key may only read")
     }
 }
 
-impl Demand for Read {
+impl RequiredPermission for ReadSurroundings {
     fn check(tenant: &Tenant) -> Result<()> {
-        let unscoped = tenant.kind() != KeyKind::Scoped;
+        let unscoped = tenant.key_kind() != KeyKind::Scoped;
         require(
             unscoped,
             "this key is for the content of one container tag, and this endpoint is not of that kind",
@@ -82,17 +82,17 @@ impl Demand for Read {
     }
 }
 
-impl Demand for Write {
+impl RequiredPermission for WriteSurroundings {
     fn check(tenant: &Tenant) -> Result<()> {
-        Read::check(tenant)?;
+        ReadSurroundings::check(tenant)?;
         WriteContent::check(tenant)
     }
 }
 
-impl Demand for ReadOrganization {
+impl RequiredPermission for ReadOrganization {
     fn check(tenant: &Tenant) -> Result<()> {
-        Read::check(tenant)?;
-        let whole = tenant.confined_to().is_none();
+        ReadSurroundings::check(tenant)?;
+        let whole = tenant.allowed_tags().is_none();
         require(
             whole,
             "this key reaches some container tags only, and this endpoint tells of the whole organization",
@@ -100,7 +100,7 @@ impl Demand for ReadOrganization {
     }
 }
 
-impl Demand for Admin {
+impl RequiredPermission for Admin {
     fn check(tenant: &Tenant) -> Result<()> {
         let lack = "this endpoint takes an administrator's key: a full one that may write, without a list of tags";
         require(tenant.may_administer(), lack)
@@ -117,7 +117,7 @@ fn require(has: bool, lack: &str) -> Result<()> {
 
 /// The authenticated tenant, whose key has the permissions that `D` demands.
 #[derive(Debug)]
-pub struct Auth<D: Demand> {
+pub struct Auth<D: RequiredPermission> {
     /// The tenant that sent the request.
     pub tenant: Tenant,
     demand: PhantomData<D>,
@@ -133,7 +133,7 @@ pub struct LoopbackPeer;
 #[derive(Debug, Clone, Copy)]
 pub struct ClientAddress(pub IpAddr);
 
-impl<D: Demand, S: Send + Sync> FromRequestParts<S> for Auth<D>
+impl<D: RequiredPermission, S: Send + Sync> FromRequestParts<S> for Auth<D>
 where
     App: FromRef<S>,
 {
@@ -157,7 +157,10 @@ where
 
         // A request that is refused later appears in the request log of this organization.
         note_tenant(&app, &tenant).await;
-        if let Some((key, rate)) = tenant.key_use().and_then(|key| Some((&key.id, key.rate?))) {
+        if let Some((key, rate)) = tenant
+            .authenticated_key()
+            .and_then(|key| Some((&key.id, key.rate?)))
+        {
             admit(
                 &app.ctx,
                 &tenant,

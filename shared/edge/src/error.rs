@@ -53,18 +53,16 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let status = status_of(&self.0);
         let request_id = request_id();
-        note_error(self.0.kind());
+        note_error(self.0.type_name());
         if matches!(self.0, Error::Unavailable(_) | Error::Internal(_)) {
             error!(request.id = %request_id, error = %format_error_chain(&self.0), "request {request_id} failed");
         }
 
-        let mut body =
-            json!({"error": self.0.to_string(), "type": self.0.kind(), "requestId": request_id});
+        let mut body = json!({"error": self.0.to_string(), "type": self.0.type_name(), "requestId": request_id});
         if let Error::Invalid { issues, .. } = &self.0
             && !issues.is_empty()
         {
-            let issue =
-                |issue: &domain::Issue| json!({"path": issue.path, "message": issue.message});
+            let issue = |issue: &domain::RequestIssue| json!({"path": issue.path, "message": issue.message});
             body["issues"] = issues.iter().map(issue).collect();
         }
 

@@ -6,7 +6,7 @@
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use domain::{Error, Issue};
+use domain::{Error, RequestIssue};
 use http::Uri;
 use http::request::Parts;
 use serde::de::DeserializeOwned;
@@ -16,7 +16,7 @@ use serde_path_to_error::Segment;
 
 use crate::error::ApiError;
 use crate::misnamed::{FieldNames, QueryIsRead, check_query};
-use crate::record::note_body;
+use crate::record::note_request_body;
 
 /// A JSON body, whatever its declared media type. An empty body counts as `{}`, because clients
 /// send none where every field is optional.
@@ -30,7 +30,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
         let taken = FieldNames::of::<T>();
         let query = check_query(&request, &taken);
         let object = parse_object(&read_body(request, state).await?)?;
-        note_body(&object);
+        note_request_body(&object);
         query?;
         taken.check_names(field_names(&object))?;
         Ok(Self(deserialize_fields(object)?))
@@ -49,7 +49,7 @@ impl<A: DeserializeOwned, B: DeserializeOwned, S: Send + Sync> FromRequest<S> fo
         let taken = FieldNames::of::<A>().merge(FieldNames::of::<B>());
         let query = check_query(&request, &taken);
         let object = parse_object(&read_body(request, state).await?)?;
-        note_body(&object);
+        note_request_body(&object);
         query?;
         taken.check_names(field_names(&object))?;
         Ok(Self(
@@ -127,7 +127,7 @@ fn deserialize_fields<'de, T: Deserialize<'de>>(
             Segment::Enum { variant } => variant.clone(),
             Segment::Unknown => "?".to_owned(),
         };
-        let issue = Issue {
+        let issue = RequestIssue {
             path: error.path().iter().map(place).collect(),
             message: message.clone(),
         };

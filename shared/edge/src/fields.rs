@@ -1,6 +1,6 @@
 //! Fields that many requests share, read as leniently as existing clients need.
 
-use domain::usecase::{Scope, Sort};
+use domain::usecase::{ContainerScope, SortBy};
 use domain::{ContainerTag, Error, Result, Tenant};
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -43,7 +43,7 @@ pub enum SortField {
     UpdatedAt,
 }
 
-impl From<SortField> for Sort {
+impl From<SortField> for SortBy {
     fn from(field: SortField) -> Self {
         match field {
             SortField::CreatedAt => Self::CreatedAt,
@@ -66,7 +66,9 @@ pub enum Order {
 ///
 /// # Errors
 /// The deserializer's error for anything else.
-pub fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
+pub fn deserialize_count<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<usize>, D::Error> {
     let value = Option::<Value>::deserialize(deserializer)?;
     let wrong = || serde::de::Error::custom("expected a whole number, 0 or more");
     match value {
@@ -81,7 +83,7 @@ pub fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>
 ///
 /// # Errors
 /// The deserializer's error for anything else.
-pub fn flexible_bool<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+pub fn deserialize_bool<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     match Option::<Value>::deserialize(deserializer)? {
         None | Some(Value::Null) => Ok(false),
         Some(Value::Bool(flag)) => Ok(flag),
@@ -96,7 +98,7 @@ pub fn flexible_bool<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool,
 ///
 /// # Errors
 /// The deserializer's error for anything else.
-pub fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+pub fn deserialize_object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<T, D::Error> {
     T::deserialize(ByName(deserializer))
@@ -118,17 +120,17 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for ByName<D> {
     }
 }
 
-/// Reads an object as [`object`] does, or `null`.
+/// Reads an object as [`deserialize_object`] does, or `null`.
 ///
 /// # Errors
 /// The deserializer's error for anything else.
-pub fn optional_object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+pub fn deserialize_optional_object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     struct Named<T>(T);
     impl<'de, T: Deserialize<'de>> Deserialize<'de> for Named<T> {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            object(deserializer).map(Self)
+            deserialize_object(deserializer).map(Self)
         }
     }
     Ok(Option::<Named<T>>::deserialize(deserializer)?.map(|named| named.0))
@@ -142,7 +144,7 @@ pub const MAX_ENTRIES: usize = 100;
 ///
 /// # Errors
 /// [`Error::Invalid`] about `field` if it has more.
-pub fn bounded<T>(field: &str, list: &[T], most: usize) -> Result<()> {
+pub fn check_length<T>(field: &str, list: &[T], most: usize) -> Result<()> {
     if list.len() > most {
         return Err(Error::invalid_field(
             field,
@@ -157,8 +159,8 @@ pub fn bounded<T>(field: &str, list: &[T], most: usize) -> Result<()> {
 ///
 /// # Errors
 /// [`Error::Invalid`] for a malformed tag, or for more than [`MAX_ENTRIES`] tags.
-pub fn scope(one: Option<&str>, many: Option<&[String]>) -> Result<Scope> {
-    bounded("containerTags", many.unwrap_or_default(), MAX_ENTRIES)?;
+pub fn parse_scope(one: Option<&str>, many: Option<&[String]>) -> Result<ContainerScope> {
+    check_length("containerTags", many.unwrap_or_default(), MAX_ENTRIES)?;
     let mut tags = Vec::new();
     for text in one
         .into_iter()
@@ -169,15 +171,18 @@ pub fn scope(one: Option<&str>, many: Option<&[String]>) -> Result<Scope> {
             tags.push(tag);
         }
     }
-    Ok(Scope { tags })
+    Ok(ContainerScope { tags })
 }
 
 /// Returns the one container for new content, if the request names one.
 ///
 /// # Errors
 /// [`Error::Invalid`] for a malformed tag, or for more than one tag.
-pub fn tag_of(one: Option<&str>, many: Option<&[String]>) -> Result<Option<ContainerTag>> {
-    let mut tags = scope(one, many)?.tags;
+pub fn parse_single_tag(
+    one: Option<&str>,
+    many: Option<&[String]>,
+) -> Result<Option<ContainerTag>> {
+    let mut tags = parse_scope(one, many)?.tags;
     if tags.len() > 1 {
         return Err(Error::invalid_field(
             "containerTags",
@@ -191,14 +196,15 @@ pub fn tag_of(one: Option<&str>, many: Option<&[String]>) -> Result<Option<Conta
 /// that its key reaches.
 ///
 /// # Errors
-/// Those of [`tag_of`], and [`Error::Invalid`] with the message `missing` if neither names one.
-pub fn own_tag(
+/// Those of [`parse_single_tag`], and [`Error::Invalid`] with the message `missing` if neither
+/// names one.
+pub fn resolve_tag(
     tenant: &Tenant,
     one: Option<&str>,
     many: Option<&[String]>,
     missing: &str,
 ) -> Result<ContainerTag> {
-    match (tag_of(one, many)?, tenant.confined_to()) {
+    match (parse_single_tag(one, many)?, tenant.allowed_tags()) {
         (Some(tag), _) => Ok(tag),
         (None, Some([only])) => Ok(only.clone()),
         (None, _) => Err(Error::invalid_field("containerTag", missing)),
@@ -209,7 +215,7 @@ pub fn own_tag(
 ///
 /// # Errors
 /// [`Error::Invalid`] about `field` if the text is not a JSON object.
-pub fn object_text(field: &str, text: &str) -> Result<serde_json::Map<String, Value>> {
+pub fn parse_object_text(field: &str, text: &str) -> Result<serde_json::Map<String, Value>> {
     serde_json::from_str(text).map_err(|_| Error::invalid_field(field, "a JSON object as text"))
 }
 
@@ -226,9 +232,9 @@ mod tests {
 
     #[derive(Debug, PartialEq, Deserialize)]
     struct Outer {
-        #[serde(deserialize_with = "object")]
+        #[serde(deserialize_with = "deserialize_object")]
         one: Inner,
-        #[serde(default, deserialize_with = "optional_object")]
+        #[serde(default, deserialize_with = "deserialize_optional_object")]
         two: Option<Inner>,
     }
 

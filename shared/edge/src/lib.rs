@@ -15,16 +15,17 @@ mod secret;
 mod wrong_keys;
 
 pub use auth::{
-    Admin, Anyone, Auth, ClientAddress, Demand, LoopbackPeer, Read, ReadContent, ReadOrganization,
-    Write, WriteContent,
+    Admin, AnyKey, Auth, ClientAddress, LoopbackPeer, ReadContent, ReadOrganization,
+    ReadSurroundings, RequiredPermission, WriteContent, WriteSurroundings,
 };
 pub use error::{ApiError, ApiResult};
 pub use extract::{Json, JsonParts, Path, Query, parse_fields};
 pub use fields::{
-    MAX_ENTRIES, Order, Pagination, SortField, bounded, count, flexible_bool, object, object_text,
-    optional_object, own_tag, scope, tag_of,
+    MAX_ENTRIES, Order, Pagination, SortField, check_length, deserialize_bool, deserialize_count,
+    deserialize_object, deserialize_optional_object, parse_object_text, parse_scope,
+    parse_single_tag, resolve_tag,
 };
 pub use memories::{MemoryEntry, MemoryVersion, review_status};
-pub use misnamed::check_name;
-pub use record::{note_body, request_id};
-pub use router::{App, MAX_JSON_BYTES, finish};
+pub use misnamed::check_field_name;
+pub use record::{note_request_body, request_id};
+pub use router::{App, MAX_JSON_BYTES, build_service};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::memory::Review;
+use domain::memory::ReviewDecision;
 use domain::{Attribution, ContainerId, DocumentId, MemoryId, MemoryKind, OrgId, Timestamp, Trust};
 use memory::{Ledger, Memory};
 use serde::Serialize;
@@ -47,7 +47,7 @@ impl MemoryVersion {
             updated_at: memory.updated_at,
             source_count: memory.source_count(),
             parent_memory_id: memory.parent.clone(),
-            root_memory_id: memory.root.clone(),
+            root_memory_id: memory.first_version.clone(),
             metadata: non_empty_metadata(&memory.metadata),
             trust: memory.trust,
             origin: memory.attribution.clone(),
@@ -113,7 +113,7 @@ impl MemoryEntry {
         now: Timestamp,
     ) -> Self {
         let older = ledger
-            .history(memory)
+            .memory_history(memory)
             .into_iter()
             .rev()
             .filter(|other| other.version < memory.version);
@@ -158,9 +158,9 @@ impl MemoryEntry {
 /// Returns a caller's decision about an inferred memory.
 pub fn review_status(memory: &Memory) -> Option<&'static str> {
     match memory.review? {
-        Review::Approve => Some("approved"),
-        Review::Decline => Some("declined"),
-        Review::Undo => None,
+        ReviewDecision::Approve => Some("approved"),
+        ReviewDecision::Decline => Some("declined"),
+        ReviewDecision::Undo => None,
     }
 }
 
@@ -185,7 +185,7 @@ fn event_dates(memory: &Memory) -> Vec<Timestamp> {
 }
 
 fn source_spans(memory: &Memory) -> Vec<SourceSpan> {
-    let source = |support: &memory::Support| SourceSpan {
+    let source = |support: &memory::SupportingSpan| SourceSpan {
         document_id: support.document.clone(),
         start: support.start,
         end: support.end,

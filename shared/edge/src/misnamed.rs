@@ -3,7 +3,7 @@
 //! container, so these fields are refused by name.
 
 use axum::extract::Request;
-use domain::{Error, Issue, Result};
+use domain::{Error, RequestIssue, Result};
 use http::Uri;
 use serde::Deserialize;
 use serde::de::{Deserializer, Visitor};
@@ -61,7 +61,7 @@ impl FieldNames {
     pub(crate) fn check_names<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<()> {
         names
             .into_iter()
-            .try_for_each(|name| check_name(name, &self.0))
+            .try_for_each(|name| check_field_name(name, &self.0))
     }
 
     /// Refuses scopes in the query string of a request that has these fields in its body.
@@ -89,7 +89,7 @@ pub(crate) struct QueryIsRead;
 /// Refuses a scope in the query string of a request that reads its fields only from the body.
 ///
 /// # Errors
-/// Those of [`Fields::check_unread_query`].
+/// Those of [`FieldNames::check_unread_query`].
 pub(crate) fn check_query(request: &Request, fields: &FieldNames) -> Result<()> {
     if request.extensions().get::<QueryIsRead>().is_some() {
         return Ok(());
@@ -101,7 +101,7 @@ pub(crate) fn check_query(request: &Request, fields: &FieldNames) -> Result<()> 
 ///
 /// # Errors
 /// [`Error::Invalid`] that names the right field.
-pub fn check_name(name: &str, taken: &[&str]) -> Result<()> {
+pub fn check_field_name(name: &str, taken: &[&str]) -> Result<()> {
     if taken.contains(&name) || !looks_like_scope(name) {
         return Ok(());
     }
@@ -114,7 +114,7 @@ pub fn check_name(name: &str, taken: &[&str]) -> Result<()> {
 fn unknown_field_error(name: &str, advice: Option<String>) -> Error {
     let advice = advice.unwrap_or_else(|| "this request takes no container tag".to_owned());
     let message = format!("unknown field `{name}`: {advice}");
-    let issue = Issue {
+    let issue = RequestIssue {
         path: vec![name.to_owned()],
         message: message.clone(),
     };
@@ -223,7 +223,9 @@ mod tests {
     #[test]
     fn a_misspelled_scope_is_refused_with_the_right_name() {
         let refusal = |name: &str, taken: &[&str]| {
-            check_name(name, taken).err().map(|error| error.to_string())
+            check_field_name(name, taken)
+                .err()
+                .map(|error| error.to_string())
         };
 
         let both = SCOPES;
@@ -275,9 +277,9 @@ mod tests {
             "ä",
             "",
         ] {
-            assert!(check_name(name, &SCOPES).is_ok(), "{name}");
+            assert!(check_field_name(name, &SCOPES).is_ok(), "{name}");
         }
 
-        assert!(check_name(&"containerTag".repeat(1000), &SCOPES).is_ok());
+        assert!(check_field_name(&"containerTag".repeat(1000), &SCOPES).is_ok());
     }
 }

@@ -9,7 +9,7 @@ use axum::body::{Body, HttpBody, to_bytes};
 use axum::extract::{MatchedPath, Request};
 use axum::response::Response;
 use domain::activity::RequestRecord;
-use domain::settings::LogContent;
+use domain::settings::LogContentMode;
 use domain::{Ctx, OrgId, Revision, Tenant, Timestamp};
 use http::header::CONTENT_TYPE;
 use http::{Method, Uri};
@@ -54,7 +54,7 @@ struct CurrentRequest {
 #[derive(Default)]
 struct RequestNotes {
     /// The tenant, and what its organization wants to be logged. `None` until the key is verified.
-    asker: Option<(Tenant, LogContent)>,
+    asker: Option<(Tenant, LogContentMode)>,
     body: Option<Value>,
     error: Option<&'static str>,
 }
@@ -70,7 +70,7 @@ pub(crate) async fn note_tenant(app: &App, tenant: &Tenant) {
 
 /// Notes a request body that is not JSON. Call it with the known value of each field. What may not
 /// be logged is removed here, immediately.
-pub fn note_body(body: &Value) {
+pub fn note_request_body(body: &Value) {
     CURRENT
         .try_with(|noted| {
             let mut notes = noted.lock();
@@ -98,11 +98,11 @@ impl CurrentRequest {
 /// A cache of what each organization wants to be logged. A process has one.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LogContentCache {
-    modes: Arc<Mutex<HashMap<OrgId, (LogContent, Timestamp)>>>,
+    modes: Arc<Mutex<HashMap<OrgId, (LogContentMode, Timestamp)>>>,
 }
 
 impl LogContentCache {
-    async fn log_content_of(&self, ctx: &Ctx, tenant: &Tenant) -> LogContent {
+    async fn log_content_of(&self, ctx: &Ctx, tenant: &Tenant) -> LogContentMode {
         let now = ctx.clock.now();
         let known = self.lock().get(tenant.org()).copied();
         if let Some((mode, _)) = known.filter(|(_, until)| *until > now) {
@@ -122,11 +122,11 @@ impl LogContentCache {
                 settings.log_content
             }
             // If the choice cannot be read and none is cached, nothing is logged.
-            Err(_) => known.map_or(LogContent::Off, |(mode, _)| mode),
+            Err(_) => known.map_or(LogContentMode::Off, |(mode, _)| mode),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<OrgId, (LogContent, Timestamp)>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<OrgId, (LogContentMode, Timestamp)>> {
         // A panic while the lock is held cannot leave the map half-changed.
         self.modes.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -191,7 +191,7 @@ impl IncomingRequest {
         };
 
         let is_refusal = !response.status().is_success();
-        let mut containers = tenant.touched();
+        let mut containers = tenant.accessed_containers();
         let mode = allowed_log_content(chosen, containers.len(), is_refusal);
         if containers.len() > MAX_CONTAINERS {
             containers.clear();
@@ -207,7 +207,7 @@ impl IncomingRequest {
             notes.body.and_then(|body| redact_value(&body, mode, false))
         };
 
-        let (key, key_name) = match tenant.key_use() {
+        let (key, key_name) = match tenant.authenticated_key() {
             Some(key) => (key.id.to_string(), key.name.clone()),
             None => (LOCAL_KEY.to_owned(), LOCAL_KEY.to_owned()),
         };
@@ -240,7 +240,7 @@ impl IncomingRequest {
     }
 
     /// Returns the input of the request: its parameters, and its body as noted.
-    fn logged_input(&self, body: Option<Value>, mode: LogContent) -> Option<Value> {
+    fn logged_input(&self, body: Option<Value>, mode: LogContentMode) -> Option<Value> {
         let mut input = Map::new();
         let mut put = |name: &str, part: Map<String, Value>| {
             let part = Some(part)
@@ -266,11 +266,15 @@ impl IncomingRequest {
 }
 
 /// Returns what may be logged of a request to `containers` containers.
-fn allowed_log_content(chosen: LogContent, containers: usize, is_refusal: bool) -> LogContent {
+fn allowed_log_content(
+    chosen: LogContentMode,
+    containers: usize,
+    is_refusal: bool,
+) -> LogContentMode {
     match chosen {
-        _ if containers > MAX_CONTAINERS => LogContent::Off,
+        _ if containers > MAX_CONTAINERS => LogContentMode::Off,
         // Text that belongs to no container would never be deleted with one.
-        LogContent::Full if is_refusal && containers == 0 => LogContent::Redacted,
+        LogContentMode::Full if is_refusal && containers == 0 => LogContentMode::Redacted,
         chosen => chosen,
     }
 }
@@ -294,14 +298,14 @@ fn path_parameters(route: &str, path: &str) -> Map<String, Value> {
 }
 
 /// Returns the answer and the part of it that is logged.
-async fn outline_response(response: Response, mode: LogContent) -> (Response, Option<Value>) {
+async fn outline_response(response: Response, mode: LogContentMode) -> (Response, Option<Value>) {
     let bytes = response.body().size_hint().exact();
     let kind = response
         .headers()
         .get(CONTENT_TYPE)
         .and_then(|kind| kind.to_str().ok())
         .unwrap_or_default();
-    if mode == LogContent::Off || bytes == Some(0) {
+    if mode == LogContentMode::Off || bytes == Some(0) {
         return (response, None);
     }
 
@@ -351,13 +355,13 @@ mod tests {
         for (body, mode, wanted) in [
             (
                 &small,
-                LogContent::Redacted,
+                LogContentMode::Redacted,
                 Some(json!({"id": "a", "content": "[5 characters]"})),
             ),
-            (&small, LogContent::Off, None),
+            (&small, LogContentMode::Off, None),
             (
                 &large,
-                LogContent::Full,
+                LogContentMode::Full,
                 Some(json!({"bytes": large.to_string().len()})),
             ),
         ] {

@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 
-use domain::settings::LogContent;
+use domain::settings::LogContentMode;
 use serde_json::{Map, Value, json};
 
 use crate::secret::{SECRET, is_secret_name, redact_credentials};
@@ -152,12 +152,12 @@ enum FieldKind {
 
 /// Returns what is kept of a request or, if `refusal` is set, of an error answer. Returns `None` if
 /// the log is turned off.
-pub(crate) fn redact_value(value: &Value, mode: LogContent, refusal: bool) -> Option<Value> {
-    if mode == LogContent::Off {
+pub(crate) fn redact_value(value: &Value, mode: LogContentMode, refusal: bool) -> Option<Value> {
+    if mode == LogContentMode::Off {
         return None;
     }
 
-    let max = if mode == LogContent::Full {
+    let max = if mode == LogContentMode::Full {
         MAX_BYTES
     } else {
         MAX_REDACTED_BYTES
@@ -185,7 +185,7 @@ fn json_bytes(value: &Value) -> usize {
 }
 
 struct Redactor {
-    mode: LogContent,
+    mode: LogContentMode,
     refusal: bool,
     size: RedactionLimits,
     /// The bytes that are left for strings. A walk that exceeds them is not worth finishing.
@@ -258,7 +258,7 @@ impl Redactor {
 
     fn redact_text(&self, text: &str, field: FieldKind) -> String {
         let hidden = || format!("[{} characters]", text.chars().count());
-        if self.mode == LogContent::Full {
+        if self.mode == LogContentMode::Full {
             return redact_credentials(text, self.size.chars);
         }
         match field {

@@ -49,7 +49,7 @@ pub const MAX_JSON_BYTES: usize = 8 * 1024 * 1024;
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Adds the fallbacks and layers that turn a function's routes into a complete service.
-pub fn finish(routes: Router, app: &App) -> Router {
+pub fn build_service(routes: Router, app: &App) -> Router {
     routes
         .fallback(|| async { ApiError(Error::NotFound("Route")) })
         .method_not_allowed_fallback(|| async {

@@ -10,18 +10,18 @@ use aws_sdk_dynamodb::types::{
     ScalarAttributeType,
 };
 use aws_sdk_s3::config::{Credentials, SharedCredentialsProvider};
-use embedded::{ACCESS_KEY, REGION, SECRET_KEY, Services, Transport};
+use embedded::{ACCESS_KEY_ID, EmbeddedServices, InProcessTransport, REGION, SECRET_ACCESS_KEY};
 
 /// The number of calls for each figure.
-const CALLS: usize = 1000;
+const CALLS_PER_FIGURE: usize = 1000;
 
 /// The sorted durations of some calls, for their median and 99th percentile.
-struct Figures(Vec<Duration>);
+struct CallDurations(Vec<Duration>);
 
-impl Figures {
-    async fn of<F: Future>(mut call: impl FnMut(usize) -> F) -> Self {
-        let mut times = Vec::with_capacity(CALLS);
-        for index in 0..CALLS {
+impl CallDurations {
+    async fn measure_calls<F: Future>(mut call: impl FnMut(usize) -> F) -> Self {
+        let mut times = Vec::with_capacity(CALLS_PER_FIGURE);
+        for index in 0..CALLS_PER_FIGURE {
             let start = Instant::now();
             call(index).await;
             times.push(start.elapsed());
@@ -30,8 +30,11 @@ impl Figures {
         Self(times)
     }
 
-    fn print(&self, name: &str) -> anyhow::Result<()> {
-        let (p50, p99) = (self.0[CALLS / 2], self.0[CALLS * 99 / 100]);
+    fn print_percentiles(&self, name: &str) -> anyhow::Result<()> {
+        let (p50, p99) = (
+            self.0[CALLS_PER_FIGURE / 2],
+            self.0[CALLS_PER_FIGURE * 99 / 100],
+        );
         writeln!(
             std::io::stdout(),
             "{name:<34} p50 {:>7} us   p99 {:>7} us",
@@ -45,25 +48,25 @@ impl Figures {
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
-    let services = Services::open(folder.path())?;
-    let keys = Credentials::new(ACCESS_KEY, SECRET_KEY, None, None, "embedded");
+    let services = EmbeddedServices::open(folder.path())?;
+    let keys = Credentials::new(ACCESS_KEY_ID, SECRET_ACCESS_KEY, None, None, "embedded");
     let config = SdkConfig::builder()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::from_static(REGION))
         .credentials_provider(SharedCredentialsProvider::new(keys))
-        .http_client(Transport::new(services))
+        .http_client(InProcessTransport::new(services))
         .build();
 
     // The calls run on a worker thread, as the service's handlers do.
     tokio::spawn(async move {
-        dynamodb(&config).await?;
-        sqs(&config).await?;
-        s3(&config).await
+        measure_dynamodb(&config).await?;
+        measure_sqs(&config).await?;
+        measure_s3(&config).await
     })
     .await?
 }
 
-async fn dynamodb(config: &SdkConfig) -> anyhow::Result<()> {
+async fn measure_dynamodb(config: &SdkConfig) -> anyhow::Result<()> {
     let client = aws_sdk_dynamodb::Client::new(config);
     let attribute = AttributeDefinition::builder()
         .attribute_name("pk")
@@ -92,9 +95,9 @@ async fn dynamodb(config: &SdkConfig) -> anyhow::Result<()> {
             .send()
     };
 
-    Figures::of(|index| async move { put(index).await.map(drop) })
+    CallDurations::measure_calls(|index| async move { put(index).await.map(drop) })
         .await
-        .print("DynamoDB PutItem 800 bytes")?;
+        .print_percentiles("DynamoDB PutItem 800 bytes")?;
     let get = |index| {
         client
             .get_item()
@@ -103,9 +106,9 @@ async fn dynamodb(config: &SdkConfig) -> anyhow::Result<()> {
             .send()
     };
 
-    Figures::of(|index| async move { get(index).await.map(drop) })
+    CallDurations::measure_calls(|index| async move { get(index).await.map(drop) })
         .await
-        .print("DynamoDB GetItem 800 bytes")?;
+        .print_percentiles("DynamoDB GetItem 800 bytes")?;
     let update = |index| {
         let update = client
             .update_item()
@@ -117,12 +120,12 @@ async fn dynamodb(config: &SdkConfig) -> anyhow::Result<()> {
             .send()
     };
 
-    Figures::of(|index| async move { update(index).await.map(drop) })
+    CallDurations::measure_calls(|index| async move { update(index).await.map(drop) })
         .await
-        .print("DynamoDB UpdateItem")
+        .print_percentiles("DynamoDB UpdateItem")
 }
 
-async fn sqs(config: &SdkConfig) -> anyhow::Result<()> {
+async fn measure_sqs(config: &SdkConfig) -> anyhow::Result<()> {
     let client = &aws_sdk_sqs::Client::new(config);
     let url = client
         .create_queue()
@@ -133,9 +136,9 @@ async fn sqs(config: &SdkConfig) -> anyhow::Result<()> {
         .unwrap_or_default();
     let url = &url;
     let empty = || client.receive_message().queue_url(url).send();
-    Figures::of(|_| async move { empty().await.map(drop) })
+    CallDurations::measure_calls(|_| async move { empty().await.map(drop) })
         .await
-        .print("SQS ReceiveMessage, nothing there")?;
+        .print_percentiles("SQS ReceiveMessage, nothing there")?;
     let send = |index: usize| {
         let send = client
             .send_message()
@@ -145,12 +148,12 @@ async fn sqs(config: &SdkConfig) -> anyhow::Result<()> {
             .send()
     };
 
-    Figures::of(|index| async move { send(index).await.map(drop) })
+    CallDurations::measure_calls(|index| async move { send(index).await.map(drop) })
         .await
-        .print("SQS SendMessage")?;
-    let mut taken = Vec::with_capacity(CALLS);
-    let mut deleted = Vec::with_capacity(CALLS);
-    for _ in 0..CALLS {
+        .print_percentiles("SQS SendMessage")?;
+    let mut taken = Vec::with_capacity(CALLS_PER_FIGURE);
+    let mut deleted = Vec::with_capacity(CALLS_PER_FIGURE);
+    for _ in 0..CALLS_PER_FIGURE {
         let start = Instant::now();
         let message = client
             .receive_message()
@@ -174,12 +177,12 @@ async fn sqs(config: &SdkConfig) -> anyhow::Result<()> {
 
     taken.sort();
     deleted.sort();
-    Figures(taken).print("SQS ReceiveMessage, one of many")?;
+    CallDurations(taken).print_percentiles("SQS ReceiveMessage, one of many")?;
 
-    Figures(deleted).print("SQS DeleteMessage")
+    CallDurations(deleted).print_percentiles("SQS DeleteMessage")
 }
 
-async fn s3(config: &SdkConfig) -> anyhow::Result<()> {
+async fn measure_s3(config: &SdkConfig) -> anyhow::Result<()> {
     let config = aws_sdk_s3::config::Builder::from(config)
         .force_path_style(true)
         .build();
@@ -193,9 +196,9 @@ async fn s3(config: &SdkConfig) -> anyhow::Result<()> {
         put.body(vec![7; 4096].into()).send()
     };
 
-    Figures::of(|index| async move { put(index).await.map(drop) })
+    CallDurations::measure_calls(|index| async move { put(index).await.map(drop) })
         .await
-        .print("S3 PutObject 4 KiB")?;
+        .print_percentiles("S3 PutObject 4 KiB")?;
     let get = |index: usize| {
         client
             .get_object()
@@ -205,7 +208,9 @@ async fn s3(config: &SdkConfig) -> anyhow::Result<()> {
     };
 
     let read = |index| async move { get(index).await.ok()?.body.collect().await.ok().map(drop) };
-    Figures::of(read).await.print("S3 GetObject 4 KiB")?;
+    CallDurations::measure_calls(read)
+        .await
+        .print_percentiles("S3 GetObject 4 KiB")?;
     let list = || {
         client
             .list_objects_v2()
@@ -214,7 +219,7 @@ async fn s3(config: &SdkConfig) -> anyhow::Result<()> {
             .send()
     };
 
-    Figures::of(|_| async move { list().await.map(drop) })
+    CallDurations::measure_calls(|_| async move { list().await.map(drop) })
         .await
-        .print("S3 ListObjectsV2, 100 of 1000")
+        .print_percentiles("S3 ListObjectsV2, 100 of 1000")
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
 /// Returns the system clock.
-pub(crate) fn system() -> Clock {
+pub(crate) fn system_clock() -> Clock {
     #[expect(
         clippy::disallowed_methods,
         reason = "the embedded services stand for AWS, which has its own clock"

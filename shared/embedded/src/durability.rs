@@ -3,9 +3,10 @@
 //! **What is synced.** SQLite runs in WAL mode with `synchronous=NORMAL`. A commit appends to the
 //! write-ahead log. The checksums of the log ensure that what a power cut leaves of it is a prefix
 //! of the commits, and SQLite itself syncs the log before it copies pages into the database. SQLite
-//! leaves out the sync after each commit, which [`crate::log::Log`] adds: before answers leave, one
-//! sync of the log serves all callers that wait for one. Readers also wait if they saw a commit
-//! that is not on the disk yet. Otherwise they could act on data that a power cut then removes.
+//! leaves out the sync after each commit, which [`crate::log::CommitLog`] adds: before answers
+//! leave, one sync of the log serves all callers that wait for one. Readers also wait if they saw a
+//! commit that is not on the disk yet. Otherwise they could act on data that a power cut then
+//! removes.
 //!
 //! | file | on the disk |
 //! |---|---|
@@ -56,7 +57,7 @@ pub enum Durability {
 
 impl Durability {
     /// Returns the durability of the bytes of S3 and their index, which is never relaxed.
-    pub(crate) fn of_bytes(self) -> Self {
+    pub(crate) fn for_bytes(self) -> Self {
         if self == Self::Relaxed {
             Self::Full
         } else {
@@ -65,7 +66,7 @@ impl Durability {
     }
 
     /// Checks whether anything is synced at all.
-    pub(crate) fn syncs(self) -> bool {
+    pub(crate) fn syncs_anything(self) -> bool {
         self != Self::Process
     }
 }

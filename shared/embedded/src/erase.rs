@@ -10,7 +10,7 @@ use rusqlite::Connection;
 
 /// The time that a checkpoint waits for readers and writers of other connections. The next
 /// checkpoint follows soon.
-const WAIT: Duration = Duration::from_secs(5);
+const CHECKPOINT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The databases of a data folder.
 const DATABASES: [&str; 3] = ["dynamodb.sqlite", "sqs.sqlite", "s3/index.sqlite"];
 
@@ -19,13 +19,13 @@ const DATABASES: [&str; 3] = ["dynamodb.sqlite", "sqs.sqlite", "s3/index.sqlite"
 ///
 /// # Errors
 /// Fails if a database cannot be opened.
-pub(crate) fn empty_logs(folder: &Path) -> anyhow::Result<bool> {
+pub(crate) fn truncate_logs(folder: &Path) -> anyhow::Result<bool> {
     let mut all = true;
     for name in DATABASES {
         let file = folder.join(name);
         let connection =
             Connection::open(&file).with_context(|| format!("cannot open {}", file.display()))?;
-        connection.busy_timeout(WAIT)?;
+        connection.busy_timeout(CHECKPOINT_TIMEOUT)?;
         let busy: i64 =
             connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
         all &= busy == 0;
@@ -49,8 +49,8 @@ pub fn check_databases(folder: &Path) -> anyhow::Result<Vec<(String, String)>> {
         }
         let connection =
             Connection::open(&file).with_context(|| format!("cannot open {}", file.display()))?;
-        connection.busy_timeout(WAIT)?;
-        let found = integrity(&connection).unwrap_or_else(|error| vec![error.to_string()]);
+        connection.busy_timeout(CHECKPOINT_TIMEOUT)?;
+        let found = check_integrity(&connection).unwrap_or_else(|error| vec![error.to_string()]);
         let found = found.into_iter().filter(|fault| fault != "ok");
         faults.extend(found.map(|fault| (name.to_owned(), fault)));
     }
@@ -58,7 +58,7 @@ pub fn check_databases(folder: &Path) -> anyhow::Result<Vec<(String, String)>> {
     Ok(faults)
 }
 
-fn integrity(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+fn check_integrity(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut statement = connection.prepare("PRAGMA integrity_check")?;
     statement.query_map([], |row| row.get(0))?.collect()
 }

@@ -25,7 +25,7 @@ pub(crate) const KMS_KEY: &str = "kms.key";
 pub(crate) const SIGNING_KEY: &str = "signing.key";
 
 /// The folder with the bytes of S3.
-const BLOBS: &str = "s3/blobs";
+const BLOBS_FOLDER: &str = "s3/blobs";
 /// The databases, each with a table that has a row as soon as anything can be stored.
 const DATABASES: [(&str, &str); 3] = [
     (DYNAMODB, "_tables"),
@@ -34,28 +34,28 @@ const DATABASES: [(&str, &str); 3] = [
 ];
 const MANIFEST: &str = "MANIFEST";
 /// The suffix of a new `MANIFEST` or key until it is complete.
-const UNFINISHED: &str = ".new";
+const UNFINISHED_SUFFIX: &str = ".new";
 
 /// The modes of folders and files, which only this user may access.
 #[cfg(unix)]
-const PRIVATE: (u32, u32) = (0o700, 0o600);
+const PRIVATE_MODES: (u32, u32) = (0o700, 0o600);
 
 /// A data folder.
 #[derive(Clone)]
-pub(crate) struct Folder {
+pub(crate) struct DataFolder {
     path: PathBuf,
     durability: Durability,
 }
 
 /// A folder that is locked: no other process opens it or creates a key in it.
-pub(crate) struct Locked<'a> {
-    folder: &'a Folder,
+pub(crate) struct LockedFolder<'a> {
+    folder: &'a DataFolder,
     _lock: File,
 }
 
 /// Returns the time of the last write to the databases of the folder at `path`; `None` without
 /// databases.
-pub fn last_write(path: &Path) -> Option<SystemTime> {
+pub fn last_write_time(path: &Path) -> Option<SystemTime> {
     let files = DATABASES
         .iter()
         .flat_map(|(name, _)| [path.join(name), path.join(format!("{name}-wal"))]);
@@ -64,16 +64,17 @@ pub fn last_write(path: &Path) -> Option<SystemTime> {
         .max()
 }
 
-impl Folder {
+impl DataFolder {
     /// Opens the folder at `path`. Creates it if it does not exist, and makes it private.
     pub(crate) fn open(path: &Path, durability: Durability) -> anyhow::Result<Self> {
         let folder = Self {
             path: path.to_owned(),
             durability,
         };
-        for inner in ["", BLOBS] {
+        for inner in ["", BLOBS_FOLDER] {
             let inner = path.join(inner);
-            create_private(&inner).with_context(|| format!("cannot create {}", inner.display()))?;
+            create_private_folder(&inner)
+                .with_context(|| format!("cannot create {}", inner.display()))?;
         }
         Ok(folder)
     }
@@ -84,27 +85,27 @@ impl Folder {
     }
 
     /// Returns the path of the file `name`.
-    pub(crate) fn file(&self, name: &str) -> PathBuf {
+    pub(crate) fn file_path(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
     /// Returns the path of the folder that only S3 uses.
-    pub(crate) fn s3(&self) -> PathBuf {
+    pub(crate) fn s3_path(&self) -> PathBuf {
         self.path.join("s3")
     }
 
     /// Locks the folder. Waits while another process has it locked.
-    pub(crate) fn lock(&self) -> io::Result<Locked<'_>> {
+    pub(crate) fn lock(&self) -> io::Result<LockedFolder<'_>> {
         let lock = File::open(&self.path)?;
         lock.lock()?;
-        Ok(Locked {
+        Ok(LockedFolder {
             folder: self,
             _lock: lock,
         })
     }
 
-    fn sync(&self, path: &Path) -> io::Result<()> {
-        if self.durability.syncs() {
+    fn sync_entries(&self, path: &Path) -> io::Result<()> {
+        if self.durability.syncs_anything() {
             sync_folder(path)
         } else {
             Ok(())
@@ -112,22 +113,24 @@ impl Folder {
     }
 }
 
-impl Locked<'_> {
+impl LockedFolder<'_> {
     /// Checks that the folder is writable and lacks no file, before anything is created in it.
     /// Creates missing databases as empty files, because SQLite would create them readable for
     /// others.
-    pub(crate) fn prepare(&self) -> anyhow::Result<()> {
+    pub(crate) fn prepare_files(&self) -> anyhow::Result<()> {
         let path = &self.folder.path;
-        let probe = self.folder.file(&format!("{MANIFEST}{UNFINISHED}"));
+        let probe = self
+            .folder
+            .file_path(&format!("{MANIFEST}{UNFINISHED_SUFFIX}"));
         create_file(&probe)
             .and_then(|_| fs::remove_file(&probe))
             .with_context(|| format!("cannot write to {}", path.display()))?;
         make_private(path).with_context(|| format!("cannot read {}", path.display()))?;
-        self.check()?;
+        self.check_files()?;
         for (name, _) in DATABASES {
             match private_options()
                 .create_new(true)
-                .open(self.folder.file(name))
+                .open(self.folder.file_path(name))
             {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                     return Err(error)
@@ -141,17 +144,17 @@ impl Locked<'_> {
     }
 
     /// Syncs the new folder and then records its files.
-    pub(crate) fn complete(&self) -> anyhow::Result<()> {
+    pub(crate) fn complete_creation(&self) -> anyhow::Result<()> {
         let path = &self.folder.path;
         let sync = || -> io::Result<()> {
-            self.folder.sync(&path.join(BLOBS))?;
-            self.folder.sync(&self.folder.s3())?;
-            self.folder.sync(path)?;
+            self.folder.sync_entries(&path.join(BLOBS_FOLDER))?;
+            self.folder.sync_entries(&self.folder.s3_path())?;
+            self.folder.sync_entries(path)?;
             // The folder above may belong to another user, who then created this one.
             self.folder
-                .sync(fs::canonicalize(path)?.parent().unwrap_or(path))
+                .sync_entries(fs::canonicalize(path)?.parent().unwrap_or(path))
                 .ok();
-            self.record()
+            self.write_manifest()
         };
         sync().with_context(|| format!("cannot write to {}", path.display()))
     }
@@ -160,30 +163,34 @@ impl Locked<'_> {
     ///
     /// If several processes ask at the same time, all get the same key, and it is on the disk
     /// before any of them gets it.
-    pub(crate) fn key(&self, name: &str, make: impl FnOnce() -> Vec<u8>) -> io::Result<Vec<u8>> {
-        let file = self.folder.file(name);
+    pub(crate) fn get_or_create_key(
+        &self,
+        name: &str,
+        make: impl FnOnce() -> Vec<u8>,
+    ) -> io::Result<Vec<u8>> {
+        let file = self.folder.file_path(name);
         if !is_missing(&file)? {
             return fs::read(file);
         }
 
-        let recorded = self.recorded()?;
+        let recorded = self.read_manifest()?;
         if recorded.contains(name) {
-            return Err(io::Error::other(self.loss(name)));
+            return Err(io::Error::other(self.loss_message(name)));
         }
 
         let key = make();
-        self.replace(name, &key)?;
+        self.replace_file(name, &key)?;
         // A folder that is still being created is recorded as a whole.
         if !recorded.is_empty() {
-            self.record()?;
+            self.write_manifest()?;
         }
 
         Ok(key)
     }
 
     /// Refuses a folder that lacks a file which it once had.
-    fn check(&self) -> anyhow::Result<()> {
-        let recorded = self.recorded()?;
+    fn check_files(&self) -> anyhow::Result<()> {
+        let recorded = self.read_manifest()?;
         let is_lost = |name: &str| -> anyhow::Result<bool> {
             let is_database = DATABASES.iter().any(|(database, _)| *database == name);
             let had = if recorded.is_empty() {
@@ -191,20 +198,20 @@ impl Locked<'_> {
             } else {
                 recorded.contains(name)
             };
-            Ok(had && is_missing(&self.folder.file(name))?)
+            Ok(had && is_missing(&self.folder.file_path(name))?)
         };
 
         for name in [DYNAMODB, SQS, S3_INDEX, KMS_KEY, SIGNING_KEY] {
             if is_lost(name)? {
-                bail!(self.loss(name));
+                bail!(self.loss_message(name));
             }
         }
 
         Ok(())
     }
 
-    fn loss(&self, name: &str) -> String {
-        let file = self.folder.file(name);
+    fn loss_message(&self, name: &str) -> String {
+        let file = self.folder.file_path(name);
         let how = if file.exists() {
             "is empty"
         } else {
@@ -220,13 +227,13 @@ impl Locked<'_> {
     /// Checks whether anything was ever stored in a folder without a record.
     fn holds_data(&self) -> anyhow::Result<bool> {
         for (name, table) in DATABASES {
-            let file = self.folder.file(name);
+            let file = self.folder.file_path(name);
             if !is_missing(&file)? && has_row(&file, table) {
                 return Ok(true);
             }
         }
 
-        for shelf in fs::read_dir(self.folder.file(BLOBS))? {
+        for shelf in fs::read_dir(self.folder.file_path(BLOBS_FOLDER))? {
             let shelf = shelf?.path();
             if shelf.is_dir() && fs::read_dir(shelf)?.next().is_some() {
                 return Ok(true);
@@ -237,8 +244,8 @@ impl Locked<'_> {
     }
 
     /// Returns the files that the folder must have, or an empty set if there is no record.
-    fn recorded(&self) -> io::Result<BTreeSet<String>> {
-        match fs::read_to_string(self.folder.file(MANIFEST)) {
+    fn read_manifest(&self) -> io::Result<BTreeSet<String>> {
+        match fs::read_to_string(self.folder.file_path(MANIFEST)) {
             Ok(text) => Ok(text.lines().map(str::to_owned).collect()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(BTreeSet::new()),
             Err(error) => Err(error),
@@ -246,31 +253,31 @@ impl Locked<'_> {
     }
 
     /// Records which files exist.
-    fn record(&self) -> io::Result<()> {
+    fn write_manifest(&self) -> io::Result<()> {
         let mut there = BTreeSet::new();
         for name in [DYNAMODB, SQS, S3_INDEX, KMS_KEY, SIGNING_KEY] {
-            if !is_missing(&self.folder.file(name))? {
+            if !is_missing(&self.folder.file_path(name))? {
                 there.insert(name.to_owned());
             }
         }
-        if there != self.recorded()? {
+        if there != self.read_manifest()? {
             let lines: String = there.iter().map(|name| format!("{name}\n")).collect();
-            self.replace(MANIFEST, lines.as_bytes())?;
+            self.replace_file(MANIFEST, lines.as_bytes())?;
         }
         Ok(())
     }
 
     /// Replaces the content of the file `name`. After a power cut the file has either the whole new
     /// content or the old one.
-    fn replace(&self, name: &str, content: &[u8]) -> io::Result<()> {
-        let unfinished = self.folder.file(&format!("{name}{UNFINISHED}"));
+    fn replace_file(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        let unfinished = self.folder.file_path(&format!("{name}{UNFINISHED_SUFFIX}"));
         let mut file = create_file(&unfinished)?;
         file.write_all(content)?;
-        if self.folder.durability.syncs() {
+        if self.folder.durability.syncs_anything() {
             file.sync_all()?;
         }
-        fs::rename(&unfinished, self.folder.file(name))?;
-        self.folder.sync(&self.folder.path)
+        fs::rename(&unfinished, self.folder.file_path(name))?;
+        self.folder.sync_entries(&self.folder.path)
     }
 }
 
@@ -295,15 +302,15 @@ pub(crate) fn private_options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true);
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, PRIVATE.1);
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, PRIVATE_MODES.1);
     options
 }
 
 /// Creates a folder, and those above it, that only this user may enter.
-pub(crate) fn create_private(path: &Path) -> io::Result<()> {
+pub(crate) fn create_private_folder(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, PRIVATE.0);
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, PRIVATE_MODES.0);
     builder.recursive(true).create(path)
 }
 
@@ -336,7 +343,7 @@ fn has_row(database: &Path, table: &str) -> bool {
 fn make_private(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
 
-    if fs::metadata(path)?.permissions().mode() & 0o777 == PRIVATE.0 {
+    if fs::metadata(path)?.permissions().mode() & 0o777 == PRIVATE_MODES.0 {
         return Ok(());
     }
 
@@ -360,7 +367,11 @@ fn make_private(path: &Path) -> io::Result<()> {
     }
 
     for path in all.iter().rev() {
-        let mode = if path.is_dir() { PRIVATE.0 } else { PRIVATE.1 };
+        let mode = if path.is_dir() {
+            PRIVATE_MODES.0
+        } else {
+            PRIVATE_MODES.1
+        };
         match fs::set_permissions(path, fs::Permissions::from_mode(mode)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 let path = path.display();

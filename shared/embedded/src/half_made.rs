@@ -14,18 +14,18 @@ use crate::sqlite;
 
 /// Removes the half-made tables of the database at `file`. No other process may create tables
 /// meanwhile.
-pub(crate) fn remove(file: &Path) -> anyhow::Result<()> {
-    let mut connection = sqlite::open(file, "")?;
-    if !exists(&connection, "_tables")? {
+pub(crate) fn remove_incomplete_tables(file: &Path) -> anyhow::Result<()> {
+    let mut connection = sqlite::open_database(file, "")?;
+    if !table_exists(&connection, "_tables")? {
         return Ok(());
     }
 
-    for table in half_made(&connection)? {
+    for table in find_incomplete_tables(&connection)? {
         tracing::warn!(
             table,
             "the table {table} was left half made and is created again"
         );
-        let change = sqlite::write(&mut connection)?;
+        let change = sqlite::begin_write(&mut connection)?;
         let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND (name = ?1 OR substr(name, 1, ?2) = ?3)";
         let prefix = format!("{table}::");
         let length = i64::try_from(prefix.chars().count())?;
@@ -34,7 +34,7 @@ pub(crate) fn remove(file: &Path) -> anyhow::Result<()> {
             .query_map((&table, length, &prefix), |row| row.get(0))?
             .collect::<rusqlite::Result<_>>()?;
         for part in parts {
-            change.execute(&format!("DROP TABLE {}", quoted(&part)), [])?;
+            change.execute(&format!("DROP TABLE {}", quote_identifier(&part)), [])?;
         }
         change.execute("DELETE FROM _tables WHERE table_name = ?1", [&table])?;
         change.commit()?;
@@ -44,7 +44,7 @@ pub(crate) fn remove(file: &Path) -> anyhow::Result<()> {
 }
 
 /// Lists the tables that lack their rows or those of an index, and that have no items.
-fn half_made(connection: &Connection) -> anyhow::Result<Vec<String>> {
+fn find_incomplete_tables(connection: &Connection) -> anyhow::Result<Vec<String>> {
     let sql = "SELECT table_name, gsi_definitions, lsi_definitions FROM _tables";
     let mut statement = connection.prepare(sql)?;
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
@@ -52,13 +52,13 @@ fn half_made(connection: &Connection) -> anyhow::Result<Vec<String>> {
     for row in rows {
         let (table, global, local): (String, Option<String>, Option<String>) = row?;
         let indexes = [("gsi", global), ("lsi", local)];
-        let mut whole = exists(connection, &table)?;
+        let mut whole = table_exists(connection, &table)?;
         for (kind, definitions) in indexes {
-            for index in names(definitions.as_deref())? {
-                whole = whole && exists(connection, &format!("{table}::{kind}::{index}"))?;
+            for index in index_names(definitions.as_deref())? {
+                whole = whole && table_exists(connection, &format!("{table}::{kind}::{index}"))?;
             }
         }
-        if !whole && is_empty(connection, &table)? {
+        if !whole && is_table_empty(connection, &table)? {
             half_made.push(table);
         }
     }
@@ -67,7 +67,7 @@ fn half_made(connection: &Connection) -> anyhow::Result<Vec<String>> {
 }
 
 /// Returns the names of the indexes in their definitions.
-fn names(definitions: Option<&str>) -> anyhow::Result<Vec<String>> {
+fn index_names(definitions: Option<&str>) -> anyhow::Result<Vec<String>> {
     let definitions: Value =
         serde_json::from_str(definitions.unwrap_or("[]")).context("an index cannot be read")?;
     let indexes = definitions
@@ -81,19 +81,22 @@ fn names(definitions: Option<&str>) -> anyhow::Result<Vec<String>> {
         .collect())
 }
 
-fn exists(connection: &Connection, table: &str) -> rusqlite::Result<bool> {
+fn table_exists(connection: &Connection, table: &str) -> rusqlite::Result<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1)";
     connection.query_row(sql, [table], |row| row.get(0))
 }
 
-fn is_empty(connection: &Connection, table: &str) -> rusqlite::Result<bool> {
-    if !exists(connection, table)? {
+fn is_table_empty(connection: &Connection, table: &str) -> rusqlite::Result<bool> {
+    if !table_exists(connection, table)? {
         return Ok(true);
     }
-    let sql = format!("SELECT NOT EXISTS (SELECT 1 FROM {})", quoted(table));
+    let sql = format!(
+        "SELECT NOT EXISTS (SELECT 1 FROM {})",
+        quote_identifier(table)
+    );
     connection.query_row(&sql, [], |row| row.get(0))
 }
 
-fn quoted(name: &str) -> String {
+fn quote_identifier(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

@@ -15,11 +15,11 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::folder::{Folder, KMS_KEY};
+use crate::folder::{DataFolder, KMS_KEY};
 use crate::wire;
 
 /// The prefix of `x-amz-target` for this service.
-pub(crate) const TARGET: &str = "TrentService.";
+pub(crate) const TARGET_PREFIX: &str = "TrentService.";
 
 /// The content type of the AWS JSON 1.1 protocol.
 const JSON: HeaderValue = HeaderValue::from_static("application/x-amz-json-1.1");
@@ -30,24 +30,24 @@ const KEY_ARN: &str = "arn:aws:kms:us-east-1:000000000000:key/local";
 /// The only algorithm.
 const ALGORITHM: &str = "SYMMETRIC_DEFAULT";
 /// The most bytes of a plaintext.
-const MAX_PLAINTEXT: usize = 4096;
+const MAX_PLAINTEXT_BYTES: usize = 4096;
 /// The first byte of every ciphertext, which identifies the layout of the rest: nonce, then
 /// ciphertext and tag.
-const LAYOUT: u8 = 1;
+const LAYOUT_VERSION: u8 = 1;
 const KEY_LEN: usize = 32;
 const NONCE_LEN: usize = 12;
 
 /// The KMS of one folder.
 pub(crate) struct Kms {
-    folder: Folder,
+    folder: DataFolder,
 }
 
 /// An error of the service: its code, and a message that may be empty.
-type Refusal = (&'static str, String);
+type KmsError = (&'static str, String);
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase", deny_unknown_fields)]
-struct Encrypt {
+struct EncryptRequest {
     key_id: String,
     plaintext: String,
     #[serde(default)]
@@ -57,7 +57,7 @@ struct Encrypt {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase", deny_unknown_fields)]
-struct Decrypt {
+struct DecryptRequest {
     key_id: Option<String>,
     ciphertext_blob: String,
     #[serde(default)]
@@ -67,15 +67,15 @@ struct Decrypt {
 
 impl Kms {
     /// Creates the service whose key is in `folder`.
-    pub(crate) fn new(folder: Folder) -> Self {
+    pub(crate) fn new(folder: DataFolder) -> Self {
         Self { folder }
     }
 
     /// Answers one request.
-    pub(crate) fn call(&self, operation: &str, body: &[u8]) -> Response<Bytes> {
+    pub(crate) fn handle_request(&self, operation: &str, body: &[u8]) -> Response<Bytes> {
         let outcome = match operation {
-            "Encrypt" => parse(body).and_then(|request| self.encrypt(&request)),
-            "Decrypt" => parse(body).and_then(|request| self.decrypt(&request)),
+            "Encrypt" => parse_request(body).and_then(|request| self.encrypt_plaintext(&request)),
+            "Decrypt" => parse_request(body).and_then(|request| self.decrypt_ciphertext(&request)),
             _ => Err((
                 "UnsupportedOperationException",
                 format!("The embedded KMS has no {operation}"),
@@ -95,53 +95,53 @@ impl Kms {
             }
         };
 
-        let mut response = wire::json(status, answer.to_string());
+        let mut response = wire::json_response(status, answer.to_string());
         response.headers_mut().insert(CONTENT_TYPE, JSON);
 
         response
     }
 
-    fn encrypt(&self, request: &Encrypt) -> Result<Value, Refusal> {
+    fn encrypt_plaintext(&self, request: &EncryptRequest) -> Result<Value, KmsError> {
         check_key(&request.key_id)?;
         check_algorithm(request.encryption_algorithm.as_deref())?;
-        let plaintext = decode(&request.plaintext)?;
-        if !(1..=MAX_PLAINTEXT).contains(&plaintext.len()) {
-            return Err(invalid(format!(
-                "Plaintext must have 1 to {MAX_PLAINTEXT} bytes"
+        let plaintext = decode_base64(&request.plaintext)?;
+        if !(1..=MAX_PLAINTEXT_BYTES).contains(&plaintext.len()) {
+            return Err(validation_error(format!(
+                "Plaintext must have 1 to {MAX_PLAINTEXT_BYTES} bytes"
             )));
         }
 
         let nonce: [u8; NONCE_LEN] = rand::random();
-        let context = associated(&request.encryption_context);
+        let context = context_bytes(&request.encryption_context);
         let payload = Payload {
             msg: &plaintext,
             aad: &context,
         };
 
-        let sealed = self.cipher()?.encrypt(&nonce.into(), payload);
-        let sealed = sealed.map_err(|_| internal("cannot encrypt"))?;
-        let blob = [&[LAYOUT], nonce.as_slice(), &sealed].concat();
+        let sealed = self.load_cipher()?.encrypt(&nonce.into(), payload);
+        let sealed = sealed.map_err(|_| internal_error("cannot encrypt"))?;
+        let blob = [&[LAYOUT_VERSION], nonce.as_slice(), &sealed].concat();
 
         Ok(
             json!({"CiphertextBlob": BASE64.encode(blob), "KeyId": KEY_ARN, "EncryptionAlgorithm": ALGORITHM}),
         )
     }
 
-    fn decrypt(&self, request: &Decrypt) -> Result<Value, Refusal> {
+    fn decrypt_ciphertext(&self, request: &DecryptRequest) -> Result<Value, KmsError> {
         request.key_id.as_deref().map_or(Ok(()), check_key)?;
         check_algorithm(request.encryption_algorithm.as_deref())?;
         let refused = || ("InvalidCiphertextException", String::new());
-        let blob = decode(&request.ciphertext_blob)?;
-        let rest = blob.strip_prefix(&[LAYOUT]).ok_or_else(refused)?;
+        let blob = decode_base64(&request.ciphertext_blob)?;
+        let rest = blob.strip_prefix(&[LAYOUT_VERSION]).ok_or_else(refused)?;
         let (nonce, sealed) = rest.split_first_chunk::<NONCE_LEN>().ok_or_else(refused)?;
-        let context = associated(&request.encryption_context);
+        let context = context_bytes(&request.encryption_context);
         let payload = Payload {
             msg: sealed,
             aad: &context,
         };
 
         let plaintext = self
-            .cipher()?
+            .load_cipher()?
             .decrypt(&(*nonce).into(), payload)
             .map_err(|_| refused())?;
         Ok(
@@ -149,34 +149,34 @@ impl Kms {
         )
     }
 
-    fn cipher(&self) -> Result<Aes256Gcm, Refusal> {
-        let key = key_in(&self.folder).map_err(|error| {
+    fn load_cipher(&self) -> Result<Aes256Gcm, KmsError> {
+        let key = load_or_create_key(&self.folder).map_err(|error| {
             tracing::error!(%error, "cannot use {KMS_KEY}: {error}");
-            internal("the key file cannot be used")
+            internal_error("the key file cannot be used")
         })?;
         Ok(Aes256Gcm::new(&key.into()))
     }
 }
 
-fn parse<Q: DeserializeOwned>(body: &[u8]) -> Result<Q, Refusal> {
+fn parse_request<Q: DeserializeOwned>(body: &[u8]) -> Result<Q, KmsError> {
     // The message of the parser may quote a value, so it is not passed on.
-    serde_json::from_slice(body).map_err(|_| invalid("The request cannot be read".into()))
+    serde_json::from_slice(body).map_err(|_| validation_error("The request cannot be read".into()))
 }
 
-fn decode(base64: &str) -> Result<Vec<u8>, Refusal> {
+fn decode_base64(base64: &str) -> Result<Vec<u8>, KmsError> {
     BASE64
         .decode(base64)
-        .map_err(|_| invalid("A blob is not base64".into()))
+        .map_err(|_| validation_error("A blob is not base64".into()))
 }
 
-fn check_key(id: &str) -> Result<(), Refusal> {
+fn check_key(id: &str) -> Result<(), KmsError> {
     if id == KEY_ID || id == KEY_ARN {
         return Ok(());
     }
     Err(("NotFoundException", format!("Key '{id}' does not exist")))
 }
 
-fn check_algorithm(name: Option<&str>) -> Result<(), Refusal> {
+fn check_algorithm(name: Option<&str>) -> Result<(), KmsError> {
     match name {
         None | Some(ALGORITHM) => Ok(()),
         Some(other) => Err((
@@ -186,16 +186,16 @@ fn check_algorithm(name: Option<&str>) -> Result<(), Refusal> {
     }
 }
 
-fn invalid(message: String) -> Refusal {
+fn validation_error(message: String) -> KmsError {
     ("ValidationException", message)
 }
 
-fn internal(message: &str) -> Refusal {
+fn internal_error(message: &str) -> KmsError {
     ("KMSInternalException", message.to_owned())
 }
 
 /// Encodes the encryption context as bytes: each text after its length, in the order of the names.
-fn associated(context: &BTreeMap<String, String>) -> Vec<u8> {
+fn context_bytes(context: &BTreeMap<String, String>) -> Vec<u8> {
     let mut bytes = Vec::new();
     for text in context.iter().flat_map(|(name, value)| [name, value]) {
         bytes.extend((text.len() as u64).to_be_bytes());
@@ -206,12 +206,12 @@ fn associated(context: &BTreeMap<String, String>) -> Vec<u8> {
 
 /// Returns the key in the folder, or creates it if there never was one. A file with any other
 /// content is an error: overwriting a key would lose everything that it sealed.
-fn key_in(folder: &Folder) -> std::io::Result<[u8; KEY_LEN]> {
-    let key = match fs::read(folder.file(KMS_KEY)) {
+fn load_or_create_key(folder: &DataFolder) -> std::io::Result<[u8; KEY_LEN]> {
+    let key = match fs::read(folder.file_path(KMS_KEY)) {
         Ok(key) if !key.is_empty() => key,
         _ => folder
             .lock()?
-            .key(KMS_KEY, || rand::random::<[u8; KEY_LEN]>().to_vec())?,
+            .get_or_create_key(KMS_KEY, || rand::random::<[u8; KEY_LEN]>().to_vec())?,
     };
     key.try_into()
         .map_err(|_| std::io::Error::other("a key has 32 bytes"))

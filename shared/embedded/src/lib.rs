@@ -37,18 +37,19 @@ mod wire;
 pub use clock::Clock;
 pub use durability::Durability;
 pub use erase::check_databases;
-pub use folder::last_write;
-pub use meter::{Count, Meter};
-pub use serve::serve;
-pub use services::Services;
-pub use transport::Transport;
+pub use folder::last_write_time;
+pub use meter::{MeteredTransport, RequestCounts};
+pub use serve::serve_aws_clients;
+pub use services::EmbeddedServices;
+pub use transport::InProcessTransport;
 
 /// The access key id that both sides use. The embedded S3 verifies signatures against it.
-pub const ACCESS_KEY: &str = "embedded";
-/// The secret of [`ACCESS_KEY`]. It need not be secret, because the embedded services listen only
-/// to their own process or to the loopback interface.
-pub const SECRET_KEY: &str = "embedded-services-have-no-secrets";
-/// The access key id of presigned addresses and forms for others. See [`Services::call_public`].
-pub const SIGNING_KEY: &str = "recollect-signed";
+pub const ACCESS_KEY_ID: &str = "embedded";
+/// The secret of [`ACCESS_KEY_ID`]. It need not be secret, because the embedded services listen
+/// only to their own process or to the loopback interface.
+pub const SECRET_ACCESS_KEY: &str = "embedded-services-have-no-secrets";
+/// The access key id of presigned addresses and forms for others. See
+/// [`EmbeddedServices::handle_public_request`].
+pub const SIGNING_KEY_ID: &str = "recollect-signed";
 /// The region that both sides use.
 pub const REGION: &str = "us-east-1";

@@ -27,23 +27,23 @@ use crate::Durability;
 
 /// The time that a relaxed log leaves a commit unsynced. This is half of the promised second; the
 /// other half is for the sync.
-const LAG: Duration = Duration::from_millis(500);
+const RELAXED_LAG: Duration = Duration::from_millis(500);
 /// The time that reading the version waits for a process that recovers the log.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The write-ahead log of one database.
-pub(crate) struct Log {
+pub(crate) struct CommitLog {
     /// The syncer, or `None` if nothing is synced.
     syncer: Option<Arc<Syncer>>,
     thread: Option<JoinHandle<()>>,
     relaxed: bool,
 }
 
-impl Log {
+impl CommitLog {
     /// Opens the log of `database`, which must be open already and stay open longer than the log.
     pub(crate) fn open(database: &Path, durability: Durability) -> anyhow::Result<Self> {
         let relaxed = durability == Durability::Relaxed;
-        if !durability.syncs() {
+        if !durability.syncs_anything() {
             return Ok(Self {
                 syncer: None,
                 thread: None,
@@ -55,7 +55,7 @@ impl Log {
         let working = Arc::clone(&syncer);
         let thread = std::thread::Builder::new()
             .name("sync".to_owned())
-            .spawn(move || working.run())?;
+            .spawn(move || working.run_syncs())?;
 
         Ok(Self {
             syncer: Some(syncer),
@@ -66,16 +66,16 @@ impl Log {
 
     /// Waits until everything committed so far is on the disk. If the log is relaxed, only
     /// schedules the sync. Called before an answer leaves.
-    pub(crate) async fn answer(&self) -> anyhow::Result<()> {
+    pub(crate) async fn sync_before_answer(&self) -> anyhow::Result<()> {
         let Some(syncer) = &self.syncer else {
             return Ok(());
         };
 
         if self.relaxed {
-            return syncer.remember();
+            return syncer.schedule_sync();
         }
 
-        let Some(sync) = syncer.order()? else {
+        let Some(sync) = syncer.request_sync()? else {
             return Ok(());
         };
 
@@ -85,20 +85,20 @@ impl Log {
             .await
             .context("the sync thread has ended")?;
 
-        syncer.outcome()
+        syncer.check_outcome()
     }
 
     /// Blocks this thread until everything committed so far is on the disk, relaxed or not.
-    pub(crate) fn settle(&self) -> anyhow::Result<()> {
+    pub(crate) fn sync_commits(&self) -> anyhow::Result<()> {
         let Some(syncer) = &self.syncer else {
             return Ok(());
         };
 
-        let Some(sync) = syncer.order()? else {
+        let Some(sync) = syncer.request_sync()? else {
             return Ok(());
         };
 
-        let mut state = syncer.state();
+        let mut state = syncer.lock_state();
         while state.finished < sync {
             state = syncer
                 .changed
@@ -107,7 +107,7 @@ impl Log {
         }
 
         drop(state);
-        syncer.outcome()
+        syncer.check_outcome()
     }
 
     /// Checks that no sync has failed. After a failed sync, its commits may be lost and nothing may
@@ -115,20 +115,24 @@ impl Log {
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         self.syncer
             .as_ref()
-            .map_or(Ok(()), |syncer| syncer.outcome())
+            .map_or(Ok(()), |syncer| syncer.check_outcome())
     }
 
     /// Waits until everything answered so far is on the disk. Returns at once unless the log is
     /// relaxed.
-    pub(crate) fn settle_answered(&self) -> anyhow::Result<()> {
-        if self.relaxed { self.settle() } else { Ok(()) }
+    pub(crate) fn sync_answered(&self) -> anyhow::Result<()> {
+        if self.relaxed {
+            self.sync_commits()
+        } else {
+            Ok(())
+        }
     }
 }
 
-impl Drop for Log {
+impl Drop for CommitLog {
     fn drop(&mut self) {
         if let Some(syncer) = &self.syncer {
-            syncer.state().closing = true;
+            syncer.lock_state().closing = true;
             syncer.changed.notify_all();
         }
         if let Some(thread) = self.thread.take() {
@@ -143,23 +147,23 @@ struct Syncer {
     /// The file of the log. SQLite deletes it only with the last connection, so not while `watch`
     /// is open.
     log: File,
-    watch: Mutex<Connection>,
-    state: Mutex<State>,
+    version_connection: Mutex<Connection>,
+    state: Mutex<FlushState>,
     changed: Condvar,
     /// The number of the last finished sync, for callers that wait asynchronously.
     finished: watch::Sender<u64>,
 }
 
 #[derive(Default)]
-struct State {
+struct FlushState {
     /// The number of the last sync for which a caller waits.
     wanted: u64,
     begun: u64,
     finished: u64,
     /// The version that is on the disk.
-    durable: Option<u32>,
+    durable_version: Option<u32>,
     /// The time at which a relaxed log has to be synced, if there is an unsynced commit.
-    due: Option<Instant>,
+    due_at: Option<Instant>,
     failure: Option<String>,
     closing: bool,
 }
@@ -172,7 +176,7 @@ impl Syncer {
         watch.busy_timeout(BUSY_TIMEOUT)?;
         watch.pragma_update(None, "synchronous", "NORMAL")?;
         // Reading the database creates the log if it is missing.
-        version(&watch)?;
+        read_version(&watch)?;
         let mut name = database.as_os_str().to_owned();
         name.push("-wal");
         let log = OpenOptions::new().read(true).write(true).open(&name);
@@ -180,29 +184,32 @@ impl Syncer {
         Ok(Self {
             database: database.to_owned(),
             log: log.with_context(|| format!("cannot open {}", name.display()))?,
-            watch: Mutex::new(watch),
+            version_connection: Mutex::new(watch),
             state: Mutex::default(),
             changed: Condvar::new(),
             finished: watch::Sender::new(0),
         })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn lock_state(&self) -> MutexGuard<'_, FlushState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn version(&self) -> anyhow::Result<u32> {
-        let watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
-        version(&watch).with_context(|| format!("cannot read {}", self.database.display()))
+        let watch = self
+            .version_connection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        read_version(&watch).with_context(|| format!("cannot read {}", self.database.display()))
     }
 
     /// Requests a sync that begins after this call. Returns its number, or `None` if everything is
     /// synced.
-    fn order(&self) -> anyhow::Result<Option<u64>> {
+    fn request_sync(&self) -> anyhow::Result<Option<u64>> {
         let version = self.version()?;
-        let mut state = self.state();
+        let mut state = self.lock_state();
         state.check()?;
-        if state.has(version) {
+        if state.is_durable(version) {
             return Ok(None);
         }
         state.wanted = state.begun + 1;
@@ -211,31 +218,31 @@ impl Syncer {
     }
 
     /// Schedules a sync of everything committed, unless one is due already.
-    fn remember(&self) -> anyhow::Result<()> {
+    fn schedule_sync(&self) -> anyhow::Result<()> {
         let version = self.version()?;
-        let mut state = self.state();
+        let mut state = self.lock_state();
         state.check()?;
-        if !state.has(version) && state.due.is_none() {
-            state.due = Some(Instant::now() + LAG);
+        if !state.is_durable(version) && state.due_at.is_none() {
+            state.due_at = Some(Instant::now() + RELAXED_LAG);
             self.changed.notify_all();
         }
         Ok(())
     }
 
-    fn outcome(&self) -> anyhow::Result<()> {
-        self.state().check()
+    fn check_outcome(&self) -> anyhow::Result<()> {
+        self.lock_state().check()
     }
 
     /// Syncs whenever a caller waits for it or it is due, until the log is closed.
-    fn run(&self) {
-        while let Some(number) = self.next() {
+    fn run_syncs(&self) {
+        while let Some(number) = self.next_sync() {
             // A later commit may reach the disk as well, but does not count yet.
             let version = self.version().ok();
             let synced = self.log.sync_data();
 
-            let mut state = self.state();
+            let mut state = self.lock_state();
             match synced {
-                Ok(()) => state.durable = version.or(state.durable),
+                Ok(()) => state.durable_version = version.or(state.durable_version),
                 Err(error) => {
                     let file = self.database.display();
                     tracing::error!(%error, "cannot sync the log of {file}: {error}");
@@ -254,14 +261,14 @@ impl Syncer {
 
     /// Waits until the next sync has to begin, and returns its number. Returns `None` when the log
     /// is closed.
-    fn next(&self) -> Option<u64> {
-        let mut state = self.state();
+    fn next_sync(&self) -> Option<u64> {
+        let mut state = self.lock_state();
         loop {
             let now = Instant::now();
-            let is_due = state.due.is_some_and(|due| due <= now || state.closing);
+            let is_due = state.due_at.is_some_and(|due| due <= now || state.closing);
             if state.wanted > state.begun || is_due {
                 state.begun += 1;
-                state.due = None;
+                state.due_at = None;
                 return Some(state.begun);
             }
 
@@ -269,7 +276,7 @@ impl Syncer {
                 return None;
             }
 
-            state = match state.due {
+            state = match state.due_at {
                 Some(due) => {
                     let waited = self.changed.wait_timeout(state, due - now);
                     waited.unwrap_or_else(PoisonError::into_inner).0
@@ -283,7 +290,7 @@ impl Syncer {
     }
 }
 
-impl State {
+impl FlushState {
     fn check(&self) -> anyhow::Result<()> {
         match &self.failure {
             Some(failure) => bail!("{failure}"),
@@ -293,13 +300,13 @@ impl State {
 
     /// Checks whether a version is on the disk. Versions count upwards and eventually wrap around
     /// to zero.
-    fn has(&self, version: u32) -> bool {
-        self.durable
+    fn is_durable(&self, version: u32) -> bool {
+        self.durable_version
             .is_some_and(|durable| durable.wrapping_sub(version) < u32::MAX / 2)
     }
 }
 
-fn version(watch: &Connection) -> rusqlite::Result<u32> {
+fn read_version(watch: &Connection) -> rusqlite::Result<u32> {
     watch
         .prepare_cached("PRAGMA data_version")?
         .query_row([], |row| row.get(0))

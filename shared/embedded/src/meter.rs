@@ -12,17 +12,17 @@ use aws_smithy_types::body::SdkBody;
 use http_body_util::BodyExt;
 use serde_json::Value;
 
-use crate::Transport;
+use crate::InProcessTransport;
 
 /// The counts of a meter.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Count {
+pub struct RequestCounts {
     /// Requests of any kind.
     pub requests: u64,
     /// DynamoDB read request units.
-    pub reads: f64,
+    pub read_units: f64,
     /// DynamoDB write request units, of tables and indexes.
-    pub writes: f64,
+    pub write_units: f64,
     /// S3 requests that write.
     pub s3_puts: u64,
     /// S3 requests that read.
@@ -35,57 +35,60 @@ pub struct Count {
 
 /// List prices of us-east-1 in dollars per million: on-demand read and write units, requests of S3,
 /// SQS and KMS.
-const READ: f64 = 0.125;
-const WRITE: f64 = 0.625;
-const S3_PUT: f64 = 5.0;
-const S3_GET: f64 = 0.4;
-const SQS: f64 = 0.4;
-const KMS: f64 = 3.0;
+const READ_UNIT_PRICE: f64 = 0.125;
+const WRITE_UNIT_PRICE: f64 = 0.625;
+const S3_PUT_PRICE: f64 = 5.0;
+const S3_GET_PRICE: f64 = 0.4;
+const SQS_REQUEST_PRICE: f64 = 0.4;
+const KMS_REQUEST_PRICE: f64 = 3.0;
 
-impl Count {
+impl RequestCounts {
     /// Returns the price, in dollars, of a million times these counts.
     pub fn dollars_per_million(&self) -> f64 {
-        self.reads * READ
-            + self.writes * WRITE
-            + self.s3_puts as f64 * S3_PUT
-            + self.s3_gets as f64 * S3_GET
-            + self.sqs as f64 * SQS
-            + self.kms as f64 * KMS
+        self.read_units * READ_UNIT_PRICE
+            + self.write_units * WRITE_UNIT_PRICE
+            + self.s3_puts as f64 * S3_PUT_PRICE
+            + self.s3_gets as f64 * S3_GET_PRICE
+            + self.sqs as f64 * SQS_REQUEST_PRICE
+            + self.kms as f64 * KMS_REQUEST_PRICE
     }
 }
 
 /// A transport that counts requests.
 #[derive(Debug, Clone)]
-pub struct Meter {
-    inner: Transport,
-    count: Arc<Mutex<Count>>,
-    on: Arc<std::sync::atomic::AtomicBool>,
+pub struct MeteredTransport {
+    inner: InProcessTransport,
+    count: Arc<Mutex<RequestCounts>>,
+    is_counting: Arc<std::sync::atomic::AtomicBool>,
 }
 
-impl Meter {
-    /// Creates a meter in front of a transport. It counts nothing until [`Meter::start`].
-    pub fn new(inner: Transport) -> Self {
+impl MeteredTransport {
+    /// Creates a meter in front of a transport. It counts nothing until
+    /// [`MeteredTransport::start_counting`].
+    pub fn new(inner: InProcessTransport) -> Self {
         Self {
             inner,
             count: Arc::default(),
-            on: Arc::default(),
+            is_counting: Arc::default(),
         }
     }
 
     /// Starts counting from zero. Counting asks DynamoDB for consumed capacity, which takes time,
     /// so do not measure times while counting.
-    pub fn start(&self) {
-        self.on.store(true, std::sync::atomic::Ordering::SeqCst);
-        *self.lock() = Count::default();
+    pub fn start_counting(&self) {
+        self.is_counting
+            .store(true, std::sync::atomic::Ordering::SeqCst);
+        *self.lock_counts() = RequestCounts::default();
     }
 
     /// Stops counting and returns the counts since the start.
-    pub fn take(&self) -> Count {
-        self.on.store(false, std::sync::atomic::Ordering::SeqCst);
-        std::mem::take(&mut *self.lock())
+    pub fn take_counts(&self) -> RequestCounts {
+        self.is_counting
+            .store(false, std::sync::atomic::Ordering::SeqCst);
+        std::mem::take(&mut *self.lock_counts())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Count> {
+    fn lock_counts(&self) -> MutexGuard<'_, RequestCounts> {
         self.count.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -99,16 +102,16 @@ impl Meter {
             one => one["CapacityUnits"].as_f64().unwrap_or_default(),
         };
 
-        let mut count = self.lock();
+        let mut count = self.lock_counts();
         if ["GetItem", "Query", "BatchGetItem"].contains(&operation) {
-            count.reads += units;
+            count.read_units += units;
         } else {
-            count.writes += units;
+            count.write_units += units;
         }
     }
 }
 
-impl HttpClient for Meter {
+impl HttpClient for MeteredTransport {
     fn http_connector(
         &self,
         _: &HttpConnectorSettings,
@@ -118,9 +121,9 @@ impl HttpClient for Meter {
     }
 }
 
-impl HttpConnector for Meter {
+impl HttpConnector for MeteredTransport {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
-        if !self.on.load(std::sync::atomic::Ordering::SeqCst) {
+        if !self.is_counting.load(std::sync::atomic::Ordering::SeqCst) {
             return self.inner.call(request);
         }
 
@@ -141,20 +144,20 @@ impl HttpConnector for Meter {
                 .and_then(|value| value.to_str().ok());
             let target = target.unwrap_or_default().to_owned();
             let operation = target.strip_prefix("DynamoDB_20120810.").map(str::to_owned);
-            this.lock().requests += 1;
+            this.lock_counts().requests += 1;
             if operation.is_some()
                 && let Ok(mut json) = serde_json::from_slice::<Value>(&body)
             {
                 json["ReturnConsumedCapacity"] = "TOTAL".into();
                 body = json.to_string().into();
             } else if target.starts_with("AmazonSQS") {
-                this.lock().sqs += 1;
+                this.lock_counts().sqs += 1;
             } else if target.starts_with("TrentService") {
-                this.lock().kms += 1;
+                this.lock_counts().kms += 1;
             } else if parts.method == http::Method::GET || parts.method == http::Method::HEAD {
-                this.lock().s3_gets += 1;
+                this.lock_counts().s3_gets += 1;
             } else if parts.method != http::Method::DELETE {
-                this.lock().s3_puts += 1;
+                this.lock_counts().s3_puts += 1;
             }
             let mut request = http::Request::from_parts(parts, SdkBody::from(body));
             if operation.is_some() {

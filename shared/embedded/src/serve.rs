@@ -3,34 +3,41 @@
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full, Limited};
-use server::{Limits, RequestBody};
+use server::{RequestBody, ServerLimits};
 use tokio::net::TcpListener;
 
-use crate::Services;
+use crate::EmbeddedServices;
 
 /// The largest request body, in bytes, that is read into memory. Larger objects come in parts
 /// (multipart upload).
-const MAX_BODY: usize = 64 * 1024 * 1024;
+const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
 
 /// Answers AWS clients on `listener` until `shutdown` resolves. All services share one port, over
 /// HTTP/1.1, for `AWS_ENDPOINT_URL`.
 ///
 /// After `shutdown`, requests in progress have five seconds to finish. Slow and idle clients are
-/// disconnected according to [`Limits::default`].
+/// disconnected according to [`ServerLimits::default`].
 ///
 /// Only S3 checks signatures, so listen on an address that only trusted processes can reach.
-pub async fn serve(services: Services, listener: TcpListener, shutdown: impl Future<Output = ()>) {
-    let answering = move |_, request| answer(services.clone(), request);
-    server::serve(listener, Limits::default(), answering, shutdown).await;
+pub async fn serve_aws_clients(
+    services: EmbeddedServices,
+    listener: TcpListener,
+    shutdown: impl Future<Output = ()>,
+) {
+    let answering = move |_, request| answer_request(services.clone(), request);
+    server::serve_http(listener, ServerLimits::default(), answering, shutdown).await;
 }
 
 /// Reads the whole request, calls the services and returns the answer.
-async fn answer(services: Services, request: Request<RequestBody>) -> Response<Full<Bytes>> {
+async fn answer_request(
+    services: EmbeddedServices,
+    request: Request<RequestBody>,
+) -> Response<Full<Bytes>> {
     let (parts, body) = request.into_parts();
-    let response = match Limited::new(body, MAX_BODY).collect().await {
+    let response = match Limited::new(body, MAX_BODY_BYTES).collect().await {
         Ok(body) => {
             services
-                .call(Request::from_parts(parts, body.to_bytes()))
+                .handle_request(Request::from_parts(parts, body.to_bytes()))
                 .await
         }
         Err(error) => {

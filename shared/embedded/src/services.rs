@@ -13,7 +13,7 @@ use hyper::body::Body;
 use crate::clock::{self, Clock};
 use crate::dynamodb::{self, DynamoDb};
 use crate::erase;
-use crate::folder::{self, Folder};
+use crate::folder::{self, DataFolder};
 use crate::kms::{self, Kms};
 use crate::s3::S3;
 use crate::signing::SigningKey;
@@ -22,7 +22,7 @@ use crate::{Durability, wire};
 
 /// DynamoDB, S3, SQS and KMS in one folder. A clone is another handle to the same services.
 #[derive(Clone)]
-pub struct Services {
+pub struct EmbeddedServices {
     inner: Arc<Inner>,
 }
 
@@ -31,10 +31,10 @@ struct Inner {
     s3: S3,
     sqs: Arc<Sqs>,
     kms: Kms,
-    folder: Folder,
+    folder: DataFolder,
 }
 
-impl Services {
+impl EmbeddedServices {
     /// Opens the services of `folder`, which is created if it does not exist. Everything answered
     /// survives a power cut.
     ///
@@ -42,38 +42,38 @@ impl Services {
     /// Fails if the folder or one of its files cannot be created, read or written, or if a file is
     /// missing beside other data.
     pub fn open(folder: &Path) -> anyhow::Result<Self> {
-        Self::open_with(folder, Durability::Full, clock::system())
+        Self::open_with(folder, Durability::Full, clock::system_clock())
     }
 
-    /// Opens the services like [`Services::open`], but SQS and S3 use `clock`. The time to live of
-    /// DynamoDB uses the system clock.
+    /// Opens the services like [`EmbeddedServices::open`], but SQS and S3 use `clock`. The time to
+    /// live of DynamoDB uses the system clock.
     ///
     /// # Errors
-    /// Fails as [`Services::open`] does.
+    /// Fails as [`EmbeddedServices::open`] does.
     pub fn open_with_clock(folder: &Path, clock: Clock) -> anyhow::Result<Self> {
         Self::open_with(folder, Durability::Full, clock)
     }
 
-    /// Opens the services like [`Services::open`], with the given `durability`.
+    /// Opens the services like [`EmbeddedServices::open`], with the given `durability`.
     ///
     /// # Errors
-    /// Fails as [`Services::open`] does.
+    /// Fails as [`EmbeddedServices::open`] does.
     pub fn open_durable(folder: &Path, durability: Durability) -> anyhow::Result<Self> {
-        Self::open_with(folder, durability, clock::system())
+        Self::open_with(folder, durability, clock::system_clock())
     }
 
-    /// Opens the services like [`Services::open_with_clock`] and [`Services::open_durable`]
-    /// combined.
+    /// Opens the services like [`EmbeddedServices::open_with_clock`] and
+    /// [`EmbeddedServices::open_durable`] combined.
     ///
     /// # Errors
-    /// Fails as [`Services::open`] does.
+    /// Fails as [`EmbeddedServices::open`] does.
     pub fn open_with(folder: &Path, durability: Durability, clock: Clock) -> anyhow::Result<Self> {
-        let folder = Folder::open(folder, durability)?;
+        let folder = DataFolder::open(folder, durability)?;
         let locked = folder.lock().context("cannot lock the folder")?;
-        locked.prepare()?;
+        locked.prepare_files()?;
 
         let sqs = Arc::new(Sqs::open(
-            &folder.file(folder::SQS),
+            &folder.file_path(folder::SQS),
             durability,
             clock.clone(),
         )?);
@@ -88,7 +88,7 @@ impl Services {
             key,
         )?;
 
-        locked.complete()?;
+        locked.complete_creation()?;
         drop(locked);
 
         let inner = Inner {
@@ -108,45 +108,49 @@ impl Services {
     ///
     /// The header `x-amz-target` identifies DynamoDB, SQS and KMS. A request without it is for S3.
     /// Only S3 checks signatures, because they make a presigned URL safe to hand out.
-    pub async fn call(&self, request: Request<Bytes>) -> Response<Bytes> {
+    pub async fn handle_request(&self, request: Request<Bytes>) -> Response<Bytes> {
         let Some(target) = request.headers().get("x-amz-target") else {
-            return self.inner.s3.call(request).await;
+            return self.inner.s3.handle_request(request).await;
         };
 
         let target = String::from_utf8_lossy(target.as_bytes()).into_owned();
-        if let Some(operation) = dynamodb::TARGETS
+        if let Some(operation) = dynamodb::TARGET_PREFIXES
             .iter()
             .find_map(|prefix| target.strip_prefix(prefix))
         {
-            return self.inner.dynamodb.call(operation, request.body()).await;
+            return self
+                .inner
+                .dynamodb
+                .handle_request(operation, request.body())
+                .await;
         }
-        if let Some(operation) = target.strip_prefix(sqs::TARGET) {
-            return self.inner.sqs.call(operation, &request).await;
+        if let Some(operation) = target.strip_prefix(sqs::TARGET_PREFIX) {
+            return self.inner.sqs.handle_request(operation, &request).await;
         }
-        if let Some(operation) = target.strip_prefix(kms::TARGET) {
-            return self.inner.kms.call(operation, request.body());
+        if let Some(operation) = target.strip_prefix(kms::TARGET_PREFIX) {
+            return self.inner.kms.handle_request(operation, request.body());
         }
 
-        wire::json(
+        wire::json_response(
             StatusCode::BAD_REQUEST,
             r#"{"__type":"com.amazon.coral.service#UnknownOperationException"}"#,
         )
     }
 
     /// Answers one request from outside: GET and HEAD of one object by a presigned address, and
-    /// POST of one object with a presigned form. Both are signed with [`crate::SIGNING_KEY`] and
-    /// [`Services::signing_secret`].
+    /// POST of one object with a presigned form. Both are signed with [`crate::SIGNING_KEY_ID`] and
+    /// [`EmbeddedServices::signing_secret`].
     ///
     /// Everything else is refused, so this may listen where anybody can connect. Signing times and
     /// expiries follow the clock of the services.
-    pub async fn call_public(&self, request: Request<Bytes>) -> Response<Bytes> {
-        self.receive_public(request.map(Full::new)).await
+    pub async fn handle_public_request(&self, request: Request<Bytes>) -> Response<Bytes> {
+        self.handle_public_body(request.map(Full::new)).await
     }
 
-    /// Answers a request like [`Services::call_public`], but reads the body only as far as needed.
-    /// The body of a request that is no form is not read at all. The body of a form is read up to
-    /// its file until signature, expiry, size and key have been checked.
-    pub async fn receive_public<B>(&self, request: Request<B>) -> Response<Bytes>
+    /// Answers a request like [`EmbeddedServices::handle_public_request`], but reads the body only
+    /// as far as needed. The body of a request that is no form is not read at all. The body of a
+    /// form is read up to its file until signature, expiry, size and key have been checked.
+    pub async fn handle_public_body<B>(&self, request: Request<B>) -> Response<Bytes>
     where
         B: Body<Data = Bytes> + Send,
         B::Error: Into<Box<dyn Error + Send + Sync>>,
@@ -154,8 +158,8 @@ impl Services {
         self.inner.s3.call_public(request).await
     }
 
-    /// Returns the secret of [`crate::SIGNING_KEY`]. It is random, created with the folder and kept
-    /// in it.
+    /// Returns the secret of [`crate::SIGNING_KEY_ID`]. It is random, created with the folder and
+    /// kept in it.
     pub fn signing_secret(&self) -> &str {
         self.inner.s3.signing_secret()
     }
@@ -183,7 +187,7 @@ impl Services {
     /// Fails if one of the files cannot be read or written.
     pub fn erase_deleted(&self) -> anyhow::Result<bool> {
         self.inner.s3.collect_garbage()?;
-        erase::empty_logs(self.inner.folder.path())
+        erase::truncate_logs(self.inner.folder.path())
     }
 
     /// Does what AWS does in the background: deletes the DynamoDB items whose time to live is over,
@@ -201,7 +205,7 @@ impl Services {
     }
 }
 
-impl std::fmt::Debug for Services {
+impl std::fmt::Debug for EmbeddedServices {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Services").finish_non_exhaustive()
     }

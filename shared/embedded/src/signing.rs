@@ -18,9 +18,9 @@ use percent_encoding::percent_decode_str;
 use s3s::{S3Error, S3Result, s3_error};
 use subtle::ConstantTimeEq;
 
-use crate::folder::{self, Locked};
-use crate::wire::hex;
-use crate::{REGION, SIGNING_KEY};
+use crate::folder::{self, LockedFolder};
+use crate::wire::encode_hex;
+use crate::{REGION, SIGNING_KEY_ID};
 
 /// The most milliseconds by which the signer's clock may be ahead of ours, as on AWS.
 const MAX_AHEAD_MS: i64 = 15 * 60 * 1000;
@@ -35,10 +35,10 @@ pub(crate) struct SigningKey {
 
 impl SigningKey {
     /// Reads the secret in the folder, or creates it if there never was one.
-    pub(crate) fn open(folder: &Locked<'_>) -> anyhow::Result<Self> {
-        let secret =
-            secret_in(folder).with_context(|| format!("cannot use {}", folder::SIGNING_KEY))?;
-        let identity = Credentials::new(SIGNING_KEY, &secret, None, None, "embedded").into();
+    pub(crate) fn open(folder: &LockedFolder<'_>) -> anyhow::Result<Self> {
+        let secret = load_or_create_secret(folder)
+            .with_context(|| format!("cannot use {}", folder::SIGNING_KEY))?;
+        let identity = Credentials::new(SIGNING_KEY_ID, &secret, None, None, "embedded").into();
         Ok(Self { secret, identity })
     }
 
@@ -53,10 +53,17 @@ impl SigningKey {
         (method, host, path, query): (&str, &str, &str, &str),
         now: i64,
     ) -> S3Result<String> {
-        let (signature, rest) = split(query)?;
-        let field = |name: &str| signature.get(name).map(String::as_str).ok_or_else(unsigned);
+        let (signature, rest) = split_signature(query)?;
+        let field = |name: &str| {
+            signature
+                .get(name)
+                .map(String::as_str)
+                .ok_or_else(unsigned_error)
+        };
         let signed_at = signing_time(field("X-Amz-Date")?, now)?;
-        let seconds: u32 = field("X-Amz-Expires")?.parse().map_err(|_| unsigned())?;
+        let seconds: u32 = field("X-Amz-Expires")?
+            .parse()
+            .map_err(|_| unsigned_error())?;
 
         let mut settings = SigningSettings::default();
         settings.percent_encoding_mode = PercentEncodingMode::Single;
@@ -78,11 +85,14 @@ impl SigningKey {
         let request = SignableRequest::new(method, address, headers, SignableBody::UnsignedPayload);
         let expected = request
             .and_then(|request| sign(request, &params))
-            .map_err(|_| unsigned())?;
+            .map_err(|_| unsigned_error())?;
 
         let expected = expected.output().params();
-        let given =
-            |name: &str, value: &str| signature.get(name).is_some_and(|given| same(given, value));
+        let given = |name: &str, value: &str| {
+            signature
+                .get(name)
+                .is_some_and(|given| equals_in_constant_time(given, value))
+        };
         if signature.len() != expected.len()
             || !expected.iter().all(|(name, value)| given(name, value))
         {
@@ -101,12 +111,16 @@ impl SigningKey {
 
     /// Checks that the policy of a form is signed. Does not check the policy itself.
     pub(crate) fn check_form(&self, form: &BTreeMap<String, String>, now: i64) -> S3Result<()> {
-        let field = |name: &str| form.get(name).map(String::as_str).ok_or_else(unsigned);
+        let field = |name: &str| {
+            form.get(name)
+                .map(String::as_str)
+                .ok_or_else(unsigned_error)
+        };
         let date = field("x-amz-date")?;
         let signed_at = signing_time(date, now)?;
 
         let credential = format!(
-            "{SIGNING_KEY}/{}/{REGION}/s3/aws4_request",
+            "{SIGNING_KEY_ID}/{}/{REGION}/s3/aws4_request",
             date.get(..8).unwrap_or(date)
         );
 
@@ -114,7 +128,7 @@ impl SigningKey {
         let signature = v4::calculate_signature(key, field("policy")?.as_bytes());
         let good = field("x-amz-algorithm")? == "AWS4-HMAC-SHA256"
             && field("x-amz-credential")? == credential
-            && same(field("x-amz-signature")?, &signature);
+            && equals_in_constant_time(field("x-amz-signature")?, &signature);
 
         if good {
             Ok(())
@@ -127,19 +141,19 @@ impl SigningKey {
     }
 }
 
-fn unsigned() -> S3Error {
+fn unsigned_error() -> S3Error {
     s3_error!(AccessDenied, "Ask the API for a signed address or form")
 }
 
 /// Compares two texts in constant time, so that the time does not reveal how much of `given` is
 /// right.
-fn same(given: &str, expected: &str) -> bool {
+fn equals_in_constant_time(given: &str, expected: &str) -> bool {
     given.as_bytes().ct_eq(expected.as_bytes()).into()
 }
 
 /// Splits a query into the parameters of its signature, decoded, and the other parameters, as they
 /// are.
-fn split(query: &str) -> S3Result<(BTreeMap<&str, String>, String)> {
+fn split_signature(query: &str) -> S3Result<(BTreeMap<&str, String>, String)> {
     let mut signature = BTreeMap::new();
     let mut rest = Vec::new();
     for pair in query.split('&') {
@@ -147,7 +161,7 @@ fn split(query: &str) -> S3Result<(BTreeMap<&str, String>, String)> {
             Some((name, value)) if name.starts_with("X-Amz-") => {
                 let value = percent_decode_str(value).decode_utf8_lossy().into_owned();
                 if signature.insert(name, value).is_some() {
-                    return Err(unsigned());
+                    return Err(unsigned_error());
                 }
             }
             _ => rest.push(pair),
@@ -161,11 +175,11 @@ fn split(query: &str) -> S3Result<(BTreeMap<&str, String>, String)> {
 fn signing_time(text: &str, now: i64) -> S3Result<i64> {
     let time = jiff::civil::DateTime::strptime("%Y%m%dT%H%M%SZ", text);
     let time = time.and_then(|time| jiff::tz::TimeZone::UTC.to_timestamp(time));
-    let time = time.map_err(|_| unsigned())?.as_millisecond();
+    let time = time.map_err(|_| unsigned_error())?.as_millisecond();
     if (0..=now.saturating_add(MAX_AHEAD_MS)).contains(&time) {
         Ok(time)
     } else {
-        Err(unsigned())
+        Err(unsigned_error())
     }
 }
 
@@ -174,9 +188,9 @@ fn system_time(ms: i64) -> SystemTime {
 }
 
 /// Returns the secret in the folder, or creates it if there never was one.
-fn secret_in(folder: &Locked<'_>) -> anyhow::Result<String> {
-    let make = || hex(&rand::random::<[u8; SECRET_DIGITS / 2]>()).into_bytes();
-    let secret = String::from_utf8(folder.key(folder::SIGNING_KEY, make)?)?;
+fn load_or_create_secret(folder: &LockedFolder<'_>) -> anyhow::Result<String> {
+    let make = || encode_hex(&rand::random::<[u8; SECRET_DIGITS / 2]>()).into_bytes();
+    let secret = String::from_utf8(folder.get_or_create_key(folder::SIGNING_KEY, make)?)?;
     anyhow::ensure!(
         secret.len() == SECRET_DIGITS,
         "it has to have {SECRET_DIGITS} digits: restore it from a backup, or delete it together with MANIFEST to have a \

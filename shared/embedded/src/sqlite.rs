@@ -13,8 +13,8 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 /// file.
 ///
 /// The mode is WAL with `synchronous=NORMAL`: a commit is handed to the operating system and
-/// survives the death of the process. [`crate::log::Log`] brings it to the disk.
-pub(crate) fn open(file: &Path, schema: &str) -> anyhow::Result<Connection> {
+/// survives the death of the process. [`crate::log::CommitLog`] brings it to the disk.
+pub(crate) fn open_database(file: &Path, schema: &str) -> anyhow::Result<Connection> {
     let connection =
         Connection::open(file).with_context(|| format!("cannot open {}", file.display()))?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
@@ -29,7 +29,7 @@ pub(crate) fn open(file: &Path, schema: &str) -> anyhow::Result<Connection> {
 
 /// Begins a transaction that holds the write lock from its start. What it reads is therefore still
 /// true when it writes, in every process.
-pub(crate) fn write(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
+pub(crate) fn begin_write(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
     connection.transaction_with_behavior(TransactionBehavior::Immediate)
 }
 

@@ -9,27 +9,27 @@ use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::body::SdkBody;
 use http_body_util::BodyExt;
 
-use crate::Services;
+use crate::EmbeddedServices;
 
-/// A transport that passes each signed request of an AWS SDK client to [`Services`] in the same
-/// process, without socket or TLS.
+/// A transport that passes each signed request of an AWS SDK client to [`EmbeddedServices`] in the
+/// same process, without socket or TLS.
 ///
-/// S3 clients must use path-style addresses, and all clients [`crate::ACCESS_KEY`],
-/// [`crate::SECRET_KEY`] and [`crate::REGION`]. Time-outs of the SDK's operations and attempts
-/// apply as usual; those of connections do not.
+/// S3 clients must use path-style addresses, and all clients [`crate::ACCESS_KEY_ID`],
+/// [`crate::SECRET_ACCESS_KEY`] and [`crate::REGION`]. Time-outs of the SDK's operations and
+/// attempts apply as usual; those of connections do not.
 #[derive(Clone, Debug)]
-pub struct Transport {
-    services: Services,
+pub struct InProcessTransport {
+    services: EmbeddedServices,
 }
 
-impl Transport {
+impl InProcessTransport {
     /// Creates a transport to `services`.
-    pub fn new(services: Services) -> Self {
+    pub fn new(services: EmbeddedServices) -> Self {
         Self { services }
     }
 }
 
-impl HttpClient for Transport {
+impl HttpClient for InProcessTransport {
     fn http_connector(
         &self,
         _: &HttpConnectorSettings,
@@ -39,7 +39,7 @@ impl HttpClient for Transport {
     }
 }
 
-impl HttpConnector for Transport {
+impl HttpConnector for InProcessTransport {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let services = self.services.clone();
         HttpConnectorFuture::new(async move {
@@ -54,7 +54,9 @@ impl HttpConnector for Transport {
                 .await
                 .map_err(ConnectorError::user)?
                 .to_bytes();
-            let response = services.call(http::Request::from_parts(parts, body)).await;
+            let response = services
+                .handle_request(http::Request::from_parts(parts, body))
+                .await;
             HttpResponse::try_from(response.map(SdkBody::from))
                 .map_err(|error| ConnectorError::user(error.into()))
         })

@@ -8,17 +8,17 @@ use http::{HeaderValue, Response, StatusCode};
 const JSON: HeaderValue = HeaderValue::from_static("application/x-amz-json-1.0");
 
 /// Returns an answer in the AWS JSON 1.0 protocol.
-pub(crate) fn json(status: StatusCode, body: impl Into<Bytes>) -> Response<Bytes> {
+pub(crate) fn json_response(status: StatusCode, body: impl Into<Bytes>) -> Response<Bytes> {
     let mut response = Response::new(body.into());
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, JSON);
-    let id = HeaderValue::try_from(random_id()).expect("a UUID is a valid header value");
+    let id = HeaderValue::try_from(random_uuid()).expect("a UUID is a valid header value");
     response.headers_mut().insert("x-amzn-requestid", id);
     response
 }
 
 /// Returns a random UUID (version 4), as AWS uses for the ids of requests and messages.
-pub(crate) fn random_id() -> String {
+pub(crate) fn random_uuid() -> String {
     let mut bits: u128 = rand::random();
     bits = (bits & !(0xf << 76)) | (4 << 76);
     bits = (bits & !(0b11 << 62)) | (0b10 << 62);
@@ -34,7 +34,7 @@ pub(crate) fn random_id() -> String {
 }
 
 /// Encodes bytes as lower-case hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
+pub(crate) fn encode_hex(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len() * 2);
     for byte in bytes {
         text.push(char::from_digit(u32::from(byte >> 4), 16).expect("four bits are one digit"));

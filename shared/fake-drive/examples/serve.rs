@@ -8,13 +8,13 @@ use std::io::Write as _;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use fake_drive::{Config, FakeDrive};
+use fake_drive::{DriveConfig, FakeDrive};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let mut config = Config {
-        now: Some(Arc::new(now)),
-        ..Config::default()
+    let mut config = DriveConfig {
+        clock: Some(Arc::new(now)),
+        ..DriveConfig::default()
     };
 
     let mut demo = false;
@@ -29,14 +29,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     let drive = FakeDrive::start_with(config).await?;
     if demo {
-        drive.demo()?;
+        drive.fill_with_demo()?;
     }
 
-    let (id, secret) = drive.client();
+    let (id, secret) = drive.client_credentials();
     let mut out = std::io::stdout();
-    writeln!(out, "{}\n{id}\n{secret}", drive.url())?;
+    writeln!(out, "{}\n{id}\n{secret}", drive.base_url())?;
     out.flush()?;
-    drive.run().await;
+    drive.wait_until_stopped().await;
 
     Ok(())
 }

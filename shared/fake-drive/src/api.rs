@@ -18,42 +18,42 @@ mod watch;
 
 use std::collections::{BTreeMap, HashMap};
 
-pub(crate) use failure::Failure;
-use mask::Mask;
+pub(crate) use failure::DriveApiError;
+use mask::FieldMask;
 use methods::{METHODS, Method};
 use serde_json::{Value, json};
-pub(crate) use transfer::direct;
+pub(crate) use transfer::answer_direct_link;
 
-use crate::faults::Effect;
-use crate::state::State;
-use crate::wire::{Call, Reply};
+use crate::faults::FaultEffect;
+use crate::state::DriveState;
+use crate::wire::{HttpCall, Reply};
 use crate::world::{Item, Viewer};
 
 const PREFIX: &str = "/drive/v3/";
 /// The scopes that allow reading everything.
-const READING: [&str; 2] = [
+const READ_SCOPES: [&str; 2] = [
     "https://www.googleapis.com/auth/drive.readonly",
     "https://www.googleapis.com/auth/drive",
 ];
 
 /// A validated API call, with the state that it works on.
-struct Cx<'a> {
-    state: &'a mut State,
-    call: &'a Call,
+struct CallContext<'a> {
+    state: &'a mut DriveState,
+    call: &'a HttpCall,
     viewer: Viewer,
     client: String,
-    mask: Mask,
+    mask: FieldMask,
     /// The id in the path.
     id: String,
-    twist: Option<&'a Effect>,
+    fault_effect: Option<&'a FaultEffect>,
 }
 
-impl Cx<'_> {
+impl CallContext<'_> {
     /// Returns the largest number of entries of a page.
     fn page_size(&self, default: usize) -> usize {
         let asked = self
             .call
-            .param("pageSize")
+            .query_param("pageSize")
             .and_then(|size| size.parse().ok())
             .unwrap_or(default);
         self.state
@@ -64,38 +64,38 @@ impl Cx<'_> {
     }
 
     /// Checks whether the client declares support for shared drives.
-    fn knows_drives(&self) -> bool {
-        self.call.flag("supportsAllDrives") || self.call.flag("supportsTeamDrives")
+    fn supports_shared_drives(&self) -> bool {
+        self.call.query_flag("supportsAllDrives") || self.call.query_flag("supportsTeamDrives")
     }
 
     /// Checks whether the client also asks for items of shared drives.
-    fn wants_drives(&self) -> bool {
-        self.knows_drives()
-            && (self.call.flag("includeItemsFromAllDrives")
-                || self.call.flag("includeTeamDriveItems"))
+    fn includes_shared_drives(&self) -> bool {
+        self.supports_shared_drives()
+            && (self.call.query_flag("includeItemsFromAllDrives")
+                || self.call.query_flag("includeTeamDriveItems"))
     }
 
     fn drive_param(&self) -> Option<&str> {
         self.call
-            .param("driveId")
-            .or_else(|| self.call.param("teamDriveId"))
+            .query_param("driveId")
+            .or_else(|| self.call.query_param("teamDriveId"))
     }
 
     /// Returns the item that the path names, if the viewer can see it.
-    fn item(&self, any_drive: bool) -> Result<&Item, Failure> {
+    fn visible_item(&self, any_drive: bool) -> Result<&Item, DriveApiError> {
         let world = &self.state.world;
         let item = world
             .items
-            .get(matching::folder(world, &self.viewer, &self.id));
-        let seen = item.filter(|item| world.sees(&self.viewer, &item.id));
+            .get(matching::resolve_folder(world, &self.viewer, &self.id));
+        let seen = item.filter(|item| world.can_see(&self.viewer, &item.id));
         let reachable = seen.filter(|item| item.drive.is_none() || any_drive);
-        reachable.ok_or_else(|| Failure::no_file(&self.id))
+        reachable.ok_or_else(|| DriveApiError::file_not_found(&self.id))
     }
 }
 
 /// The facts about an answered request that the log needs.
 #[derive(Debug, Default)]
-pub(crate) struct Note {
+pub(crate) struct CallRecord {
     pub(crate) call: Option<String>,
     pub(crate) units: u64,
 }
@@ -106,46 +106,55 @@ pub(crate) fn is_api(path: &str) -> bool {
 }
 
 /// Answers an API call.
-pub(crate) fn answer(state: &mut State, call: &Call, twist: Option<&Effect>) -> (Reply, Note) {
+pub(crate) fn answer_call(
+    state: &mut DriveState,
+    call: &HttpCall,
+    twist: Option<&FaultEffect>,
+) -> (Reply, CallRecord) {
     let path = call.path.strip_prefix(PREFIX).unwrap_or_default();
     let mut on_path = METHODS
         .iter()
-        .filter_map(|method| Some((method, method.matches(path)?)));
+        .filter_map(|method| Some((method, method.match_path(path)?)));
     let Some((method, id)) = on_path.find(|(method, _)| method.verb == call.method) else {
-        return (Failure::no_method(&call.path).reply(), Note::default());
+        return (
+            DriveApiError::method_not_found(&call.path).to_reply(),
+            CallRecord::default(),
+        );
     };
 
-    let units = if call.param("alt") == Some("media") {
+    let units = if call.query_param("alt") == Some("media") {
         200
     } else {
         method.units
     };
 
-    let done = checked(state, call, method, id, units, twist);
-    let note = Note {
+    let done = validate_call(state, call, method, id, units, twist);
+    let note = CallRecord {
         call: Some(method.name.to_owned()),
         units: if done.is_ok() { units } else { 0 },
     };
 
-    (done.unwrap_or_else(|failure| failure.reply()), note)
+    (done.unwrap_or_else(|failure| failure.to_reply()), note)
 }
 
-fn checked(
-    state: &mut State,
-    call: &Call,
+fn validate_call(
+    state: &mut DriveState,
+    call: &HttpCall,
     method: &Method,
     id: &str,
     units: u64,
-    twist: Option<&Effect>,
-) -> Result<Reply, Failure> {
+    twist: Option<&FaultEffect>,
+) -> Result<Reply, DriveApiError> {
     let now = state.world.clock.now();
-    let token = call.bearer().ok_or_else(Failure::unauthorized)?;
+    let token = call
+        .bearer_token()
+        .ok_or_else(DriveApiError::unauthorized)?;
     let access = state
         .oauth
-        .access(token, now)
-        .ok_or_else(Failure::unauthorized)?
+        .find_access_token(token, now)
+        .ok_or_else(DriveApiError::unauthorized)?
         .clone();
-    let reads = READING
+    let reads = READ_SCOPES
         .iter()
         .any(|scope| access.scopes.iter().any(|given| given == scope));
     let files_only = access
@@ -153,57 +162,59 @@ fn checked(
         .iter()
         .any(|scope| scope.ends_with("/auth/drive.file"));
     if !(reads || files_only && method.name == "about.get") {
-        return Err(Failure::scopes());
+        return Err(DriveApiError::insufficient_scopes());
     }
 
-    let mask = validate::check(method, call)?;
-    if !state.spend(&access.email, units) {
-        return Err(Failure::user_rate_limit());
+    let mask = validate::validate_call(method, call)?;
+    if !state.charge_units(&access.email, units) {
+        return Err(DriveApiError::user_rate_limit());
     }
 
     let viewer = Viewer {
         email: access.email,
-        keys: resource_keys(call),
+        keys: parse_resource_keys(call),
     };
 
-    let mut cx = Cx {
+    let mut cx = CallContext {
         state,
         call,
         viewer,
         client: access.client,
         mask,
         id: id.to_owned(),
-        twist,
+        fault_effect: twist,
     };
 
     run(&mut cx, method)
 }
 
-fn run(cx: &mut Cx<'_>, method: &Method) -> Result<Reply, Failure> {
+fn run(cx: &mut CallContext<'_>, method: &Method) -> Result<Reply, DriveApiError> {
     let value = match method.name {
-        "about.get" => about(cx),
-        "files.list" => listing::list(cx)?,
-        "files.get" if cx.call.param("alt") == Some("media") => return transfer::media(cx),
+        "about.get" => render_about(cx),
+        "files.list" => listing::list_files(cx)?,
+        "files.get" if cx.call.query_param("alt") == Some("media") => {
+            return transfer::download_media(cx);
+        }
         "files.get" => files::get(cx)?,
-        "files.export" => return transfer::export(cx),
-        "files.download" => transfer::download(cx)?,
-        "operations.get" => transfer::operation(cx)?,
-        "changes.getStartPageToken" => changes::start(cx)?,
-        "changes.list" => changes::list(cx)?,
-        "changes.watch" => watch::open(cx)?,
-        "channels.stop" => return watch::stop(cx),
-        "drives.list" => files::drives(cx)?,
-        "drives.get" => files::drive(cx)?,
-        _ => return Err(Failure::no_method(&cx.call.path)),
+        "files.export" => return transfer::export_file(cx),
+        "files.download" => transfer::begin_download(cx)?,
+        "operations.get" => transfer::get_operation(cx)?,
+        "changes.getStartPageToken" => changes::start_page_token(cx)?,
+        "changes.list" => changes::list_changes(cx)?,
+        "changes.watch" => watch::open_channel(cx)?,
+        "channels.stop" => return watch::close_channel(cx),
+        "drives.list" => files::list_drives(cx)?,
+        "drives.get" => files::get_drive(cx)?,
+        _ => return Err(DriveApiError::method_not_found(&cx.call.path)),
     };
 
-    Ok(Reply::json(200, &cx.mask.apply(value)))
+    Ok(Reply::json_reply(200, &cx.mask.apply_to(value)))
 }
 
 /// Parses the header with the resource keys of links: `id/key`, separated by commas.
-fn resource_keys(call: &Call) -> HashMap<String, String> {
+fn parse_resource_keys(call: &HttpCall) -> HashMap<String, String> {
     let header = call
-        .header("x-goog-drive-resource-keys")
+        .header_value("x-goog-drive-resource-keys")
         .unwrap_or_default();
     let pairs = header
         .split(',')
@@ -213,26 +224,26 @@ fn resource_keys(call: &Call) -> HashMap<String, String> {
         .collect()
 }
 
-fn about(cx: &Cx<'_>) -> Value {
+fn render_about(cx: &CallContext<'_>) -> Value {
     let user = cx
         .state
         .world
         .accounts
         .get(&cx.viewer.email)
-        .map(|account| render::user(account, &cx.viewer));
-    let forms = |body: &crate::world::Body| json!(crate::content::forms(body));
+        .map(|account| render::render_user(account, &cx.viewer));
+    let forms = |body: &crate::world::FakeContent| json!(crate::content::export_formats(body));
     let exports: BTreeMap<&str, Value> = [
         (
             crate::world::DOC,
-            forms(&crate::world::Body::Doc(String::new())),
+            forms(&crate::world::FakeContent::Doc(String::new())),
         ),
         (
             crate::world::SHEET,
-            forms(&crate::world::Body::Sheet(Vec::new())),
+            forms(&crate::world::FakeContent::Sheet(Vec::new())),
         ),
         (
             crate::world::SLIDES,
-            forms(&crate::world::Body::Slides(Vec::new())),
+            forms(&crate::world::FakeContent::Slides(Vec::new())),
         ),
     ]
     .into();

@@ -12,17 +12,17 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use url::{Host, Url};
 
-use crate::state::State;
-use crate::world::Feed;
+use crate::state::DriveState;
+use crate::world::ChangeFeed;
 
 /// The longest time that sending one notification may take.
-const PATIENCE: Duration = Duration::from_secs(3);
+const DELIVERY_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A subscription to the changes of a feed.
 #[derive(Debug, Clone)]
 pub(crate) struct Channel {
     pub(crate) id: String,
-    pub(crate) feed: Feed,
+    pub(crate) feed: ChangeFeed,
     pub(crate) email: String,
     pub(crate) client: String,
     pub(crate) address: String,
@@ -43,7 +43,7 @@ pub(crate) struct Notification {
 
 /// A notification that was sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Delivery {
+pub struct SentNotification {
     /// The channel's id.
     pub channel: String,
     /// The message number. Number 1 is the first notification of a channel.
@@ -54,12 +54,12 @@ pub struct Delivery {
 }
 
 /// Returns the resource id by which watchers know a feed.
-pub(crate) fn resource_of(feed: &Feed) -> String {
+pub(crate) fn resource_id(feed: &ChangeFeed) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(format!("{feed:?}")))[..27].to_owned()
 }
 
 impl Channel {
-    pub(crate) fn notification(&mut self, state: &str) -> Notification {
+    pub(crate) fn next_notification(&mut self, state: &str) -> Notification {
         self.sent += 1;
         let expiration =
             jiff::Timestamp::from_millisecond(self.expires).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
@@ -69,7 +69,7 @@ impl Channel {
                 "X-Goog-Channel-Expiration",
                 expiration.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string(),
             ),
-            ("X-Goog-Resource-ID", resource_of(&self.feed)),
+            ("X-Goog-Resource-ID", resource_id(&self.feed)),
             ("X-Goog-Resource-URI", self.resource_uri.clone()),
             ("X-Goog-Resource-State", state.to_owned()),
             ("X-Goog-Message-Number", self.sent.to_string()),
@@ -90,10 +90,10 @@ impl Channel {
     }
 }
 
-impl State {
+impl DriveState {
     /// Notifies all channels whose feed has changed.
-    pub(crate) fn spread_news(&mut self) {
-        let news = std::mem::take(&mut self.world.news);
+    pub(crate) fn notify_channels(&mut self) {
+        let news = std::mem::take(&mut self.world.changed_feeds);
         if news.is_empty() || self.channels.is_empty() {
             return;
         }
@@ -105,13 +105,13 @@ impl State {
             .iter_mut()
             .filter(|channel| news.contains(&channel.feed))
         {
-            let _closing = self.outbox.send(channel.notification("change"));
+            let _closing = self.outbox.send(channel.next_notification("change"));
         }
     }
 }
 
 /// Checks whether an address may receive notifications: HTTPS, or plain HTTP on this machine.
-pub(crate) fn is_allowed(address: &str) -> bool {
+pub(crate) fn is_allowed_address(address: &str) -> bool {
     let Ok(url) = Url::parse(address) else {
         return false;
     };
@@ -128,16 +128,16 @@ fn is_loopback(url: &Url) -> bool {
 }
 
 /// Sends a notification if its address is on this machine. Nothing is sent to any other machine.
-pub(crate) async fn deliver(notification: &Notification) -> Delivery {
-    let post = tokio::time::timeout(PATIENCE, post(notification)).await;
-    Delivery {
+pub(crate) async fn deliver_notification(notification: &Notification) -> SentNotification {
+    let post = tokio::time::timeout(DELIVERY_TIMEOUT, post_notification(notification)).await;
+    SentNotification {
         channel: notification.channel.clone(),
         number: notification.number,
         status: post.ok().flatten(),
     }
 }
 
-async fn post(notification: &Notification) -> Option<u16> {
+async fn post_notification(notification: &Notification) -> Option<u16> {
     let url = Url::parse(&notification.address)
         .ok()
         .filter(|url| url.scheme() == "http" && is_loopback(url))?;
@@ -188,7 +188,7 @@ mod tests {
             ("ftp://localhost/", false),
             ("hook", false),
         ] {
-            assert_eq!(is_allowed(address), allowed, "{address}");
+            assert_eq!(is_allowed_address(address), allowed, "{address}");
         }
     }
 }

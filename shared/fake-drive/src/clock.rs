@@ -4,21 +4,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 /// A function that returns the time in milliseconds since 1970.
-pub type Now = Arc<dyn Fn() -> i64 + Send + Sync>;
+pub type ClockFn = Arc<dyn Fn() -> i64 + Send + Sync>;
 
 /// The start time of the default clock, 2026-01-01T00:00:00Z.
-const BEGIN: i64 = 1_767_225_600_000;
+const START_MILLIS: i64 = 1_767_225_600_000;
 
 /// The drive's clock: one supplied by the caller, or one that moves by one millisecond each time it
 /// is read. Both can be advanced.
 pub(crate) struct Clock {
-    source: Option<Now>,
+    source: Option<ClockFn>,
     turned: AtomicI64,
 }
 
 impl Clock {
-    pub(crate) fn new(source: Option<Now>) -> Self {
-        let turned = if source.is_some() { 0 } else { BEGIN };
+    pub(crate) fn new(source: Option<ClockFn>) -> Self {
+        let turned = if source.is_some() { 0 } else { START_MILLIS };
         Self {
             source,
             turned: AtomicI64::new(turned),
@@ -32,25 +32,25 @@ impl Clock {
         }
     }
 
-    pub(crate) fn advance(&self, millis: i64) {
+    pub(crate) fn advance_millis(&self, millis: i64) {
         self.turned.fetch_add(millis, Ordering::SeqCst);
     }
 }
 
 /// Formats a time as the drive writes it.
-pub(crate) fn stamp(millis: i64) -> String {
+pub(crate) fn format_timestamp(millis: i64) -> String {
     let time = jiff::Timestamp::from_millisecond(millis).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
     time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }
 
 /// Formats a time for HTTP headers.
-pub(crate) fn http_date(millis: i64) -> String {
+pub(crate) fn format_http_date(millis: i64) -> String {
     let time = jiff::Timestamp::from_millisecond(millis).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
     time.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
 }
 
 /// Parses a time as clients write it: with an offset, without one in UTC, or only the date.
-pub(crate) fn parse_stamp(text: &str) -> Option<i64> {
+pub(crate) fn parse_timestamp(text: &str) -> Option<i64> {
     let zoned = text
         .parse::<jiff::Timestamp>()
         .or_else(|_| format!("{text}Z").parse());
@@ -73,12 +73,15 @@ mod tests {
             ("2026-01-01T00:00:00.500Z", day.map(|day| day + 500)),
             ("yesterday", None),
         ] {
-            assert_eq!(parse_stamp(text), millis, "{text}");
+            assert_eq!(parse_timestamp(text), millis, "{text}");
         }
 
-        assert_eq!(stamp(1_767_225_600_007), "2026-01-01T00:00:00.007Z");
         assert_eq!(
-            http_date(1_767_225_600_007),
+            format_timestamp(1_767_225_600_007),
+            "2026-01-01T00:00:00.007Z"
+        );
+        assert_eq!(
+            format_http_date(1_767_225_600_007),
             "Thu, 01 Jan 2026 00:00:00 GMT"
         );
     }
@@ -88,7 +91,7 @@ mod tests {
         let clock = Clock::new(None);
         let first = clock.now();
         assert!(clock.now() > first);
-        clock.advance(60_000);
+        clock.advance_millis(60_000);
         assert!(clock.now() >= first + 60_000);
     }
 }

@@ -1,5 +1,5 @@
-//! The functions of [`Admin`] as JSON for other processes: `POST /admin` with an object whose field
-//! `do` names the command.
+//! The functions of [`DriveAdmin`] as JSON for other processes: `POST /admin` with an object whose
+//! field `do` names the command.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -7,11 +7,11 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::admin::Admin;
-use crate::faults::Fault;
-use crate::oauth::Consent;
+use crate::admin::DriveAdmin;
+use crate::faults::PlannedFault;
+use crate::oauth::ConsentDecision;
 use crate::quirks::Quirks;
-use crate::world::{Body, Refused, Restrictions, Slide, Table};
+use crate::world::{EditRefused, FakeContent, Restrictions, SheetTable, Slide};
 
 /// A command to the drive, such as `{"do": "rename", "id": "1…", "name": "Plan B"}`. The answer is
 /// `{"id": …}` of the created item, or the requested value.
@@ -26,7 +26,7 @@ use crate::world::{Body, Refused, Restrictions, Slide, Table};
     missing_docs,
     reason = "the names are those of the methods of the handle"
 )]
-pub enum Command {
+pub enum AdminCommand {
     Demo {},
     Account {
         email: String,
@@ -59,7 +59,7 @@ pub enum Command {
     AddSheet {
         parent: String,
         name: String,
-        tables: Vec<Table>,
+        tables: Vec<SheetTable>,
     },
     AddSlides {
         parent: String,
@@ -88,7 +88,7 @@ pub enum Command {
     },
     EditSheet {
         id: String,
-        tables: Vec<Table>,
+        tables: Vec<SheetTable>,
     },
     EditSlides {
         id: String,
@@ -149,14 +149,14 @@ pub enum Command {
         email: String,
     },
     Plan {
-        fault: Fault,
+        fault: PlannedFault,
     },
     ClearPlans {},
     PlanConsent {
-        consent: Consent,
+        consent: ConsentDecision,
     },
     AlwaysConsent {
-        consent: Option<Consent>,
+        consent: Option<ConsentDecision>,
     },
     WithoutRefreshToken {
         times: u32,
@@ -192,106 +192,116 @@ pub enum Command {
     },
 }
 
-type Given = Result<Value, Refused>;
+type CommandResult = Result<Value, EditRefused>;
 
-impl Admin {
+impl DriveAdmin {
     /// Runs a command.
     ///
     /// # Errors
     /// Fails as the method of the same name does.
-    pub fn run(&self, command: Command) -> Given {
-        use Command as C;
+    pub fn run_command(&self, command: AdminCommand) -> CommandResult {
+        use AdminCommand as C;
         match command {
-            C::Demo {} => crate::demo::fill(self).map(|demo| json!(demo)),
-            C::Account { email } => Ok(json!({ "root": self.account(&email).root() })),
+            C::Demo {} => crate::demo::build_document(self).map(|demo| json!(demo)),
+            C::Account { email } => {
+                Ok(json!({ "root": self.get_or_create_account(&email).root() }))
+            }
             C::AddDrive { name, members } => {
                 let members: Vec<_> = members.iter().map(String::as_str).collect();
-                made(Ok(self.add_drive(&name, &members)))
+                created_result(Ok(self.create_shared_drive(&name, &members)))
             }
 
-            C::Join { drive, email } => done(self.join(&drive, &email)),
-            C::Leave { drive, email } => done(self.leave(&drive, &email)),
-            C::RenameDrive { drive, name } => done(self.rename_drive(&drive, &name)),
-            C::Rename { id, name } => done(self.rename(&id, &name)),
-            C::Move { id, parent } => done(self.move_to(&id, &parent)),
-            C::Trash { id } => done(self.trash(&id)),
-            C::Untrash { id } => done(self.untrash(&id)),
-            C::Remove { id } => done(self.remove(&id)),
-            C::Share { id, email } => done(self.share(&id, &email)),
-            C::Unshare { id, email } => done(self.unshare(&id, &email)),
-            C::ShareByLink { id, key } => done(self.share_by_link(&id, &key)),
-            C::Withhold { id, email } => done(self.withhold(&id, &email)),
-            C::GiveBack { id, email } => done(self.give_back(&id, &email)),
-            C::Restrict { id, restrictions } => done(self.restrict(&id, restrictions)),
-            C::Date { id, modified } => done(self.date(&id, modified)),
-            C::View { id, email } => done(self.view(&id, &email)),
-            other => self.run_content(other),
+            C::Join { drive, email } => empty_result(self.add_member(&drive, &email)),
+            C::Leave { drive, email } => empty_result(self.remove_member(&drive, &email)),
+            C::RenameDrive { drive, name } => empty_result(self.rename_drive(&drive, &name)),
+            C::Rename { id, name } => empty_result(self.rename_item(&id, &name)),
+            C::Move { id, parent } => empty_result(self.move_item(&id, &parent)),
+            C::Trash { id } => empty_result(self.trash_item(&id)),
+            C::Untrash { id } => empty_result(self.restore_item(&id)),
+            C::Remove { id } => empty_result(self.delete_item(&id)),
+            C::Share { id, email } => empty_result(self.share_item(&id, &email)),
+            C::Unshare { id, email } => empty_result(self.unshare_item(&id, &email)),
+            C::ShareByLink { id, key } => empty_result(self.share_by_link(&id, &key)),
+            C::Withhold { id, email } => empty_result(self.hide_item(&id, &email)),
+            C::GiveBack { id, email } => empty_result(self.unhide_item(&id, &email)),
+            C::Restrict { id, restrictions } => {
+                empty_result(self.set_restrictions(&id, restrictions))
+            }
+            C::Date { id, modified } => empty_result(self.set_modified_time(&id, modified)),
+            C::View { id, email } => empty_result(self.record_view(&id, &email)),
+            other => self.run_content_command(other),
         }
     }
 
     /// Runs the commands about content.
-    fn run_content(&self, command: Command) -> Given {
-        use Command as C;
+    fn run_content_command(&self, command: AdminCommand) -> CommandResult {
+        use AdminCommand as C;
         match command {
-            C::AddFolder { parent, name } => made(self.add_folder(&parent, &name)),
+            C::AddFolder { parent, name } => created_result(self.add_folder(&parent, &name)),
             C::AddDoc {
                 parent,
                 name,
                 markdown,
-            } => made(self.add_doc(&parent, &name, &markdown)),
+            } => created_result(self.add_doc(&parent, &name, &markdown)),
             C::AddSheet {
                 parent,
                 name,
                 tables,
-            } => made(self.add_sheet(&parent, &name, tables)),
+            } => created_result(self.add_sheet(&parent, &name, tables)),
             C::AddSlides {
                 parent,
                 name,
                 slides,
-            } => made(self.add_slides(&parent, &name, slides)),
+            } => created_result(self.add_slides(&parent, &name, slides)),
             C::AddText { parent, name, text } => {
-                made(self.add_file(&parent, &name, "text/plain", text))
+                created_result(self.add_file(&parent, &name, "text/plain", text))
             }
             C::AddFile {
                 parent,
                 name,
                 media_type,
                 base64,
-            } => made(self.add_file(&parent, &name, &media_type, bytes(&base64)?)),
+            } => created_result(self.add_file(&parent, &name, &media_type, decode_bytes(&base64)?)),
             C::AddShortcut {
                 parent,
                 name,
                 target,
-            } => made(self.add_shortcut(&parent, &name, &target)),
-            C::EditDoc { id, markdown } => done(self.edit(&id, Body::Doc(markdown))),
-            C::EditSheet { id, tables } => done(self.edit(&id, Body::Sheet(tables))),
-            C::EditSlides { id, slides } => done(self.edit(&id, Body::Slides(slides))),
+            } => created_result(self.add_shortcut(&parent, &name, &target)),
+            C::EditDoc { id, markdown } => {
+                empty_result(self.replace_content(&id, FakeContent::Doc(markdown)))
+            }
+            C::EditSheet { id, tables } => {
+                empty_result(self.replace_content(&id, FakeContent::Sheet(tables)))
+            }
+            C::EditSlides { id, slides } => {
+                empty_result(self.replace_content(&id, FakeContent::Slides(slides)))
+            }
             C::EditFile {
                 id,
                 media_type,
                 base64,
             } => {
-                let bytes = bytes(&base64)?;
-                done(self.edit(&id, Body::Bytes { media_type, bytes }))
+                let bytes = decode_bytes(&base64)?;
+                empty_result(self.replace_content(&id, FakeContent::Bytes { media_type, bytes }))
             }
 
-            other => Ok(self.run_plan(other)),
+            other => Ok(self.run_behaviour_command(other)),
         }
     }
 
     /// Runs the commands about the behaviour of the drive and what it recorded.
-    fn run_plan(&self, command: Command) -> Value {
-        use Command as C;
+    fn run_behaviour_command(&self, command: AdminCommand) -> Value {
+        use AdminCommand as C;
         match command {
-            C::Plan { fault } => self.plan(fault),
-            C::ClearPlans {} => self.clear_plans(),
+            C::Plan { fault } => self.plan_fault(fault),
+            C::ClearPlans {} => self.clear_planned_faults(),
             C::PlanConsent { consent } => self.plan_consent(consent),
-            C::AlwaysConsent { consent } => self.always_consent(consent),
-            C::WithoutRefreshToken { times } => self.without_refresh_token(times),
-            C::Revoke { email } => self.revoke(&email),
+            C::AlwaysConsent { consent } => self.set_default_consent(consent),
+            C::WithoutRefreshToken { times } => self.withhold_refresh_tokens(times),
+            C::Revoke { email } => self.revoke_permissions(&email),
             C::ExpireAccessTokens {} => self.expire_access_tokens(),
             C::Quirks { quirks } => self.set_quirks(|old| *old = quirks),
-            C::AdvanceSeconds { seconds } => self.advance_seconds(seconds),
+            C::AdvanceSeconds { seconds } => self.advance_clock(seconds),
             C::AddClient {
                 id,
                 secret,
@@ -304,10 +314,10 @@ impl Admin {
             C::ClearRequests {} => self.clear_requests(),
             C::AccessToken { email } => return json!({ "accessToken": self.access_token(&email) }),
             C::QuotaUnits {} => return json!(self.all_quota_units()),
-            C::Requests {} => return json!(self.requests()),
-            C::Deliveries {} => return json!(self.deliveries()),
-            C::Channels {} => return json!(self.channels()),
-            C::Named { name } => return json!(self.named(&name)),
+            C::Requests {} => return json!(self.recorded_requests()),
+            C::Deliveries {} => return json!(self.sent_notifications()),
+            C::Channels {} => return json!(self.open_channel_ids()),
+            C::Named { name } => return json!(self.find_by_name(&name)),
             _ => {}
         }
 
@@ -315,17 +325,17 @@ impl Admin {
     }
 }
 
-fn done(result: Result<(), Refused>) -> Given {
+fn empty_result(result: Result<(), EditRefused>) -> CommandResult {
     result.map(|()| json!({}))
 }
 
-fn made(result: Result<String, Refused>) -> Given {
+fn created_result(result: Result<String, EditRefused>) -> CommandResult {
     result.map(|id| json!({ "id": id }))
 }
 
-fn bytes(base64: &str) -> Result<Bytes, Refused> {
+fn decode_bytes(base64: &str) -> Result<Bytes, EditRefused> {
     STANDARD
         .decode(base64)
         .map(Bytes::from)
-        .map_err(|error| Refused(error.to_string()))
+        .map_err(|error| EditRefused(error.to_string()))
 }

@@ -5,9 +5,9 @@ mod pdf;
 
 use bytes::Bytes;
 
-pub(crate) use pdf::pdf;
+pub(crate) use pdf::build_pdf;
 
-use crate::world::{Body, Slide, Table};
+use crate::world::{FakeContent, SheetTable, Slide};
 
 const MARKDOWN: &str = "text/markdown";
 const PLAIN: &str = "text/plain";
@@ -18,33 +18,37 @@ const PPTX: &str = "application/vnd.openxmlformats-officedocument.presentationml
 
 /// Returns the media types to which a body can be exported. The list is empty for items that no
 /// editor of the drive created.
-pub(crate) fn forms(body: &Body) -> &'static [&'static str] {
+pub(crate) fn export_formats(body: &FakeContent) -> &'static [&'static str] {
     match body {
-        Body::Doc(_) => &[MARKDOWN, PLAIN, PDF],
-        Body::Sheet(_) => &[XLSX, CSV, "text/tab-separated-values"],
-        Body::Slides(_) => &[PPTX, PLAIN, PDF],
+        FakeContent::Doc(_) => &[MARKDOWN, PLAIN, PDF],
+        FakeContent::Sheet(_) => &[XLSX, CSV, "text/tab-separated-values"],
+        FakeContent::Slides(_) => &[PPTX, PLAIN, PDF],
         _ => &[],
     }
 }
 
 /// Exports the body in a format; `None` if it cannot be exported to that format.
-pub(crate) fn export(body: &Body, form: &str) -> Option<Bytes> {
+pub(crate) fn export_body(body: &FakeContent, form: &str) -> Option<Bytes> {
     Some(match (body, form) {
-        (Body::Doc(markdown), MARKDOWN) => Bytes::from(markdown.clone()),
-        (Body::Doc(markdown), PLAIN) => Bytes::from(format!("\u{feff}{}", without_marks(markdown))),
-        (Body::Doc(markdown), PDF) => pdf(&without_marks(markdown)),
-        (Body::Sheet(tables), XLSX) => office::workbook(tables)?,
-        (Body::Sheet(tables), CSV) => first(tables, ','),
-        (Body::Sheet(tables), "text/tab-separated-values") => first(tables, '\t'),
-        (Body::Slides(slides), PPTX) => office::presentation(slides)?,
-        (Body::Slides(slides), PLAIN) => Bytes::from(outline(slides)),
-        (Body::Slides(slides), PDF) => pdf(&outline(slides)),
+        (FakeContent::Doc(markdown), MARKDOWN) => Bytes::from(markdown.clone()),
+        (FakeContent::Doc(markdown), PLAIN) => {
+            Bytes::from(format!("\u{feff}{}", strip_images(markdown)))
+        }
+        (FakeContent::Doc(markdown), PDF) => build_pdf(&strip_images(markdown)),
+        (FakeContent::Sheet(tables), XLSX) => office::build_workbook(tables)?,
+        (FakeContent::Sheet(tables), CSV) => render_first_table(tables, ','),
+        (FakeContent::Sheet(tables), "text/tab-separated-values") => {
+            render_first_table(tables, '\t')
+        }
+        (FakeContent::Slides(slides), PPTX) => office::build_presentation(slides)?,
+        (FakeContent::Slides(slides), PLAIN) => Bytes::from(render_outline(slides)),
+        (FakeContent::Slides(slides), PDF) => build_pdf(&render_outline(slides)),
         _ => return None,
     })
 }
 
 /// Returns the text of a Markdown document without its images.
-fn without_marks(markdown: &str) -> String {
+fn strip_images(markdown: &str) -> String {
     let mut text = String::new();
     for line in markdown
         .lines()
@@ -61,7 +65,7 @@ fn without_marks(markdown: &str) -> String {
     text
 }
 
-fn outline(slides: &[Slide]) -> String {
+fn render_outline(slides: &[Slide]) -> String {
     let text = slides
         .iter()
         .map(|slide| format!("{}\n{}\n", slide.title, slide.lines.join("\n")));
@@ -69,18 +73,18 @@ fn outline(slides: &[Slide]) -> String {
 }
 
 /// Renders only the first table, as the drive's text export does.
-fn first(tables: &[Table], separator: char) -> Bytes {
+fn render_first_table(tables: &[SheetTable], separator: char) -> Bytes {
     let rows = tables
         .first()
         .map_or(&[][..], |table| table.rows.as_slice());
     let line = |row: &Vec<String>| {
-        let cells = row.iter().map(|cell| quote(cell, separator));
+        let cells = row.iter().map(|cell| quote_cell(cell, separator));
         cells.collect::<Vec<_>>().join(&separator.to_string())
     };
     Bytes::from(rows.iter().map(line).collect::<Vec<_>>().join("\r\n"))
 }
 
-fn quote(cell: &str, separator: char) -> String {
+fn quote_cell(cell: &str, separator: char) -> String {
     if cell.contains([separator, '"', '\n']) {
         format!("\"{}\"", cell.replace('"', "\"\""))
     } else {
@@ -96,7 +100,7 @@ mod tests {
 
     use super::*;
 
-    fn tables() -> Body {
+    fn render_tables() -> FakeContent {
         let row = |cells: &[&str]| {
             cells
                 .iter()
@@ -104,12 +108,12 @@ mod tests {
                 .collect::<Vec<_>>()
         };
 
-        Body::Sheet(vec![
-            Table {
+        FakeContent::Sheet(vec![
+            SheetTable {
                 name: "Plants & pots".to_owned(),
                 rows: vec![row(&["Plant", "Count"]), row(&["Fern, tall", "7"])],
             },
-            Table {
+            SheetTable {
                 name: "Notes".to_owned(),
                 rows: vec![row(&["<dry>"])],
             },
@@ -118,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_workbook_is_read_back_by_a_reader_that_knows_nothing_of_us() {
-        let bytes = export(&tables(), XLSX).unwrap();
+        let bytes = export_body(&render_tables(), XLSX).unwrap();
         let mut book: Xlsx<_> = calamine::open_workbook_from_rs(Cursor::new(bytes)).unwrap();
         assert_eq!(book.sheet_names(), ["Plants & pots", "Notes"]);
         let cells = |range: calamine::Range<calamine::Data>| {
@@ -143,7 +147,7 @@ mod tests {
             notes: "Say it".to_owned(),
         };
 
-        let bytes = export(&Body::Slides(vec![slide]), PPTX).unwrap();
+        let bytes = export_body(&FakeContent::Slides(vec![slide]), PPTX).unwrap();
         let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).unwrap();
 
         for (part, text) in [
@@ -157,10 +161,11 @@ mod tests {
 
     #[test]
     fn text_forms() {
-        let doc =
-            Body::Doc("# Trip\n\n![map](data:image/png;base64,AAAA)\n- **boots**\n".to_owned());
-        let text = |body: &Body, form: &str| {
-            export(body, form).map(|bytes| String::from_utf8(bytes.to_vec()).unwrap())
+        let doc = FakeContent::Doc(
+            "# Trip\n\n![map](data:image/png;base64,AAAA)\n- **boots**\n".to_owned(),
+        );
+        let text = |body: &FakeContent, form: &str| {
+            export_body(body, form).map(|bytes| String::from_utf8(bytes.to_vec()).unwrap())
         };
 
         assert_eq!(
@@ -168,15 +173,15 @@ mod tests {
             Some("\u{feff}Trip\n\nboots\n")
         );
         assert_eq!(
-            text(&tables(), CSV).as_deref(),
+            text(&render_tables(), CSV).as_deref(),
             Some("Plant,Count\r\n\"Fern, tall\",7")
         );
         assert_eq!(text(&doc, CSV), None);
-        assert_eq!(text(&Body::Folder, PLAIN), None);
+        assert_eq!(text(&FakeContent::Folder, PLAIN), None);
 
-        for body in [doc, tables()] {
-            for form in forms(&body) {
-                assert!(export(&body, form).is_some(), "{form}");
+        for body in [doc, render_tables()] {
+            for form in export_formats(&body) {
+                assert!(export_body(&body, form).is_some(), "{form}");
             }
         }
     }

@@ -2,14 +2,14 @@
 
 use serde::Serialize;
 
-use crate::admin::Admin;
+use crate::admin::DriveAdmin;
 use crate::content;
-use crate::world::{Refused, Slide, Table};
+use crate::world::{EditRefused, SheetTable, Slide};
 
 /// The accounts and folders of the demonstration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Demo {
+pub struct DemoContent {
     /// The account to connect.
     pub account: String,
     /// A colleague who shares items with the account.
@@ -23,23 +23,23 @@ pub struct Demo {
 const MIRA: &str = "mira.olsen@harbour-bikes.example";
 const TOMAS: &str = "tomas.reyes@harbour-bikes.example";
 
-impl Admin {
+impl DriveAdmin {
     /// Fills the drive with the demonstration content.
     ///
     /// # Errors
     /// Fails only if the content does not fit the drive, which is a bug in the demonstration.
-    pub fn demo(&self) -> Result<Demo, Refused> {
-        fill(self)
+    pub fn fill_with_demo(&self) -> Result<DemoContent, EditRefused> {
+        build_document(self)
     }
 }
 
-pub(crate) fn fill(admin: &Admin) -> Result<Demo, Refused> {
-    let root = admin.account(MIRA).root().to_owned();
-    let folder = shop(admin, &root)?;
-    private(admin, &root, &folder)?;
-    shared(admin)?;
-    let drive = workshop(admin)?;
-    Ok(Demo {
+pub(crate) fn build_document(admin: &DriveAdmin) -> Result<DemoContent, EditRefused> {
+    let root = admin.get_or_create_account(MIRA).root().to_owned();
+    let folder = create_shop(admin, &root)?;
+    create_private_items(admin, &root, &folder)?;
+    create_shared_items(admin)?;
+    let drive = create_workshop_drive(admin)?;
+    Ok(DemoContent {
         account: MIRA.to_owned(),
         colleague: TOMAS.to_owned(),
         drive,
@@ -47,12 +47,12 @@ pub(crate) fn fill(admin: &Admin) -> Result<Demo, Refused> {
     })
 }
 
-fn table(name: &str, rows: &[&[&str]]) -> Table {
+fn table(name: &str, rows: &[&[&str]]) -> SheetTable {
     let rows = rows
         .iter()
         .map(|row| row.iter().map(|cell| (*cell).to_owned()).collect())
         .collect();
-    Table {
+    SheetTable {
         name: name.to_owned(),
         rows,
     }
@@ -68,10 +68,10 @@ fn slide(title: &str, lines: &[&str], notes: &str) -> Slide {
 }
 
 /// Creates the folder of the shop's documents.
-fn shop(admin: &Admin, root: &str) -> Result<String, Refused> {
+fn create_shop(admin: &DriveAdmin, root: &str) -> Result<String, EditRefused> {
     let shop = admin.add_folder(root, "Harbour Bikes")?;
-    rentals(admin, &shop)?;
-    suppliers(admin, &shop)?;
+    create_rentals(admin, &shop)?;
+    create_suppliers(admin, &shop)?;
     admin.add_doc(
         &shop,
         "Opening hours and keys",
@@ -101,7 +101,7 @@ fn shop(admin: &Admin, root: &str) -> Result<String, Refused> {
     Ok(shop)
 }
 
-fn rentals(admin: &Admin, shop: &str) -> Result<(), Refused> {
+fn create_rentals(admin: &DriveAdmin, shop: &str) -> Result<(), EditRefused> {
     let rentals = admin.add_folder(shop, "Rentals")?;
     admin.add_doc(
         &rentals,
@@ -136,7 +136,7 @@ fn rentals(admin: &Admin, shop: &str) -> Result<(), Refused> {
     Ok(())
 }
 
-fn suppliers(admin: &Admin, shop: &str) -> Result<(), Refused> {
+fn create_suppliers(admin: &DriveAdmin, shop: &str) -> Result<(), EditRefused> {
     let suppliers = admin.add_folder(shop, "Suppliers")?;
     let prices = "Gannet price list, spring\n\nCargo bicycle G2: 2,890 euros net\nChild seat: 145 euros net\n\
                   Rain cover: 88 euros net\nDelivery takes five weeks from the order.";
@@ -144,7 +144,7 @@ fn suppliers(admin: &Admin, shop: &str) -> Result<(), Refused> {
         &suppliers,
         "Gannet price list.pdf",
         "application/pdf",
-        content::pdf(prices),
+        content::build_pdf(prices),
     )?;
     admin.add_file(
         &suppliers,
@@ -163,7 +163,7 @@ fn suppliers(admin: &Admin, shop: &str) -> Result<(), Refused> {
 }
 
 /// Creates items that only the owner can see.
-fn private(admin: &Admin, root: &str, shop: &str) -> Result<(), Refused> {
+fn create_private_items(admin: &DriveAdmin, root: &str, shop: &str) -> Result<(), EditRefused> {
     let home = admin.add_folder(root, "Home")?;
     admin.add_doc(
         &home,
@@ -182,7 +182,7 @@ fn private(admin: &Admin, root: &str, shop: &str) -> Result<(), Refused> {
         "Letter to the landlord (draft)",
         "The gutter above the door leaks again.\n",
     )?;
-    admin.trash(&draft)?;
+    admin.trash_item(&draft)?;
     admin.add_file(
         root,
         "notes.html",
@@ -194,8 +194,8 @@ fn private(admin: &Admin, root: &str, shop: &str) -> Result<(), Refused> {
 }
 
 /// Creates the items that the colleague shares.
-fn shared(admin: &Admin) -> Result<(), Refused> {
-    let root = admin.account(TOMAS).root().to_owned();
+fn create_shared_items(admin: &DriveAdmin) -> Result<(), EditRefused> {
+    let root = admin.get_or_create_account(TOMAS).root().to_owned();
     let tours = admin.add_folder(&root, "Guided tours")?;
     admin.add_doc(
         &tours,
@@ -207,22 +207,22 @@ fn shared(admin: &Admin) -> Result<(), Refused> {
         "Harbour tour",
         "# Harbour tour\n\n9 km on flat ground, fit for children from eight years.\n",
     )?;
-    admin.share(&tours, MIRA)?;
+    admin.share_item(&tours, MIRA)?;
     let insurance = admin.add_file(
         &root,
         "insurance.txt",
         "text/plain",
         "Policy HB-2207 covers guided tours of up to 14 people.\n",
     )?;
-    admin.share(&insurance, MIRA)?;
+    admin.share_item(&insurance, MIRA)?;
     admin.add_doc(&root, "Salary talk", "Only for me.\n")?;
 
     Ok(())
 }
 
 /// Creates the shared drive.
-fn workshop(admin: &Admin) -> Result<String, Refused> {
-    let drive = admin.add_drive("Workshop", &[MIRA, TOMAS]);
+fn create_workshop_drive(admin: &DriveAdmin) -> Result<String, EditRefused> {
+    let drive = admin.create_shared_drive("Workshop", &[MIRA, TOMAS]);
     let manuals = admin.add_folder(&drive, "Manuals")?;
     admin.add_doc(
         &manuals,
@@ -257,7 +257,7 @@ mod tests {
     #[tokio::test]
     async fn the_demonstration_has_everything_once() {
         let drive = FakeDrive::start().await.unwrap();
-        let demo = drive.demo().unwrap();
+        let demo = drive.fill_with_demo().unwrap();
         for name in [
             "Rental terms",
             "Fleet",
@@ -266,9 +266,9 @@ mod tests {
             "Guided tours",
             "Wheel truing",
         ] {
-            assert_eq!(drive.named(name).len(), 1, "{name}");
+            assert_eq!(drive.find_by_name(name).len(), 1, "{name}");
         }
 
-        assert_eq!(drive.named("Harbour Bikes"), [demo.folder]);
+        assert_eq!(drive.find_by_name("Harbour Bikes"), [demo.folder]);
     }
 }

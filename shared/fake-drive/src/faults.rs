@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::api::Failure;
-use crate::wire::{Call, Reply};
+use crate::api::DriveApiError;
+use crate::wire::{HttpCall, Reply};
 
 /// The effect of a fault, which replaces or alters the answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,7 +13,7 @@ use crate::wire::{Call, Reply};
     rename_all = "camelCase",
     rename_all_fields = "camelCase"
 )]
-pub enum Effect {
+pub enum FaultEffect {
     /// Replaces the answer with this one.
     Answer {
         /// The status.
@@ -56,7 +56,7 @@ pub enum Effect {
 /// A fault and the requests that it affects.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Fault {
+pub struct PlannedFault {
     /// The beginning of the path; with `$` at the end, the whole path.
     pub path: String,
     /// The method; `None` for every method.
@@ -72,22 +72,22 @@ pub struct Fault {
     #[serde(default)]
     pub after: u32,
     /// The number of requests that are affected.
-    #[serde(default = "once")]
+    #[serde(default = "default_times")]
     pub times: u32,
     /// The value of the header `Retry-After` in seconds.
     #[serde(default)]
     pub retry_after: Option<u64>,
     /// The effect.
-    pub effect: Effect,
+    pub effect: FaultEffect,
 }
 
-fn once() -> u32 {
+fn default_times() -> u32 {
     1
 }
 
-impl Fault {
+impl PlannedFault {
     /// Creates a fault of the next request whose path begins with `path`.
-    pub fn on(path: &str, effect: Effect) -> Self {
+    pub fn for_path(path: &str, effect: FaultEffect) -> Self {
         Self {
             path: path.to_owned(),
             method: None,
@@ -101,10 +101,10 @@ impl Fault {
     }
 
     /// Creates an API error with this reason for the next request whose path begins with `path`.
-    pub fn reason(path: &str, status: u16, reason: &str) -> Self {
-        Self::on(
+    pub fn api_error(path: &str, status: u16, reason: &str) -> Self {
+        Self::for_path(
             path,
-            Effect::Reason {
+            FaultEffect::Reason {
                 status,
                 reason: reason.to_owned(),
             },
@@ -112,12 +112,12 @@ impl Fault {
     }
 
     /// Creates an HTML error page where the client expects a machine-readable answer.
-    pub fn html(path: &str, status: u16) -> Self {
+    pub fn html_error(path: &str, status: u16) -> Self {
         let body =
             format!("<!DOCTYPE html><title>Error {status}</title><p>Come back in half a minute.");
-        Self::on(
+        Self::for_path(
             path,
-            Effect::Answer {
+            FaultEffect::Answer {
                 status,
                 media_type: "text/html; charset=UTF-8".to_owned(),
                 body,
@@ -126,15 +126,15 @@ impl Fault {
     }
 
     /// Creates an error of the token endpoint, with an optional `error_subtype`.
-    pub fn oauth(path: &str, status: u16, error: &str, subtype: Option<&str>) -> Self {
+    pub fn oauth_error(path: &str, status: u16, error: &str, subtype: Option<&str>) -> Self {
         let mut body = json!({ "error": error, "error_description": "A planned fault." });
         if let Some(subtype) = subtype {
             body["error_subtype"] = json!(subtype);
         }
         let media_type = "application/json; charset=utf-8".to_owned();
-        Self::on(
+        Self::for_path(
             path,
-            Effect::Answer {
+            FaultEffect::Answer {
                 status,
                 media_type,
                 body: body.to_string(),
@@ -144,7 +144,7 @@ impl Fault {
 
     /// Limits the fault to a method.
     #[must_use]
-    pub fn method(self, method: &str) -> Self {
+    pub fn for_method(self, method: &str) -> Self {
         Self {
             method: Some(method.to_owned()),
             ..self
@@ -153,7 +153,7 @@ impl Fault {
 
     /// Limits the fault to requests whose query contains this `name=value`.
     #[must_use]
-    pub fn query(self, pair: &str) -> Self {
+    pub fn for_query(self, pair: &str) -> Self {
         Self {
             query: Some(pair.to_owned()),
             ..self
@@ -162,7 +162,7 @@ impl Fault {
 
     /// Limits the fault to an account.
     #[must_use]
-    pub fn account(self, email: &str) -> Self {
+    pub fn for_account(self, email: &str) -> Self {
         Self {
             account: Some(email.to_owned()),
             ..self
@@ -171,26 +171,26 @@ impl Fault {
 
     /// Lets `after` matching requests succeed first.
     #[must_use]
-    pub fn after(self, after: u32) -> Self {
+    pub fn after_requests(self, after: u32) -> Self {
         Self { after, ..self }
     }
 
     /// Sets the number of requests that are affected.
     #[must_use]
-    pub fn times(self, times: u32) -> Self {
+    pub fn repeat(self, times: u32) -> Self {
         Self { times, ..self }
     }
 
     /// Sets the header `Retry-After` in seconds.
     #[must_use]
-    pub fn retry_after(self, seconds: u64) -> Self {
+    pub fn with_retry_after(self, seconds: u64) -> Self {
         Self {
             retry_after: Some(seconds),
             ..self
         }
     }
 
-    fn hits(&self, call: &Call, account: Option<&str>) -> bool {
+    fn matches_request(&self, call: &HttpCall, account: Option<&str>) -> bool {
         let path = match self.path.strip_suffix('$') {
             Some(whole) => call.path == whole,
             None => call.path.starts_with(&self.path),
@@ -207,22 +207,24 @@ impl Fault {
                 .as_deref()
                 .is_none_or(|email| Some(email) == account)
             && (self.query.is_none()
-                || query.is_some_and(|(name, value)| call.param(name) == Some(value)))
+                || query.is_some_and(|(name, value)| call.query_param(name) == Some(value)))
     }
 
     /// Returns the answer that replaces the correct one, if this fault replaces answers.
-    pub(crate) fn reply(&self) -> Option<Reply> {
+    pub(crate) fn replacement_reply(&self) -> Option<Reply> {
         let reply = match &self.effect {
-            Effect::Answer {
+            FaultEffect::Answer {
                 status,
                 media_type,
                 body,
             } => Reply::new(*status, media_type, body.clone()),
-            Effect::Reason { status, reason } => Failure::of_reason(*status, reason).reply(),
+            FaultEffect::Reason { status, reason } => {
+                DriveApiError::planned_error(*status, reason).to_reply()
+            }
             _ => return None,
         };
         Some(match self.retry_after {
-            Some(seconds) => reply.with("retry-after", seconds.to_string()),
+            Some(seconds) => reply.with_header("retry-after", seconds.to_string()),
             None => reply,
         })
     }
@@ -230,9 +232,16 @@ impl Fault {
 
 /// Returns the fault that affects a request. Every matching plan counts the request. Only the first
 /// plan that is due takes effect, and one of its uses is spent.
-pub(crate) fn strike(faults: &mut Vec<Fault>, call: &Call, account: Option<&str>) -> Option<Fault> {
+pub(crate) fn take_due_fault(
+    faults: &mut Vec<PlannedFault>,
+    call: &HttpCall,
+    account: Option<&str>,
+) -> Option<PlannedFault> {
     let mut struck = None;
-    for fault in faults.iter_mut().filter(|fault| fault.hits(call, account)) {
+    for fault in faults
+        .iter_mut()
+        .filter(|fault| fault.matches_request(call, account))
+    {
         if fault.after > 0 {
             fault.after -= 1;
         } else if struck.is_none() {
@@ -251,8 +260,8 @@ mod tests {
 
     use super::*;
 
-    fn call(method: &str, path: &str, query: &[(&str, &str)]) -> Call {
-        Call {
+    fn call(method: &str, path: &str, query: &[(&str, &str)]) -> HttpCall {
+        HttpCall {
             method: method.to_owned(),
             path: path.to_owned(),
             query: query
@@ -268,11 +277,11 @@ mod tests {
     #[test]
     fn the_nth_request_that_matches_is_hit() {
         let mut faults = vec![
-            Fault::html("/a", 502)
-                .method("GET")
-                .query("alt=media")
-                .after(1)
-                .times(2),
+            PlannedFault::html_error("/a", 502)
+                .for_method("GET")
+                .for_query("alt=media")
+                .after_requests(1)
+                .repeat(2),
         ];
         let media = [("alt", "media")];
         let hits: Vec<_> = [
@@ -285,7 +294,7 @@ mod tests {
             call("GET", "/a", &media),
         ]
         .iter()
-        .map(|call| strike(&mut faults, call, None).is_some())
+        .map(|call| take_due_fault(&mut faults, call, None).is_some())
         .collect();
 
         assert_eq!(hits, [false, false, false, false, true, true, false]);
@@ -295,12 +304,14 @@ mod tests {
     #[test]
     fn a_whole_path_and_an_account_can_be_meant() {
         let mut faults = vec![
-            Fault::reason("/files$", 403, "rateLimitExceeded")
-                .account("ada@x")
-                .times(9),
+            PlannedFault::api_error("/files$", 403, "rateLimitExceeded")
+                .for_account("ada@x")
+                .repeat(9),
         ];
-        assert!(strike(&mut faults, &call("GET", "/files/1", &[]), Some("ada@x")).is_none());
-        assert!(strike(&mut faults, &call("GET", "/files", &[]), None).is_none());
-        assert!(strike(&mut faults, &call("GET", "/files", &[]), Some("ada@x")).is_some());
+        assert!(
+            take_due_fault(&mut faults, &call("GET", "/files/1", &[]), Some("ada@x")).is_none()
+        );
+        assert!(take_due_fault(&mut faults, &call("GET", "/files", &[]), None).is_none());
+        assert!(take_due_fault(&mut faults, &call("GET", "/files", &[]), Some("ada@x")).is_some());
     }
 }

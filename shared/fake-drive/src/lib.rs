@@ -27,63 +27,63 @@ use std::net::SocketAddr;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 
-pub use admin::{Account, Admin};
-pub use channels::Delivery;
-pub use clock::Now;
-pub use command::Command;
-pub use demo::Demo;
-pub use faults::{Effect, Fault};
-pub use oauth::{Consent, LOOPBACK};
+pub use admin::{Account, DriveAdmin};
+pub use channels::SentNotification;
+pub use clock::ClockFn;
+pub use command::AdminCommand;
+pub use demo::DemoContent;
+pub use faults::{FaultEffect, PlannedFault};
+pub use oauth::{ConsentDecision, LOOPBACK_REDIRECT};
 pub use quirks::{Descendants, Quirks};
-pub use state::Seen;
+pub use state::RecordedRequest;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-pub use world::{Body, Refused, Restrictions, Slide, Table};
+pub use world::{EditRefused, FakeContent, Restrictions, SheetTable, Slide};
 
 use crate::clock::Clock;
-use crate::oauth::OAuth;
-use crate::state::State;
-use crate::world::World;
+use crate::oauth::OAuthState;
+use crate::state::DriveState;
+use crate::world::DriveContents;
 
 /// The configuration of a drive.
 #[derive(Clone)]
-pub struct Config {
+pub struct DriveConfig {
     /// The address to listen on.
     pub bind: SocketAddr,
     /// The clock. Without one, time begins with 2026 and advances by one millisecond each time it
     /// is read.
-    pub now: Option<Now>,
+    pub clock: Option<ClockFn>,
     /// The client id of the app.
     pub client_id: String,
     /// The client secret of the app.
     pub client_secret: String,
-    /// The addresses to which users may be redirected; [`LOOPBACK`] stands for every address on
-    /// this machine.
-    pub redirects: Vec<String>,
+    /// The addresses to which users may be redirected; [`LOOPBACK_REDIRECT`] stands for every
+    /// address on this machine.
+    pub redirect_addresses: Vec<String>,
     /// The seed of ids and tokens. The same seed produces the same values.
     pub seed: u64,
     /// The quirks of the drive.
     pub quirks: Quirks,
 }
 
-impl Default for Config {
+impl Default for DriveConfig {
     fn default() -> Self {
         Self {
             bind: SocketAddr::from(([127, 0, 0, 1], 0)),
-            now: None,
+            clock: None,
             client_id: "fake-client.apps.googleusercontent.com".to_owned(),
             client_secret: "fake-client-secret".to_owned(),
-            redirects: vec![LOOPBACK.to_owned()],
+            redirect_addresses: vec![LOOPBACK_REDIRECT.to_owned()],
             seed: 1,
             quirks: Quirks::default(),
         }
     }
 }
 
-/// A running drive. It stops when it is dropped. [`Admin`] has the functions that control it.
+/// A running drive. It stops when it is dropped. [`DriveAdmin`] has the functions that control it.
 pub struct FakeDrive {
-    admin: Admin,
+    admin: DriveAdmin,
     tasks: Vec<JoinHandle<()>>,
 }
 
@@ -93,24 +93,28 @@ impl FakeDrive {
     /// # Errors
     /// Fails if no port is available.
     pub async fn start() -> std::io::Result<Self> {
-        Self::start_with(Config::default()).await
+        Self::start_with(DriveConfig::default()).await
     }
 
     /// Starts an empty drive.
     ///
     /// # Errors
     /// Fails if the address cannot be bound.
-    pub async fn start_with(config: Config) -> std::io::Result<Self> {
+    pub async fn start_with(config: DriveConfig) -> std::io::Result<Self> {
         let listener = TcpListener::bind(config.bind).await?;
         let url = format!("http://{}", listener.local_addr()?);
         let (outbox, letters) = mpsc::unbounded_channel();
-        let world = World::new(Clock::new(config.now), config.quirks, config.seed);
-        let mut oauth = OAuth::default();
-        oauth.add_app(&config.client_id, &config.client_secret, config.redirects);
-        let state = Arc::new(Mutex::new(State::new(world, oauth, outbox)));
-        let admin = Admin::new(state, url, (config.client_id, config.client_secret));
-        let serve = tokio::spawn(server::serve(listener, admin.clone()));
-        let post = tokio::spawn(server::post(letters, admin.clone()));
+        let world = DriveContents::new(Clock::new(config.clock), config.quirks, config.seed);
+        let mut oauth = OAuthState::default();
+        oauth.add_app(
+            &config.client_id,
+            &config.client_secret,
+            config.redirect_addresses,
+        );
+        let state = Arc::new(Mutex::new(DriveState::new(world, oauth, outbox)));
+        let admin = DriveAdmin::new(state, url, (config.client_id, config.client_secret));
+        let serve = tokio::spawn(server::serve_requests(listener, admin.clone()));
+        let post = tokio::spawn(server::send_notifications(letters, admin.clone()));
 
         Ok(Self {
             admin,
@@ -119,12 +123,12 @@ impl FakeDrive {
     }
 
     /// Returns a handle, which may outlive the drive.
-    pub fn admin(&self) -> Admin {
+    pub fn admin(&self) -> DriveAdmin {
         self.admin.clone()
     }
 
     /// Waits until the drive ends. It ends on its own only if its socket fails.
-    pub async fn run(mut self) {
+    pub async fn wait_until_stopped(mut self) {
         for task in &mut self.tasks {
             let _ended = task.await;
         }
@@ -132,9 +136,9 @@ impl FakeDrive {
 }
 
 impl Deref for FakeDrive {
-    type Target = Admin;
+    type Target = DriveAdmin;
 
-    fn deref(&self) -> &Admin {
+    fn deref(&self) -> &DriveAdmin {
         &self.admin
     }
 }

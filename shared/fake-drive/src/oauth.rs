@@ -10,19 +10,19 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::random::Random;
-use crate::state::State;
-use crate::wire::{Call, Reply};
+use crate::state::DriveState;
+use crate::wire::{HttpCall, Reply};
 
 /// The most refresh tokens of an account for one app. A further token revokes the oldest.
-const REFRESH_TOKENS: usize = 100;
+const MAX_REFRESH_TOKENS: usize = 100;
 
 /// An entry in an app's list of redirect addresses that stands for every address on this machine.
-pub const LOOPBACK: &str = "loopback";
+pub const LOOPBACK_REDIRECT: &str = "loopback";
 
 /// The decision of a user who is asked for consent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "camelCase")]
-pub enum Consent {
+pub enum ConsentDecision {
     /// Grants the requested permissions.
     Allow {
         /// The account that grants them.
@@ -37,14 +37,14 @@ pub enum Consent {
     Deny,
 }
 
-struct App {
+struct RegisteredApp {
     secret: String,
     redirects: Vec<String>,
 }
 
 /// A consent request that is shown to a user.
 #[derive(Debug, Clone)]
-struct Request {
+struct ConsentForm {
     client: String,
     redirect: String,
     scopes: Vec<String>,
@@ -57,8 +57,8 @@ struct Request {
 }
 
 /// An authorization code's permissions.
-struct Code {
-    request: Request,
+struct AuthorizationCode {
+    request: ConsentForm,
     email: String,
     scopes: Vec<String>,
     first: bool,
@@ -67,14 +67,14 @@ struct Code {
 
 /// An access token's permissions.
 #[derive(Debug, Clone)]
-pub(crate) struct Access {
+pub(crate) struct AccessToken {
     pub(crate) email: String,
     pub(crate) client: String,
     pub(crate) scopes: Vec<String>,
     expires: i64,
 }
 
-struct Refresh {
+struct RefreshToken {
     email: String,
     client: String,
     scopes: Vec<String>,
@@ -83,28 +83,28 @@ struct Refresh {
 }
 
 #[derive(Default)]
-pub(crate) struct OAuth {
-    apps: HashMap<String, App>,
-    requests: HashMap<String, Request>,
-    codes: HashMap<String, Code>,
-    access: HashMap<String, Access>,
-    refresh: HashMap<String, Refresh>,
+pub(crate) struct OAuthState {
+    apps: HashMap<String, RegisteredApp>,
+    requests: HashMap<String, ConsentForm>,
+    codes: HashMap<String, AuthorizationCode>,
+    access: HashMap<String, AccessToken>,
+    refresh: HashMap<String, RefreshToken>,
     /// The accounts and apps with an earlier permission.
     known: BTreeSet<(String, String)>,
     /// The planned decisions of the next users who are asked.
-    pub(crate) plans: VecDeque<Consent>,
+    pub(crate) planned_decisions: VecDeque<ConsentDecision>,
     /// The decision when none is planned. With `None`, users see a page.
-    pub(crate) habit: Option<Consent>,
+    pub(crate) default_decision: Option<ConsentDecision>,
     /// The number of exchanges that return no refresh token.
     pub(crate) without_refresh: u32,
     numbers: u64,
 }
 
-impl OAuth {
+impl OAuthState {
     pub(crate) fn add_app(&mut self, id: &str, secret: &str, redirects: Vec<String>) {
         self.apps.insert(
             id.to_owned(),
-            App {
+            RegisteredApp {
                 secret: secret.to_owned(),
                 redirects,
             },
@@ -116,13 +116,17 @@ impl OAuth {
     }
 
     /// Returns the permissions of an access token that has not expired.
-    pub(crate) fn access(&self, token: &str, now: i64) -> Option<&Access> {
+    pub(crate) fn find_access_token(&self, token: &str, now: i64) -> Option<&AccessToken> {
         self.access.get(token).filter(|access| access.expires > now)
     }
 
     /// Issues an access token.
-    pub(crate) fn grant_access(&mut self, random: &mut Random, access: Access) -> String {
-        let token = format!("ya29.{}", random.name(60));
+    pub(crate) fn issue_access_token(
+        &mut self,
+        random: &mut Random,
+        access: AccessToken,
+    ) -> String {
+        let token = format!("ya29.{}", random.random_name(60));
         self.access.insert(token.clone(), access);
         token
     }
@@ -130,17 +134,18 @@ impl OAuth {
     fn grant_refresh(
         &mut self,
         random: &mut Random,
-        access: &Access,
+        access: &AccessToken,
         expires: Option<i64>,
     ) -> String {
-        let of_pair =
-            |refresh: &Refresh| refresh.email == access.email && refresh.client == access.client;
+        let of_pair = |refresh: &RefreshToken| {
+            refresh.email == access.email && refresh.client == access.client
+        };
         if self
             .refresh
             .values()
             .filter(|refresh| of_pair(refresh))
             .count()
-            >= REFRESH_TOKENS
+            >= MAX_REFRESH_TOKENS
         {
             let pairs = self.refresh.iter().filter(|(_, refresh)| of_pair(refresh));
             let oldest = pairs
@@ -150,7 +155,7 @@ impl OAuth {
         }
 
         self.numbers += 1;
-        let token = format!("1//0{}", random.name(50));
+        let token = format!("1//0{}", random.random_name(50));
         let (email, client, scopes) = (
             access.email.clone(),
             access.client.clone(),
@@ -158,7 +163,7 @@ impl OAuth {
         );
         self.refresh.insert(
             token.clone(),
-            Refresh {
+            RefreshToken {
                 email,
                 client,
                 scopes,
@@ -171,7 +176,7 @@ impl OAuth {
     }
 
     /// Ends all permissions that an account has given to one app, or to all apps.
-    pub(crate) fn end(&mut self, email: &str, client: Option<&str>) {
+    pub(crate) fn revoke_permissions(&mut self, email: &str, client: Option<&str>) {
         let ended = |of: &str, by: &str| of == email && client.is_none_or(|client| client == by);
         self.access
             .retain(|_, access| !ended(&access.email, &access.client));
@@ -181,12 +186,12 @@ impl OAuth {
     }
 
     /// Expires all access tokens, as if their lifetime were over.
-    pub(crate) fn expire_access(&mut self) {
+    pub(crate) fn expire_access_tokens(&mut self) {
         self.access.clear();
     }
 }
 
-impl Access {
+impl AccessToken {
     pub(crate) fn new(email: &str, client: &str, scopes: Vec<String>, expires: i64) -> Self {
         Self {
             email: email.to_owned(),
@@ -197,11 +202,11 @@ impl Access {
     }
 }
 
-impl App {
-    fn allows(&self, redirect: &str) -> bool {
-        self.redirects
-            .iter()
-            .any(|allowed| allowed == redirect || (allowed == LOOPBACK && is_loopback(redirect)))
+impl RegisteredApp {
+    fn allows_redirect(&self, redirect: &str) -> bool {
+        self.redirects.iter().any(|allowed| {
+            allowed == redirect || (allowed == LOOPBACK_REDIRECT && is_loopback(redirect))
+        })
     }
 }
 
@@ -213,12 +218,12 @@ fn is_loopback(address: &str) -> bool {
 }
 
 /// Answers the request if the path belongs to OAuth.
-pub(crate) fn answer(state: &mut State, call: &Call) -> Option<Reply> {
+pub(crate) fn answer_request(state: &mut DriveState, call: &HttpCall) -> Option<Reply> {
     Some(match (call.method.as_str(), call.path.as_str()) {
-        ("GET", "/o/oauth2/v2/auth") => authorize::ask(state, call),
-        ("POST", "/o/oauth2/v2/auth/answer") => authorize::decide(state, call),
-        ("POST", "/token") => token::exchange(state, call),
-        ("POST", "/revoke") => token::revoke(state, call),
+        ("GET", "/o/oauth2/v2/auth") => authorize::show_consent(state, call),
+        ("POST", "/o/oauth2/v2/auth/answer") => authorize::handle_decision(state, call),
+        ("POST", "/token") => token::exchange_grant(state, call),
+        ("POST", "/revoke") => token::revoke_token(state, call),
         _ => return None,
     })
 }

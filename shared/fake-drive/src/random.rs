@@ -15,12 +15,12 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    pub(crate) fn coin(&mut self) -> bool {
+    pub(crate) fn flip_coin(&mut self) -> bool {
         self.next().is_multiple_of(2)
     }
 
     /// Returns a name of `length` characters that needs no escaping in an address.
-    pub(crate) fn name(&mut self, length: usize) -> String {
+    pub(crate) fn random_name(&mut self, length: usize) -> String {
         const ALPHABET: &[u8; 64] =
             b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
         (0..length)
@@ -29,7 +29,7 @@ impl Random {
     }
 
     /// Returns a number of `length` digits that does not begin with 0.
-    pub(crate) fn digits(&mut self, length: usize) -> String {
+    pub(crate) fn random_digits(&mut self, length: usize) -> String {
         let digit = |random: &mut Self, from: u64| {
             char::from(b'0' + (from + random.next() % (10 - from)) as u8)
         };

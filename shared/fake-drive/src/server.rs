@@ -15,47 +15,50 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use crate::admin::Admin;
-use crate::api::{self, Note};
-use crate::channels::{Notification, deliver};
-use crate::clock::http_date;
-use crate::command::Command;
-use crate::faults::{Effect, Fault, strike};
+use crate::admin::DriveAdmin;
+use crate::api::{self, CallRecord};
+use crate::channels::{Notification, deliver_notification};
+use crate::clock::format_http_date;
+use crate::command::AdminCommand;
+use crate::faults::{FaultEffect, PlannedFault, take_due_fault};
 use crate::oauth;
-use crate::state::{Seen, State};
-use crate::wire::{Call, Reply};
+use crate::state::{DriveState, RecordedRequest};
+use crate::wire::{HttpCall, Reply};
 
 /// The largest request body in bytes.
-const LIMIT: usize = 64 * 1024 * 1024;
+const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
 /// The number of requests that are recorded.
-const REMEMBERED: usize = 200_000;
+const MAX_RECORDED_REQUESTS: usize = 200_000;
 
 /// Serves requests until it is stopped.
-pub(crate) async fn serve(listener: TcpListener, admin: Admin) {
+pub(crate) async fn serve_requests(listener: TcpListener, admin: DriveAdmin) {
     let handler = move |request: Request| {
         let admin = admin.clone();
-        async move { handle(&admin, request).await }
+        async move { handle_request(&admin, request).await }
     };
     let router: Router = Router::new().fallback(handler);
     let _ended = axum::serve(listener, router).await;
 }
 
 /// Sends the notifications in order.
-pub(crate) async fn post(mut letters: UnboundedReceiver<Notification>, admin: Admin) {
+pub(crate) async fn send_notifications(
+    mut letters: UnboundedReceiver<Notification>,
+    admin: DriveAdmin,
+) {
     while let Some(letter) = letters.recv().await {
-        let delivery = deliver(&letter).await;
-        admin.with(|state| state.deliveries.push(delivery));
+        let delivery = deliver_notification(&letter).await;
+        admin.with_state(|state| state.deliveries.push(delivery));
     }
 }
 
-async fn handle(admin: &Admin, request: Request) -> Response<Body> {
+async fn handle_request(admin: &DriveAdmin, request: Request) -> Response<Body> {
     let (parts, body) = request.into_parts();
-    let Ok(body) = axum::body::to_bytes(body, LIMIT).await else {
-        return Reply::empty(413).into_response(Body::empty());
+    let Ok(body) = axum::body::to_bytes(body, MAX_BODY_BYTES).await else {
+        return Reply::empty_reply(413).into_response(Body::empty());
     };
 
     let query = parts.uri.query().unwrap_or_default();
-    let call = Call {
+    let call = HttpCall {
         method: parts.method.to_string(),
         path: parts.uri.path().to_owned(),
         query: url::form_urlencoded::parse(query.as_bytes())
@@ -63,37 +66,37 @@ async fn handle(admin: &Admin, request: Request) -> Response<Body> {
             .collect(),
         headers: parts.headers,
         body,
-        base: admin.url().to_owned(),
+        base: admin.base_url().to_owned(),
     };
 
     if call.path.starts_with("/admin") {
-        let reply = steer(admin, &call);
+        let reply = run_admin_command(admin, &call);
         let body = Body::from(reply.body.clone());
         return reply.into_response(body);
     }
 
-    let (reply, fault) = admin.with(|state| answer(state, &call));
+    let (reply, fault) = admin.with_state(|state| answer_and_record(state, &call));
     send(reply, fault).await
 }
 
 /// Answers a request and records it.
-fn answer(state: &mut State, call: &Call) -> (Reply, Option<Fault>) {
+fn answer_and_record(state: &mut DriveState, call: &HttpCall) -> (Reply, Option<PlannedFault>) {
     let now = state.world.clock.now();
     let account = call
-        .bearer()
-        .and_then(|token| state.oauth.access(token, now));
+        .bearer_token()
+        .and_then(|token| state.oauth.find_access_token(token, now));
     let account = account.map(|access| access.email.clone());
-    let fault = strike(&mut state.faults, call, account.as_deref());
-    let (reply, note) = match fault.as_ref().and_then(Fault::reply) {
-        Some(reply) => (reply, Note::default()),
-        None => route(state, call, fault.as_ref().map(|fault| &fault.effect)),
+    let fault = take_due_fault(&mut state.faults, call, account.as_deref());
+    let (reply, note) = match fault.as_ref().and_then(PlannedFault::replacement_reply) {
+        Some(reply) => (reply, CallRecord::default()),
+        None => route_call(state, call, fault.as_ref().map(|fault| &fault.effect)),
     };
 
-    if state.seen.len() < REMEMBERED {
-        state.seen.push(Seen {
+    if state.seen.len() < MAX_RECORDED_REQUESTS {
+        state.seen.push(RecordedRequest {
             method: call.method.clone(),
             path: call.path.clone(),
-            query: public(&call.query),
+            query: mask_secrets(&call.query),
             account,
             call: note.call,
             status: reply.status,
@@ -101,26 +104,30 @@ fn answer(state: &mut State, call: &Call) -> (Reply, Option<Fault>) {
         });
     }
 
-    state.spread_news();
+    state.notify_channels();
     // Clients compute with the drive's time, which a test may have advanced.
-    (reply.with("date", http_date(now)), fault)
+    (reply.with_header("date", format_http_date(now)), fault)
 }
 
-fn route(state: &mut State, call: &Call, twist: Option<&Effect>) -> (Reply, Note) {
+fn route_call(
+    state: &mut DriveState,
+    call: &HttpCall,
+    twist: Option<&FaultEffect>,
+) -> (Reply, CallRecord) {
     if api::is_api(&call.path) {
-        return api::answer(state, call, twist);
+        return api::answer_call(state, call, twist);
     }
-    let reply = oauth::answer(state, call).or_else(|| api::direct(state, call));
+    let reply = oauth::answer_request(state, call).or_else(|| api::answer_direct_link(state, call));
     (
         reply.unwrap_or_else(|| {
-            Reply::html(404, "<title>Not found</title><p>There is nothing here.")
+            Reply::html_reply(404, "<title>Not found</title><p>There is nothing here.")
         }),
-        Note::default(),
+        CallRecord::default(),
     )
 }
 
 /// Returns the query with its secrets masked.
-fn public(query: &[(String, String)]) -> BTreeMap<String, String> {
+fn mask_secrets(query: &[(String, String)]) -> BTreeMap<String, String> {
     const SECRET: [&str; 7] = [
         "access_token",
         "oauth_token",
@@ -143,30 +150,30 @@ fn public(query: &[(String, String)]) -> BTreeMap<String, String> {
 }
 
 /// Runs a command that arrives over HTTP: one JSON object, answered by the command's result.
-fn steer(admin: &Admin, call: &Call) -> Reply {
-    let command = match serde_json::from_slice::<Command>(&call.body) {
+fn run_admin_command(admin: &DriveAdmin, call: &HttpCall) -> Reply {
+    let command = match serde_json::from_slice::<AdminCommand>(&call.body) {
         Ok(command) if call.method == "POST" => command,
-        Ok(_) => return Reply::json(405, &json!({ "error": "commands are posted" })),
-        Err(error) => return Reply::json(400, &json!({ "error": error.to_string() })),
+        Ok(_) => return Reply::json_reply(405, &json!({ "error": "commands are posted" })),
+        Err(error) => return Reply::json_reply(400, &json!({ "error": error.to_string() })),
     };
-    match admin.run(command) {
-        Ok(value) => Reply::json(200, &value),
-        Err(refused) => Reply::json(400, &json!({ "error": refused.to_string() })),
+    match admin.run_command(command) {
+        Ok(value) => Reply::json_reply(200, &value),
+        Err(refused) => Reply::json_reply(400, &json!({ "error": refused.to_string() })),
     }
 }
 
-async fn send(reply: Reply, fault: Option<Fault>) -> Response<Body> {
+async fn send(reply: Reply, fault: Option<PlannedFault>) -> Response<Body> {
     let bytes = reply.body.clone();
     match fault.map(|fault| fault.effect) {
-        Some(Effect::Late { millis }) => {
+        Some(FaultEffect::Late { millis }) => {
             tokio::time::sleep(Duration::from_millis(millis)).await;
             reply.into_response(Body::from(bytes))
         }
-        Some(Effect::Trickle {
+        Some(FaultEffect::Trickle {
             bytes: piece,
             millis,
-        }) => reply.into_response(Body::from_stream(trickle(bytes, piece, millis))),
-        Some(Effect::Truncated { bytes: count }) => {
+        }) => reply.into_response(Body::from_stream(trickle_body(bytes, piece, millis))),
+        Some(FaultEffect::Truncated { bytes: count }) => {
             let whole = bytes.len().to_string();
             let begin = bytes.slice(..count.min(bytes.len()));
             let broken = stream::once(async {
@@ -176,7 +183,7 @@ async fn send(reply: Reply, fault: Option<Fault>) -> Response<Body> {
             });
             let body = stream::iter([Ok(begin)]).chain(broken);
             reply
-                .with("content-length", whole)
+                .with_header("content-length", whole)
                 .into_response(Body::from_stream(body))
         }
 
@@ -184,7 +191,7 @@ async fn send(reply: Reply, fault: Option<Fault>) -> Response<Body> {
     }
 }
 
-fn trickle(
+fn trickle_body(
     bytes: Bytes,
     piece: usize,
     millis: u64,

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Serialize;
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::channels::{Channel, Delivery, Notification};
-use crate::faults::Fault;
-use crate::oauth::OAuth;
-use crate::world::World;
+use crate::channels::{Channel, Notification, SentNotification};
+use crate::faults::PlannedFault;
+use crate::oauth::OAuthState;
+use crate::world::DriveContents;
 
 /// A recorded request, without its secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Seen {
+pub struct RecordedRequest {
     /// The HTTP method.
     pub method: String,
     /// The path without the query.
@@ -31,7 +31,7 @@ pub struct Seen {
 
 /// An export that is prepared in the background.
 #[derive(Debug, Clone)]
-pub(crate) struct Operation {
+pub(crate) struct ExportOperation {
     pub(crate) email: String,
     pub(crate) file: String,
     pub(crate) form: Option<String>,
@@ -39,25 +39,29 @@ pub(crate) struct Operation {
     pub(crate) begun: i64,
 }
 
-pub(crate) struct State {
-    pub(crate) world: World,
-    pub(crate) oauth: OAuth,
+pub(crate) struct DriveState {
+    pub(crate) world: DriveContents,
+    pub(crate) oauth: OAuthState,
     pub(crate) channels: Vec<Channel>,
-    pub(crate) faults: Vec<Fault>,
-    pub(crate) seen: Vec<Seen>,
+    pub(crate) faults: Vec<PlannedFault>,
+    pub(crate) seen: Vec<RecordedRequest>,
     /// The quota units that each account has spent.
     pub(crate) units: BTreeMap<String, u64>,
     /// The current minute, and the quota units that each account has spent in it.
-    pub(crate) minute: (i64, BTreeMap<String, u64>),
+    pub(crate) units_this_minute: (i64, BTreeMap<String, u64>),
     /// The sorted listings that clients page through.
     pub(crate) sorted: HashMap<u64, Vec<String>>,
-    pub(crate) operations: HashMap<String, Operation>,
-    pub(crate) deliveries: Vec<Delivery>,
+    pub(crate) operations: HashMap<String, ExportOperation>,
+    pub(crate) deliveries: Vec<SentNotification>,
     pub(crate) outbox: UnboundedSender<Notification>,
 }
 
-impl State {
-    pub(crate) fn new(world: World, oauth: OAuth, outbox: UnboundedSender<Notification>) -> Self {
+impl DriveState {
+    pub(crate) fn new(
+        world: DriveContents,
+        oauth: OAuthState,
+        outbox: UnboundedSender<Notification>,
+    ) -> Self {
         Self {
             world,
             oauth,
@@ -65,7 +69,7 @@ impl State {
             faults: Vec::new(),
             seen: Vec::new(),
             units: BTreeMap::new(),
-            minute: (0, BTreeMap::new()),
+            units_this_minute: (0, BTreeMap::new()),
             sorted: HashMap::new(),
             operations: HashMap::new(),
             deliveries: Vec::new(),
@@ -75,13 +79,17 @@ impl State {
 
     /// Charges quota units to an account. Returns whether the limit per minute, if there is one,
     /// allows them.
-    pub(crate) fn spend(&mut self, email: &str, units: u64) -> bool {
+    pub(crate) fn charge_units(&mut self, email: &str, units: u64) -> bool {
         if let Some(limit) = self.world.quirks.units_per_minute {
             let minute = self.world.clock.now() / 60_000;
-            if self.minute.0 != minute {
-                self.minute = (minute, BTreeMap::new());
+            if self.units_this_minute.0 != minute {
+                self.units_this_minute = (minute, BTreeMap::new());
             }
-            let spent = self.minute.1.entry(email.to_owned()).or_default();
+            let spent = self
+                .units_this_minute
+                .1
+                .entry(email.to_owned())
+                .or_default();
             if *spent + units > limit {
                 return false;
             }

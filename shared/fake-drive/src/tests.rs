@@ -11,7 +11,7 @@ mod watch;
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value, json};
 
-use crate::{Config, FakeDrive, Quirks};
+use crate::{DriveConfig, FakeDrive, Quirks};
 
 const ADA: &str = "ada@example.test";
 const BEN: &str = "ben@example.test";
@@ -19,7 +19,7 @@ const BEN: &str = "ben@example.test";
 const DRIVES: &str = "supportsAllDrives=true&includeItemsFromAllDrives=true";
 
 /// A drive and a client with an access token.
-struct Rig {
+struct DriveFixture {
     drive: FakeDrive,
     http: Client,
     root: String,
@@ -35,19 +35,19 @@ fn client() -> Client {
         .unwrap()
 }
 
-impl Rig {
+impl DriveFixture {
     async fn new() -> Self {
         Self::with(Quirks::default()).await
     }
 
     async fn with(quirks: Quirks) -> Self {
-        let drive = FakeDrive::start_with(Config {
+        let drive = FakeDrive::start_with(DriveConfig {
             quirks,
-            ..Config::default()
+            ..DriveConfig::default()
         })
         .await
         .unwrap();
-        let ada = drive.account(ADA);
+        let ada = drive.get_or_create_account(ADA);
         let (root, token) = (ada.root().to_owned(), ada.access_token());
 
         Self {
@@ -60,7 +60,7 @@ impl Rig {
 
     fn request(&self, method: Method, path: &str) -> RequestBuilder {
         self.http
-            .request(method, format!("{}/drive/v3/{path}", self.drive.url()))
+            .request(method, format!("{}/drive/v3/{path}", self.drive.base_url()))
             .bearer_auth(&self.token)
     }
 
@@ -86,25 +86,25 @@ impl Rig {
     }
 
     /// Returns the answer to a call that must succeed.
-    async fn ok(&self, path: &str) -> Value {
+    async fn get_ok(&self, path: &str) -> Value {
         let (status, value) = self.get(path).await;
         assert_eq!(status, 200, "{path}: {value}");
         value
     }
 
     /// Returns the status and the reason of an error.
-    async fn refusal(&self, path: &str) -> (u16, String) {
+    async fn get_error(&self, path: &str) -> (u16, String) {
         let (status, value) = self.get(path).await;
         (status, reason(&value))
     }
 
     /// Returns the names on all pages of a listing.
-    async fn names(&self, query: &str) -> Vec<String> {
+    async fn list_names(&self, query: &str) -> Vec<String> {
         let mut names = Vec::new();
         let mut next = String::new();
         loop {
             let path = format!("files?fields=nextPageToken,files(name)&{query}{next}");
-            let page = self.ok(&path).await;
+            let page = self.get_ok(&path).await;
             names.extend(strings(&page["files"], "name"));
             let Some(token) = page["nextPageToken"].as_str() else {
                 return names;
@@ -115,7 +115,7 @@ impl Rig {
 
     async fn start(&self, query: &str) -> String {
         let answer = self
-            .ok(&format!(
+            .get_ok(&format!(
                 "changes/startPageToken?supportsAllDrives=true&{query}"
             ))
             .await;
@@ -123,11 +123,11 @@ impl Rig {
     }
 
     /// Returns the entries since a token, and the next token.
-    async fn changes(&self, token: &str, query: &str) -> (Vec<Value>, String) {
+    async fn list_changes(&self, token: &str, query: &str) -> (Vec<Value>, String) {
         let (mut entries, mut token) = (Vec::new(), token.to_owned());
         loop {
             let page = self
-                .ok(&format!(
+                .get_ok(&format!(
                     "changes?{DRIVES}&pageToken={token}&fields=*&{query}"
                 ))
                 .await;
@@ -142,13 +142,13 @@ impl Rig {
         }
     }
 
-    fn doc(&self, parent: &str, name: &str) -> String {
+    fn add_doc(&self, parent: &str, name: &str) -> String {
         self.drive
             .add_doc(parent, name, &format!("# {name}\n"))
             .unwrap()
     }
 
-    fn folder(&self, parent: &str, name: &str) -> String {
+    fn add_folder(&self, parent: &str, name: &str) -> String {
         self.drive.add_folder(parent, name).unwrap()
     }
 }
@@ -170,7 +170,7 @@ fn reason(body: &Value) -> String {
 
 #[tokio::test]
 async fn requests_are_held_against_the_description() {
-    let rig = Rig::new().await;
+    let rig = DriveFixture::new().await;
     for (path, expected) in [
         ("files?supportAllDrives=true", (400, "badRequest")),
         ("files?pageSize=0", (400, "invalid")),
@@ -197,26 +197,26 @@ async fn requests_are_held_against_the_description() {
         ("drives/nothing", (404, "notFound")),
         ("comments", (404, "notFound")),
     ] {
-        let (status, reason) = rig.refusal(path).await;
+        let (status, reason) = rig.get_error(path).await;
         assert_eq!((status, reason.as_str()), expected, "{path}");
     }
 }
 
 #[tokio::test]
 async fn callers_need_a_token_that_allows_it() {
-    let mut rig = Rig::new().await;
+    let mut rig = DriveFixture::new().await;
     rig.token = "ya29.unknown".to_owned();
-    assert_eq!(rig.refusal("files").await, (401, "authError".to_owned()));
+    assert_eq!(rig.get_error("files").await, (401, "authError".to_owned()));
     rig.token = rig.drive.access_token(ADA);
-    rig.ok("files").await;
+    rig.get_ok("files").await;
     rig.drive.expire_access_tokens();
-    assert_eq!(rig.refusal("files").await, (401, "authError".to_owned()));
+    assert_eq!(rig.get_error("files").await, (401, "authError".to_owned()));
 }
 
 #[tokio::test]
 async fn answers_are_dated_by_the_drive() {
-    let rig = Rig::new().await;
-    rig.drive.advance_seconds(3600);
+    let rig = DriveFixture::new().await;
+    rig.drive.advance_clock(3600);
     for (path, status) in [("files/root", 200), ("files/nothing", 404)] {
         let response = rig.request(Method::GET, path).send().await.unwrap();
         let dates: Vec<_> = response.headers().get_all("date").iter().collect();
@@ -227,8 +227,10 @@ async fn answers_are_dated_by_the_drive() {
 
 #[tokio::test]
 async fn about_says_who_it_is() {
-    let rig = Rig::new().await;
-    let about = rig.ok("about?fields=user(emailAddress,displayName)").await;
+    let rig = DriveFixture::new().await;
+    let about = rig
+        .get_ok("about?fields=user(emailAddress,displayName)")
+        .await;
     assert_eq!(
         about,
         json!({ "user": { "emailAddress": ADA, "displayName": "Ada" } })
@@ -237,8 +239,8 @@ async fn about_says_who_it_is() {
 
 #[tokio::test]
 async fn commands_do_the_same_over_http() {
-    let rig = Rig::new().await;
-    let url = format!("{}/admin", rig.drive.url());
+    let rig = DriveFixture::new().await;
+    let url = format!("{}/admin", rig.drive.base_url());
     let run = async |command: Value| {
         let response = rig.http.post(&url).json(&command).send().await.unwrap();
         (
@@ -254,7 +256,7 @@ async fn commands_do_the_same_over_http() {
         run(json!({ "do": "rename", "id": id, "name": "B" })).await,
         (200, json!({}))
     );
-    assert_eq!(rig.names("").await, ["B"]);
+    assert_eq!(rig.list_names("").await, ["B"]);
     assert_eq!(
         run(json!({ "do": "rename", "id": "none", "name": "B" }))
             .await
@@ -271,7 +273,7 @@ async fn commands_do_the_same_over_http() {
 
 #[test]
 fn ids_are_the_same_with_the_same_seed() {
-    let id = || crate::random::Random::new(7).name(20);
+    let id = || crate::random::Random::new(7).random_name(20);
     assert_eq!(id(), id());
-    assert_ne!(crate::random::Random::new(8).name(20), id());
+    assert_ne!(crate::random::Random::new(8).random_name(20), id());
 }

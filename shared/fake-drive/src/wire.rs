@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// A parsed request.
 #[derive(Debug, Clone)]
-pub(crate) struct Call {
+pub(crate) struct HttpCall {
     pub(crate) method: String,
     pub(crate) path: String,
     pub(crate) query: Vec<(String, String)>,
@@ -19,39 +19,39 @@ pub(crate) struct Call {
     pub(crate) base: String,
 }
 
-impl Call {
-    pub(crate) fn param(&self, name: &str) -> Option<&str> {
+impl HttpCall {
+    pub(crate) fn query_param(&self, name: &str) -> Option<&str> {
         self.query
             .iter()
             .find(|(key, _)| key == name)
             .map(|(_, value)| value.as_str())
     }
 
-    pub(crate) fn flag(&self, name: &str) -> bool {
-        self.param(name) == Some("true")
+    pub(crate) fn query_flag(&self, name: &str) -> bool {
+        self.query_param(name) == Some("true")
     }
 
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header_value(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
 
-    pub(crate) fn bearer(&self) -> Option<&str> {
+    pub(crate) fn bearer_token(&self) -> Option<&str> {
         let header = self
-            .header("authorization")
+            .header_value("authorization")
             .and_then(|value| value.strip_prefix("Bearer "));
-        header.or_else(|| self.param("access_token"))
+        header.or_else(|| self.query_param("access_token"))
     }
 
     /// Returns the user and the password of HTTP Basic authentication.
-    pub(crate) fn basic(&self) -> Option<(String, String)> {
-        let encoded = self.header("authorization")?.strip_prefix("Basic ")?;
+    pub(crate) fn basic_credentials(&self) -> Option<(String, String)> {
+        let encoded = self.header_value("authorization")?.strip_prefix("Basic ")?;
         let text = String::from_utf8(STANDARD.decode(encoded).ok()?).ok()?;
         let (user, password) = text.split_once(':')?;
         Some((form_decode(user), form_decode(password)))
     }
 
     /// Parses the fields of a form.
-    pub(crate) fn form(&self) -> Vec<(String, String)> {
+    pub(crate) fn form_fields(&self) -> Vec<(String, String)> {
         url::form_urlencoded::parse(&self.body)
             .into_owned()
             .collect()
@@ -84,24 +84,24 @@ impl Reply {
         }
     }
 
-    pub(crate) fn json(status: u16, value: &Value) -> Self {
+    pub(crate) fn json_reply(status: u16, value: &Value) -> Self {
         Self::new(status, "application/json; charset=UTF-8", value.to_string())
     }
 
-    pub(crate) fn html(status: u16, body: &str) -> Self {
+    pub(crate) fn html_reply(status: u16, body: &str) -> Self {
         let page =
             format!("<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\">{body}</html>\n");
         Self::new(status, "text/html; charset=UTF-8", page)
     }
 
-    pub(crate) fn empty(status: u16) -> Self {
+    pub(crate) fn empty_reply(status: u16) -> Self {
         Self {
             status,
             ..Self::default()
         }
     }
 
-    pub(crate) fn redirect(to: String) -> Self {
+    pub(crate) fn redirect_reply(to: String) -> Self {
         Self {
             status: 302,
             headers: vec![("location", to)],
@@ -109,7 +109,7 @@ impl Reply {
         }
     }
 
-    pub(crate) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+    pub(crate) fn with_header(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
         self
     }
@@ -126,7 +126,7 @@ impl Reply {
 }
 
 /// Escapes text for HTML.
-pub(crate) fn escape(text: &str) -> String {
+pub(crate) fn escape_html(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

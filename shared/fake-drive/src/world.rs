@@ -7,11 +7,11 @@ mod shelves;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-pub use edits::Refused;
-pub(crate) use feed::{Feed, Log, Subject};
-pub use item::{Body, Restrictions, Slide, Table};
+pub use edits::EditRefused;
+pub(crate) use feed::{ChangeFeed, ChangeLog, ChangedObject};
 pub(crate) use item::{DOC, Item, SHEET, SLIDES};
-pub(crate) use shelves::{Shelf, Shelves};
+pub use item::{FakeContent, Restrictions, SheetTable, Slide};
+pub(crate) use shelves::{ItemIndex, ItemSet};
 
 use crate::clock::Clock;
 use crate::quirks::Quirks;
@@ -45,21 +45,21 @@ pub(crate) struct Viewer {
     pub(crate) keys: HashMap<String, String>,
 }
 
-pub(crate) struct World {
+pub(crate) struct DriveContents {
     pub(crate) clock: Clock,
     pub(crate) quirks: Quirks,
     pub(crate) random: Random,
     pub(crate) accounts: BTreeMap<String, Account>,
     pub(crate) drives: BTreeMap<String, SharedDrive>,
     pub(crate) items: HashMap<String, Item>,
-    pub(crate) shelves: Shelves,
-    logs: HashMap<Feed, Log>,
+    pub(crate) shelves: ItemIndex,
+    logs: HashMap<ChangeFeed, ChangeLog>,
     /// The feeds with changes that have not been announced to channels.
-    pub(crate) news: BTreeSet<Feed>,
+    pub(crate) changed_feeds: BTreeSet<ChangeFeed>,
     next_seq: u64,
 }
 
-impl World {
+impl DriveContents {
     pub(crate) fn new(clock: Clock, quirks: Quirks, seed: u64) -> Self {
         Self {
             clock,
@@ -68,29 +68,35 @@ impl World {
             accounts: BTreeMap::new(),
             drives: BTreeMap::new(),
             items: HashMap::new(),
-            shelves: Shelves::default(),
+            shelves: ItemIndex::default(),
             logs: HashMap::new(),
-            news: BTreeSet::new(),
+            changed_feeds: BTreeSet::new(),
             next_seq: 1,
         }
     }
 
     /// Returns the account with this address and creates it if there is none.
-    pub(crate) fn account(&mut self, email: &str) -> Account {
+    pub(crate) fn get_or_create_account(&mut self, email: &str) -> Account {
         if let Some(account) = self.accounts.get(email) {
             return account.clone();
         }
 
-        let root = format!("0A{}", self.random.name(17));
+        let root = format!("0A{}", self.random.random_name(17));
         let account = Account {
             email: email.to_owned(),
             name: display_name(email),
-            sub: self.random.digits(21),
-            permission_id: self.random.digits(20),
+            sub: self.random.random_digits(21),
+            permission_id: self.random.random_digits(20),
             root: root.clone(),
         };
 
-        let item = self.blank(root, "My Drive", Body::Folder, Some(email.to_owned()), None);
+        let item = self.new_item(
+            root,
+            "My Drive",
+            FakeContent::Folder,
+            Some(email.to_owned()),
+            None,
+        );
         self.items.insert(item.id.clone(), item);
         self.accounts.insert(email.to_owned(), account.clone());
 
@@ -98,11 +104,11 @@ impl World {
     }
 
     /// Creates an item without a parent.
-    fn blank(
+    fn new_item(
         &mut self,
         id: String,
         name: &str,
-        body: Body,
+        body: FakeContent,
         owner: Option<String>,
         drive: Option<String>,
     ) -> Item {
@@ -113,7 +119,7 @@ impl World {
             id,
             seq: self.next_seq,
             name: name.to_owned(),
-            sums: item::Sums::of(&body),
+            sums: item::Checksums::of(&body),
             body,
             parent: None,
             owner,
@@ -122,24 +128,24 @@ impl World {
             modified: now,
             version: 1,
             revision: 1,
-            binned: false,
+            is_trashed: false,
             shared: BTreeMap::new(),
             link_key: None,
             withheld: BTreeSet::new(),
-            viewed: BTreeMap::new(),
+            viewed_at: BTreeMap::new(),
             restrictions: Restrictions::default(),
         }
     }
 
     /// Iterates over the item and all folders above it, from the item upward.
-    pub(crate) fn line<'a>(&'a self, id: &str) -> impl Iterator<Item = &'a Item> {
+    pub(crate) fn ancestors<'a>(&'a self, id: &str) -> impl Iterator<Item = &'a Item> {
         std::iter::successors(self.items.get(id), |item| {
             self.items.get(item.parent.as_deref()?)
         })
     }
 
     /// Returns the item and everything in it, from the item downward.
-    pub(crate) fn tree(&self, id: &str) -> Vec<String> {
+    pub(crate) fn descendants(&self, id: &str) -> Vec<String> {
         let mut found = vec![id.to_owned()];
         let mut at = 0;
         while at < found.len() {
@@ -159,18 +165,18 @@ impl World {
 
     /// Checks whether the viewer may read the item. The item or a folder above it must belong to
     /// the viewer or be shared with them, and nothing on the way may be withheld.
-    pub(crate) fn sees(&self, viewer: &Viewer, id: &str) -> bool {
+    pub(crate) fn can_see(&self, viewer: &Viewer, id: &str) -> bool {
         let mut granted = false;
-        for item in self.line(id) {
+        for item in self.ancestors(id) {
             if item.withheld.contains(&viewer.email) {
                 return false;
             }
-            granted = granted || self.grants(viewer, item);
+            granted = granted || self.grants_access(viewer, item);
         }
         granted
     }
 
-    fn grants(&self, viewer: &Viewer, item: &Item) -> bool {
+    fn grants_access(&self, viewer: &Viewer, item: &Item) -> bool {
         item.owner.as_ref() == Some(&viewer.email)
             || item.shared.contains_key(&viewer.email)
             || item
@@ -184,31 +190,31 @@ impl World {
     }
 
     pub(crate) fn is_trashed(&self, id: &str) -> bool {
-        self.line(id).any(|item| item.binned)
+        self.ancestors(id).any(|item| item.is_trashed)
     }
 
     /// Returns the log of a feed.
-    pub(crate) fn log(&mut self, feed: &Feed) -> &mut Log {
+    pub(crate) fn change_log(&mut self, feed: &ChangeFeed) -> &mut ChangeLog {
         self.logs.entry(feed.clone()).or_default()
     }
 
-    fn record(&mut self, feed: Feed, subject: &Subject) {
+    fn record_change(&mut self, feed: ChangeFeed, subject: &ChangedObject) {
         let (now, twice) = (self.clock.now(), self.quirks.duplicates);
-        self.log(&feed).add(subject, now, twice);
-        self.news.insert(feed);
+        self.change_log(&feed).add_entry(subject, now, twice);
+        self.changed_feeds.insert(feed);
     }
 
     /// Returns the feeds in which changes of an item now appear. Members of a shared drive see them
     /// in the drive's feed only. Clients must not rely on seeing them in the member's own feed as
     /// well.
-    fn feeds_of(&self, id: &str) -> BTreeSet<Feed> {
+    fn feeds_of(&self, id: &str) -> BTreeSet<ChangeFeed> {
         let drive = self.items.get(id).and_then(|item| item.drive.clone());
         let viewers = self.accounts.keys().filter(|email| {
             let member = drive
                 .as_ref()
                 .is_some_and(|drive| self.is_member(email, drive));
             !member
-                && self.sees(
+                && self.can_see(
                     &Viewer {
                         email: (*email).clone(),
                         keys: HashMap::new(),
@@ -219,8 +225,8 @@ impl World {
 
         viewers
             .cloned()
-            .map(Feed::User)
-            .chain(drive.clone().map(Feed::Drive))
+            .map(ChangeFeed::User)
+            .chain(drive.clone().map(ChangeFeed::Drive))
             .collect()
     }
 }

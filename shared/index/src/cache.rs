@@ -8,7 +8,7 @@ use domain::ports::PortResult;
 use domain::usecase::report_damage;
 use domain::{ContainerId, Ctx, OrgId, Tenant, Timestamp};
 
-use crate::view::{Loaded, View};
+use crate::view::{ContainerView, Loaded};
 
 /// The interval in seconds at which the cache checks whether a container that it keeps warm still
 /// exists. Each check costs one read.
@@ -23,7 +23,7 @@ type Slot<V> = Arc<tokio::sync::Mutex<Option<Loaded<V>>>>;
 /// The warm views of a process. The least recently used view is evicted first. The key starts with
 /// the organization, so views of another organization cannot be reached.
 #[derive(Debug)]
-pub struct Cache<V> {
+pub struct ViewCache<V> {
     slots: Mutex<Slots<V>>,
     max_bytes: usize,
 }
@@ -47,7 +47,7 @@ struct Entry<V> {
     bytes: usize,
 }
 
-impl<V: View> Cache<V> {
+impl<V: ContainerView> ViewCache<V> {
     /// Creates a cache that keeps about `max_bytes` of views.
     pub fn new(max_bytes: usize) -> Self {
         Self {
@@ -66,7 +66,7 @@ impl<V: View> Cache<V> {
     /// Returns the errors of the ports.
     pub async fn open(&self, ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<V> {
         self.drop_gone(ctx).await;
-        let head = ctx.index.head(tenant, id).await?;
+        let head = ctx.index.get_head(tenant, id).await?;
         let key = (tenant.org().clone(), id.clone());
         if head.seq == 0 {
             self.lock().by_container.remove(&key);
@@ -85,8 +85,8 @@ impl<V: View> Cache<V> {
         }
 
         let known = warm.take();
-        let known =
-            known.filter(|known| known.seq >= head.through() && fits(known, head.generation));
+        let known = known
+            .filter(|known| known.seq >= head.covered_through() && fits(known, head.generation));
 
         let next = match known {
             Some(mut known) => known
@@ -114,7 +114,7 @@ impl<V: View> Cache<V> {
         let view = next.view.clone();
         *warm = Some(next);
         drop(warm);
-        self.account(&key, view.bytes());
+        self.account(&key, view.size_bytes());
 
         Ok(view)
     }
@@ -127,7 +127,7 @@ impl<V: View> Cache<V> {
             return;
         };
         // An error in this check must not fail the request beside it.
-        let head = ctx.index.head(&tenant, &key.1).await;
+        let head = ctx.index.get_head(&tenant, &key.1).await;
         if head.is_ok_and(|head| head.seq == 0) {
             self.lock().by_container.remove(&key);
         }
@@ -203,6 +203,6 @@ impl<V: View> Cache<V> {
 
 /// Checks whether a warm view may still be used. Its answers are the same for any layout of
 /// segments, so a compaction matters only when the tail has become long.
-fn fits<V: View>(loaded: &Loaded<V>, generation: u64) -> bool {
+fn fits<V: ContainerView>(loaded: &Loaded<V>, generation: u64) -> bool {
     loaded.generation == generation || loaded.view.tail_len() <= MAX_TAIL
 }

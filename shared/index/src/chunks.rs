@@ -6,15 +6,15 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use domain::BlobRef;
 use domain::container::LogEntry;
-use domain::ports::{PortResult, Stored};
+use domain::ports::{BlobContent, PortResult};
 use domain::{
-    ContainerId, Ctx, Document as Record, DocumentId, LogRecord, Pack, PortError, SearchDocument,
+    ContainerId, Ctx, Document as Record, DocumentId, IndexedDocument, LogRecord, Pack, PortError,
     SegmentRef, Tenant,
 };
-use retrieval::{ChunkInput, ContainerIndex, DIMENSIONS, Document, Segment, Vector};
+use retrieval::{ChunkInput, ContainerIndex, DIMENSIONS, Document, QuantizedVector, Segment};
 use tracing::debug;
 
-use crate::view::View;
+use crate::view::ContainerView;
 
 /// The number of packs that one read fetches.
 const PACKS_AT_ONCE: usize = 100;
@@ -23,14 +23,14 @@ const PACKS_AT_ONCE: usize = 100;
 ///
 /// # Errors
 /// Returns [`PortError::Corrupt`] when the attributes are not what this crate stored.
-pub fn attributes(bytes: &[u8]) -> PortResult<SearchDocument> {
+pub fn decode_attributes(bytes: &[u8]) -> PortResult<IndexedDocument> {
     serde_json::from_slice(bytes)
         .map_err(|_| PortError::Corrupt("attributes of an indexed document".into()))
 }
 
 /// The chunks of a container.
 #[derive(Debug, Clone, Default)]
-pub struct Chunks {
+pub struct IndexedChunks {
     /// The segments on which the view was built.
     pub(crate) segments: Vec<(SegmentRef, Arc<Segment>)>,
     /// The index in which chunks are found.
@@ -40,7 +40,7 @@ pub struct Chunks {
 }
 
 #[async_trait]
-impl View for Chunks {
+impl ContainerView for IndexedChunks {
     fn empty(_: &ContainerId) -> Self {
         Self::default()
     }
@@ -58,7 +58,10 @@ impl View for Chunks {
 
         let mut whole = true;
         for (segment, stored) in segments.iter().zip(ctx.blobs.read(tenant, &blobs).await?) {
-            let Some(opened) = stored.bytes().and_then(|bytes| Segment::open(bytes).ok()) else {
+            let Some(opened) = stored
+                .into_intact_bytes()
+                .and_then(|bytes| Segment::open(bytes).ok())
+            else {
                 whole = false;
                 continue;
             };
@@ -70,18 +73,18 @@ impl View for Chunks {
         Ok(whole)
     }
 
-    async fn recover(
+    async fn recover_from_documents(
         &mut self,
         ctx: &Ctx,
         tenant: &Tenant,
         documents: &[Record],
     ) -> PortResult<()> {
-        let shown: Vec<(&BlobRef, SearchDocument)> = documents
+        let shown: Vec<(&BlobRef, IndexedDocument)> = documents
             .iter()
             .filter_map(|document| {
                 Some((
                     &document.indexed.as_ref()?.pack,
-                    SearchDocument::served(document)?,
+                    IndexedDocument::for_served_revision(document)?,
                 ))
             })
             .collect();
@@ -96,7 +99,7 @@ impl View for Chunks {
             .map(|document| document.id.to_owned());
         let gone: Vec<String> = held.filter(|id| !served.contains(id.as_str())).collect();
         for id in gone {
-            self.index.remove(&id);
+            self.index.remove_document(&id);
         }
 
         let missing = shown.iter().filter(|(_, document)| !self.holds(document));
@@ -105,13 +108,18 @@ impl View for Chunks {
         self.put_all(ctx, tenant, &missing).await
     }
 
-    async fn fold(&mut self, ctx: &Ctx, tenant: &Tenant, records: &[LogRecord]) -> PortResult<()> {
-        let mut puts: Vec<(&BlobRef, &SearchDocument)> = Vec::new();
+    async fn apply_records(
+        &mut self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        records: &[LogRecord],
+    ) -> PortResult<()> {
+        let mut puts: Vec<(&BlobRef, &IndexedDocument)> = Vec::new();
         for entry in last_of_each(records) {
             match entry {
                 LogEntry::Put { pack, document, .. } => puts.push((pack, document)),
                 LogEntry::Remove { id } => {
-                    self.index.remove(id.as_str());
+                    self.index.remove_document(id.as_str());
                 }
                 LogEntry::Act { .. } => {}
             }
@@ -123,8 +131,8 @@ impl View for Chunks {
         std::mem::take(&mut self.unreadable)
     }
 
-    fn bytes(&self) -> usize {
-        self.index.bytes()
+    fn size_bytes(&self) -> usize {
+        self.index.estimated_bytes()
     }
 
     fn tail_len(&self) -> usize {
@@ -132,11 +140,11 @@ impl View for Chunks {
     }
 }
 
-impl Chunks {
+impl IndexedChunks {
     /// Checks whether the view holds the document as it is to be shown.
-    fn holds(&self, document: &SearchDocument) -> bool {
+    fn holds(&self, document: &IndexedDocument) -> bool {
         let held = self.index.document(document.id.as_str());
-        held.and_then(|held| attributes(held.attributes).ok())
+        held.and_then(|held| decode_attributes(held.attributes).ok())
             .is_some_and(|held| held == *document)
     }
 
@@ -144,7 +152,7 @@ impl Chunks {
         &mut self,
         ctx: &Ctx,
         tenant: &Tenant,
-        puts: &[(&BlobRef, &SearchDocument)],
+        puts: &[(&BlobRef, &IndexedDocument)],
     ) -> PortResult<()> {
         for batch in puts.chunks(PACKS_AT_ONCE) {
             let blobs: Vec<BlobRef> = batch.iter().map(|(pack, _)| (*pack).clone()).collect();
@@ -155,14 +163,17 @@ impl Chunks {
         Ok(())
     }
 
-    fn put(&mut self, document: &SearchDocument, pack: Stored) {
-        match pack.bytes().and_then(|bytes| Pack::decode(&bytes).ok()) {
-            Some(pack) => self.index.upsert(to_index(document, &pack)),
+    fn put(&mut self, document: &IndexedDocument, pack: BlobContent) {
+        match pack
+            .into_intact_bytes()
+            .and_then(|bytes| Pack::decode(&bytes).ok())
+        {
+            Some(pack) => self.index.upsert_document(to_index(document, &pack)),
             None => {
                 // The pack is damaged, or it was purged after a later record, not read yet,
                 // replaced or removed the document.
                 debug!(document.id = %document.id, "the pack of {} cannot be read", document.id);
-                self.index.remove(document.id.as_str());
+                self.index.remove_document(document.id.as_str());
                 self.unreadable.push(document.id.clone());
             }
         }
@@ -174,7 +185,7 @@ impl Chunks {
 pub(crate) fn last_of_each(records: &[LogRecord]) -> Vec<&LogEntry> {
     let mut last: HashMap<&str, &LogEntry> = HashMap::new();
     for entry in records.iter().flat_map(|record| &record.entries) {
-        if let Some(id) = entry.document() {
+        if let Some(id) = entry.document_id() {
             last.insert(id.as_str(), entry);
         }
     }
@@ -184,7 +195,7 @@ pub(crate) fn last_of_each(records: &[LogRecord]) -> Vec<&LogEntry> {
 }
 
 /// Converts a document for the search engine. Its title counts as the outermost heading.
-fn to_index(document: &SearchDocument, pack: &Pack) -> Document {
+fn to_index(document: &IndexedDocument, pack: &Pack) -> Document {
     let chunk = |(position, (chunk, text)): (usize, (&domain::PackedChunk, &str))| {
         let title = document
             .title
@@ -197,7 +208,7 @@ fn to_index(document: &SearchDocument, pack: &Pack) -> Document {
         ChunkInput {
             text: text.to_owned(),
             headings: headings.join("\n"),
-            vector: Vector(vector),
+            vector: QuantizedVector(vector),
             position: u32::try_from(position).unwrap_or(u32::MAX),
             start: u32::try_from(chunk.start).unwrap_or(u32::MAX),
             end: u32::try_from(chunk.end).unwrap_or(u32::MAX),

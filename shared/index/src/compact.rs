@@ -5,12 +5,12 @@ use std::sync::Arc;
 use domain::BlobRef;
 use domain::ports::PortResult;
 use domain::{ContainerId, Ctx, IndexHead, PortError, Revision, SegmentRef, Tenant};
-use retrieval::{Segment, merge};
+use retrieval::{Segment, merge_segments};
 use tracing::info;
 
-use crate::chunks::Chunks;
+use crate::chunks::IndexedChunks;
 use crate::count::live_memories;
-use crate::memories::{Memories, MemoryFile};
+use crate::memories::{IndexedMemories, MemoryFile};
 use crate::view::Loaded;
 
 /// Neighbouring segments are merged while the older one is less than this many times larger. Their
@@ -25,9 +25,9 @@ const LEVEL_FACTOR: u64 = 4;
 ///
 /// # Errors
 /// Returns the errors of the ports.
-pub async fn compact(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<()> {
-    let head = ctx.index.head(tenant, id).await?;
-    let (generation, covered) = (head.generation, head.through());
+pub async fn compact_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<()> {
+    let head = ctx.index.get_head(tenant, id).await?;
+    let (generation, covered) = (head.generation, head.covered_through());
     if head.seq == covered {
         return Ok(());
     }
@@ -37,7 +37,7 @@ pub async fn compact(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult
     };
 
     if loaded.recovered || memories.recovered {
-        return rewrite(ctx, tenant, id).await;
+        return rewrite_index(ctx, tenant, id).await;
     }
 
     if loaded.generation != generation || loaded.seq <= covered {
@@ -48,7 +48,7 @@ pub async fn compact(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult
     let sealed = loaded
         .view
         .index
-        .seal_tail()
+        .build_tail_segment()
         .map_err(|error| engine(&error))?;
     levels.push(
         store(
@@ -68,7 +68,7 @@ pub async fn compact(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult
     {
         let pair = [older.1.clone(), newer.1.clone()];
         let oldest = levels.len() == 2;
-        let merged = merge(&pair, oldest).map_err(|error| engine(&error))?;
+        let merged = merge_segments(&pair, oldest).map_err(|error| engine(&error))?;
         let memories = merge_memories(ctx, tenant, &older.0, &newer.0, oldest).await?;
         let merged = store(ctx, tenant, id, merged, memories, newer.0.through).await?;
         replaced.extend(
@@ -83,7 +83,7 @@ pub async fn compact(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult
     let present = live_memories(memories.view.ledger(), ctx.clock.now());
     let published = ctx
         .index
-        .publish(tenant, id, generation, &segments, present)
+        .publish_segments(tenant, id, generation, &segments, present)
         .await?;
     let stored: Vec<SegmentRef> = loaded
         .view
@@ -93,7 +93,7 @@ pub async fn compact(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult
         .collect();
     discard(ctx, tenant, id, published, &segments, stored, replaced).await?;
     if published {
-        ctx.index.trim(tenant, id, covered).await?;
+        ctx.index.trim_log(tenant, id, covered).await?;
         let (count, chunks) = (
             segments.len(),
             segments.iter().map(|segment| segment.chunks).sum::<u64>(),
@@ -112,8 +112,8 @@ pub async fn compact(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult
 ///
 /// # Errors
 /// Returns the errors of the ports.
-pub async fn rewrite(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<()> {
-    let head = ctx.index.head(tenant, id).await?;
+pub async fn rewrite_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<()> {
+    let head = ctx.index.get_head(tenant, id).await?;
     if head.seq == 0 {
         return Ok(());
     }
@@ -126,19 +126,20 @@ pub async fn rewrite(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult
     replace_all(ctx, tenant, id, &old, &chunks, &memories).await
 }
 
-/// Rewrites the index as [`rewrite`] does, but from the records of the documents, for an index that
-/// disagrees with them.
+/// Rewrites the index as [`rewrite_index`] does, but from the records of the documents, for an
+/// index that disagrees with them.
 ///
 /// # Errors
 /// Returns the errors of the ports.
-pub async fn rebuild(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<()> {
-    let head = ctx.index.head(tenant, id).await?;
+pub async fn rebuild_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<()> {
+    let head = ctx.index.get_head(tenant, id).await?;
     if head.seq == 0 {
         return Ok(());
     }
 
-    let mut chunks = Loaded::<Chunks>::read_from_documents(ctx, tenant, id, &head).await?;
-    let mut memories = Loaded::<Memories<()>>::read_from_documents(ctx, tenant, id, &head).await?;
+    let mut chunks = Loaded::<IndexedChunks>::read_from_documents(ctx, tenant, id, &head).await?;
+    let mut memories =
+        Loaded::<IndexedMemories<()>>::read_from_documents(ctx, tenant, id, &head).await?;
 
     if meet(ctx, tenant, id, &mut chunks, &mut memories).await? {
         replace_all(ctx, tenant, id, &head, &chunks, &memories).await?;
@@ -152,8 +153,8 @@ async fn replace_all(
     tenant: &Tenant,
     id: &ContainerId,
     old: &IndexHead,
-    chunks: &Loaded<Chunks>,
-    memories: &Loaded<Memories<()>>,
+    chunks: &Loaded<IndexedChunks>,
+    memories: &Loaded<IndexedMemories<()>>,
 ) -> PortResult<()> {
     if chunks.generation != old.generation {
         return Ok(());
@@ -163,14 +164,14 @@ async fn replace_all(
     let file = chunks
         .view
         .index
-        .compact()
+        .build_compacted()
         .map_err(|error| engine(&error))?;
     let (segment, _) = store(ctx, tenant, id, file, memories.view.seal_all(), chunks.seq).await?;
     let segments = [segment];
     let present = live_memories(memories.view.ledger(), ctx.clock.now());
     let published = ctx
         .index
-        .publish(tenant, id, generation, &segments, present)
+        .publish_segments(tenant, id, generation, &segments, present)
         .await?;
     let replaced: Vec<BlobRef> = old
         .iter()
@@ -179,8 +180,8 @@ async fn replace_all(
         .collect();
     discard(ctx, tenant, id, published, &segments, old, replaced).await?;
     if published {
-        ctx.index.trim(tenant, id, chunks.seq).await?;
-        ctx.index.erased(tenant, id, chunks.seq).await?;
+        ctx.index.trim_log(tenant, id, chunks.seq).await?;
+        ctx.index.record_erasure(tenant, id, chunks.seq).await?;
         info!(container.id = %id, chunks = segments[0].chunks, "wrote the index of {id} anew");
     }
 
@@ -203,7 +204,7 @@ async fn discard(
     } else {
         // Our own list may have been published all the same: its response was lost, and a later
         // compaction may have kept its segments.
-        let present = ctx.index.head(tenant, id).await?.segments;
+        let present = ctx.index.get_head(tenant, id).await?.segments;
         let known: Vec<BlobRef> = old
             .into_iter()
             .chain(present)
@@ -235,9 +236,9 @@ async fn read_both(
     tenant: &Tenant,
     id: &ContainerId,
     head: IndexHead,
-) -> PortResult<Option<(Loaded<Chunks>, Loaded<Memories<()>>)>> {
-    let mut chunks = Loaded::<Chunks>::read(ctx, tenant, id, head.clone()).await?;
-    let mut memories = Loaded::<Memories<()>>::read(ctx, tenant, id, head).await?;
+) -> PortResult<Option<(Loaded<IndexedChunks>, Loaded<IndexedMemories<()>>)>> {
+    let mut chunks = Loaded::<IndexedChunks>::read(ctx, tenant, id, head.clone()).await?;
+    let mut memories = Loaded::<IndexedMemories<()>>::read(ctx, tenant, id, head).await?;
     let met = meet(ctx, tenant, id, &mut chunks, &mut memories).await?;
     Ok(met.then_some((chunks, memories)))
 }
@@ -247,8 +248,8 @@ async fn meet(
     ctx: &Ctx,
     tenant: &Tenant,
     id: &ContainerId,
-    chunks: &mut Loaded<Chunks>,
-    memories: &mut Loaded<Memories<()>>,
+    chunks: &mut Loaded<IndexedChunks>,
+    memories: &mut Loaded<IndexedMemories<()>>,
 ) -> PortResult<bool> {
     const ATTEMPTS: usize = 4;
     for _ in 0..ATTEMPTS {
@@ -280,7 +281,7 @@ fn weight(levels: &[(SegmentRef, Arc<Segment>)], place: usize) -> u64 {
     levels[place].0.chunks + (levels[place].0.through - before)
 }
 
-fn engine(error: &retrieval::Error) -> PortError {
+fn engine(error: &retrieval::SegmentError) -> PortError {
     PortError::Corrupt(format!("index: {error}"))
 }
 
@@ -342,7 +343,7 @@ async fn merge_memories(
         .filter_map(|segment| segment.memories.clone())
         .collect();
     let mut merged: Option<MemoryFile> = None;
-    for bytes in ctx.blobs.get(tenant, &blobs).await? {
+    for bytes in ctx.blobs.get_intact(tenant, &blobs).await? {
         let bytes =
             bytes.ok_or_else(|| PortError::Unavailable("a segment is being replaced".into()))?;
         let file = MemoryFile::decode(&bytes)?;

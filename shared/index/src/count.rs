@@ -4,8 +4,8 @@ use domain::ports::PortResult;
 use domain::{Container, Ctx, Tenant, Timestamp};
 use memory::Ledger;
 
-use crate::cache::Cache;
-use crate::memories::Memories;
+use crate::cache::ViewCache;
+use crate::memories::IndexedMemories;
 
 /// Returns the number of memories of a container tag that readers find by default. They are counted
 /// now if a physical container serves at most `exact_up_to` documents or was never compacted;
@@ -16,15 +16,15 @@ use crate::memories::Memories;
 pub async fn count_memories(
     ctx: &Ctx,
     tenant: &Tenant,
-    cache: &Cache<Memories<()>>,
+    cache: &ViewCache<IndexedMemories<()>>,
     container: &Container,
     exact_up_to: u64,
 ) -> PortResult<u64> {
     let mut memories = 0;
     for id in &container.ids {
-        let head = ctx.index.head(tenant, id).await?;
+        let head = ctx.index.get_head(tenant, id).await?;
         let is_small = head
-            .documents
+            .document_count
             .is_none_or(|documents| documents <= exact_up_to);
         memories += match head.memories {
             Some(counted) if !is_small => counted,

@@ -9,10 +9,10 @@ mod memories;
 mod mend;
 mod view;
 
-pub use cache::Cache;
-pub use chunks::{Chunks, attributes};
-pub use compact::{compact, rebuild, rewrite};
+pub use cache::ViewCache;
+pub use chunks::{IndexedChunks, decode_attributes};
+pub use compact::{compact_index, rebuild_index, rewrite_index};
 pub use count::count_memories;
-pub use memories::{Memories, MemoryIndex};
-pub use mend::{Verdict, mend, verify};
-pub use view::View;
+pub use memories::{IndexedMemories, MemoryIndex};
+pub use mend::{IndexFaults, repair_index, verify_index};
+pub use view::ContainerView;

@@ -8,18 +8,18 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use domain::container::LogEntry;
-use domain::ports::{PortResult, Stored};
+use domain::ports::{BlobContent, PortResult};
 use domain::{
-    BlobRef, ContainerId, Ctx, Document as Record, DocumentId, LogRecord, MemoryAction, MemoryId,
-    SearchDocument, SegmentRef, Statements, Tenant, Timestamp,
+    BlobRef, ContainerId, Ctx, Document as Record, DocumentId, IndexedDocument, LogRecord,
+    MemoryEdit, MemoryId, SegmentRef, StatementSet, Tenant, Timestamp,
 };
-use memory::asking::question_words;
-use memory::{Ledger, Memory, Told};
+use memory::asking::topic_question_words;
+use memory::{DocumentStatements, Ledger, Memory};
 use retrieval::{ChunkInput, ContainerIndex, Document, Embedder, Segment, StaticEmbedder};
 use tracing::debug;
 
 use crate::chunks::last_of_each;
-use crate::view::View;
+use crate::view::ContainerView;
 use file::FiledDocument;
 pub(crate) use file::MemoryFile;
 
@@ -52,11 +52,11 @@ impl MemoryIndex for () {
 
 impl MemoryIndex for ContainerIndex {
     fn put(&mut self, memory: &Memory) {
-        self.upsert(to_index(memory));
+        self.upsert_document(to_index(memory));
     }
 
     fn remove(&mut self, id: &MemoryId) {
-        Self::remove(self, id.as_str());
+        Self::remove_document(self, id.as_str());
     }
 
     fn settle(&mut self) {
@@ -65,7 +65,7 @@ impl MemoryIndex for ContainerIndex {
         }
         // If the index cannot be sealed, only its speed is lost.
         if let Some(segment) = self
-            .compact()
+            .build_compacted()
             .ok()
             .and_then(|file| Segment::open(file.into()).ok())
         {
@@ -75,14 +75,14 @@ impl MemoryIndex for ContainerIndex {
     }
 
     fn bytes(&self) -> usize {
-        Self::bytes(self)
+        Self::estimated_bytes(self)
     }
 }
 
 /// The memories of a container: the ledger in which they are computed, and the index in which the
 /// latest ones are found, including forgotten ones.
 #[derive(Debug, Clone)]
-pub struct Memories<I = ContainerIndex> {
+pub struct IndexedMemories<I = ContainerIndex> {
     inner: Arc<Inner<I>>,
 }
 
@@ -111,10 +111,10 @@ impl<I: MemoryIndex> Inner<I> {
 struct Tail {
     /// The documents that have statements (`true`) or no longer have any (`false`).
     documents: BTreeMap<DocumentId, bool>,
-    actions: Vec<MemoryAction>,
+    actions: Vec<MemoryEdit>,
 }
 
-impl<I: MemoryIndex> Memories<I> {
+impl<I: MemoryIndex> IndexedMemories<I> {
     /// Returns the ledger.
     pub fn ledger(&self) -> &Ledger {
         &self.inner.ledger
@@ -129,7 +129,7 @@ impl<I: MemoryIndex> Memories<I> {
     /// nothing had been said after `said`.
     #[must_use]
     pub fn as_of(&self, recorded: Timestamp, said: Timestamp) -> Self {
-        let ledger = self.inner.ledger.as_of(recorded, said);
+        let ledger = self.inner.ledger.snapshot_as_of(recorded, said);
         let mut inner = Inner::new(ledger);
         inner.index_all();
         Self {
@@ -148,7 +148,7 @@ impl<I: MemoryIndex> Memories<I> {
         };
 
         for (id, states) in &inner.tail.documents {
-            match inner.ledger.told(id).filter(|_| *states) {
+            match inner.ledger.document_statements(id).filter(|_| *states) {
                 Some(told) => {
                     let (document, statements) = (told.document.clone(), told.statements.clone());
                     file.told.push(FiledDocument {
@@ -166,18 +166,18 @@ impl<I: MemoryIndex> Memories<I> {
     /// Returns all memories as one file that replaces all others, or `None` if there are none.
     pub(crate) fn seal_all(&self) -> Option<MemoryFile> {
         let ledger = &self.inner.ledger;
-        let filed = |told: &Told| FiledDocument {
+        let filed = |told: &DocumentStatements| FiledDocument {
             document: told.document.clone(),
             statements: told.statements.clone(),
         };
 
-        let mut told: Vec<FiledDocument> = ledger.all_told().map(filed).collect();
+        let mut told: Vec<FiledDocument> = ledger.all_document_statements().map(filed).collect();
         told.sort_by(|a, b| a.document.id.cmp(&b.document.id));
         let file = MemoryFile {
             v: MemoryFile::VERSION,
             told,
             gone: Vec::new(),
-            actions: ledger.actions(),
+            actions: ledger.list_edits(),
         };
 
         (!file.is_empty()).then_some(file)
@@ -200,12 +200,12 @@ async fn read_actions(
         .await?
         .pop();
     Ok(stored
-        .and_then(Stored::bytes)
+        .and_then(BlobContent::into_intact_bytes)
         .and_then(|bytes| MemoryFile::decode(&bytes).ok()))
 }
 
 #[async_trait]
-impl<I: MemoryIndex> View for Memories<I> {
+impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
     fn empty(container: &ContainerId) -> Self {
         Self {
             inner: Arc::new(Inner::new(Ledger::new(container.clone()))),
@@ -231,7 +231,7 @@ impl<I: MemoryIndex> View for Memories<I> {
         let mut whole = true;
         for (segment, stored) in told.iter().zip(ctx.blobs.read(tenant, &blobs).await?) {
             let file = stored
-                .bytes()
+                .into_intact_bytes()
                 .and_then(|bytes| MemoryFile::decode(&bytes).ok());
             whole &= file.is_some();
             let file = match file {
@@ -245,25 +245,25 @@ impl<I: MemoryIndex> View for Memories<I> {
 
         // If a file was lost, the documents supply its statements before anything is computed.
         if whole {
-            inner.ledger.settle();
+            inner.ledger.recompute_memories();
             inner.index_all();
         }
 
         Ok(whole)
     }
 
-    async fn recover(
+    async fn recover_from_documents(
         &mut self,
         ctx: &Ctx,
         tenant: &Tenant,
         documents: &[Record],
     ) -> PortResult<()> {
-        let shown: Vec<(&BlobRef, SearchDocument)> = documents
+        let shown: Vec<(&BlobRef, IndexedDocument)> = documents
             .iter()
             .filter_map(|document| {
                 Some((
-                    document.indexed.as_ref()?.statements()?,
-                    SearchDocument::served(document)?,
+                    document.indexed.as_ref()?.statements_blob()?,
+                    IndexedDocument::for_served_revision(document)?,
                 ))
             })
             .collect();
@@ -271,14 +271,17 @@ impl<I: MemoryIndex> View for Memories<I> {
         let inner = Arc::make_mut(&mut self.inner);
         let stating: HashSet<&DocumentId> =
             shown.iter().map(|(_, document)| &document.id).collect();
-        let held = inner.ledger.all_told().map(|told| told.document.id.clone());
+        let held = inner
+            .ledger
+            .all_document_statements()
+            .map(|told| told.document.id.clone());
         let gone: Vec<DocumentId> = held.filter(|id| !stating.contains(id)).collect();
-        gone.iter().for_each(|id| inner.ledger.retract(id));
+        gone.iter().for_each(|id| inner.ledger.remove_document(id));
 
-        let is_held = |document: &SearchDocument| {
+        let is_held = |document: &IndexedDocument| {
             inner
                 .ledger
-                .told(&document.id)
+                .document_statements(&document.id)
                 .is_some_and(|told| told.document == *document)
         };
 
@@ -291,15 +294,20 @@ impl<I: MemoryIndex> View for Memories<I> {
             .map(|(blob, document)| (*blob, document))
             .collect();
         inner.tell_all(ctx, tenant, &missing).await?;
-        inner.ledger.settle();
+        inner.ledger.recompute_memories();
         inner.index_all();
 
         Ok(())
     }
 
-    async fn fold(&mut self, ctx: &Ctx, tenant: &Tenant, records: &[LogRecord]) -> PortResult<()> {
+    async fn apply_records(
+        &mut self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        records: &[LogRecord],
+    ) -> PortResult<()> {
         let inner = Arc::make_mut(&mut self.inner);
-        let mut puts: Vec<(&BlobRef, &SearchDocument)> = Vec::new();
+        let mut puts: Vec<(&BlobRef, &IndexedDocument)> = Vec::new();
         for entry in last_of_each(records) {
             match entry {
                 LogEntry::Put {
@@ -316,7 +324,7 @@ impl<I: MemoryIndex> View for Memories<I> {
         inner.tell_all(ctx, tenant, &puts).await?;
         for entry in records.iter().flat_map(|record| &record.entries) {
             if let LogEntry::Act { action } = entry {
-                inner.ledger.act(action);
+                inner.ledger.apply_edit(action);
                 inner.tail.actions.push(action.clone());
             }
         }
@@ -329,8 +337,8 @@ impl<I: MemoryIndex> View for Memories<I> {
         std::mem::take(&mut Arc::make_mut(&mut self.inner).unreadable)
     }
 
-    fn bytes(&self) -> usize {
-        self.inner.ledger.bytes() + self.inner.index.bytes()
+    fn size_bytes(&self) -> usize {
+        self.inner.ledger.estimated_bytes() + self.inner.index.bytes()
     }
 
     fn tail_len(&self) -> usize {
@@ -343,7 +351,7 @@ impl<I: MemoryIndex> Inner<I> {
         &mut self,
         ctx: &Ctx,
         tenant: &Tenant,
-        puts: &[(&BlobRef, &SearchDocument)],
+        puts: &[(&BlobRef, &IndexedDocument)],
     ) -> PortResult<()> {
         for batch in puts.chunks(BLOBS_AT_ONCE) {
             let blobs: Vec<BlobRef> = batch
@@ -358,10 +366,10 @@ impl<I: MemoryIndex> Inner<I> {
         Ok(())
     }
 
-    fn tell(&mut self, document: &SearchDocument, statements: Stored) {
+    fn tell(&mut self, document: &IndexedDocument, statements: BlobContent) {
         let Some(statements) = statements
-            .bytes()
-            .and_then(|bytes| Statements::decode(&bytes).ok())
+            .into_intact_bytes()
+            .and_then(|bytes| StatementSet::decode(&bytes).ok())
         else {
             // The statements are damaged, or they were purged after a later record, not read yet,
             // replaced or removed them.
@@ -371,7 +379,7 @@ impl<I: MemoryIndex> Inner<I> {
             return;
         };
 
-        self.ledger.tell(Told {
+        self.ledger.insert_document(DocumentStatements {
             document: document.clone(),
             statements: statements.statements,
         });
@@ -380,18 +388,18 @@ impl<I: MemoryIndex> Inner<I> {
     }
 
     fn retract(&mut self, document: &DocumentId) {
-        if self.ledger.told(document).is_some() {
-            self.ledger.retract(document);
+        if self.ledger.document_statements(document).is_some() {
+            self.ledger.remove_document(document);
             self.tail.documents.insert(document.clone(), false);
         }
     }
 
     fn settle(&mut self) {
-        let changed = self.ledger.settle();
+        let changed = self.ledger.recompute_memories();
         for id in &changed.removed {
             self.index.remove(id);
         }
-        for id in &changed.written {
+        for id in &changed.updated {
             match self.ledger.get(id) {
                 Some(memory) if memory.is_latest => self.index.put(memory),
                 _ => self.index.remove(id),
@@ -412,11 +420,11 @@ fn to_index(memory: &Memory) -> Document {
     let day = memory
         .event
         .map_or(memory.said_at, |event| event.from)
-        .long_date();
+        .format_long_date();
     let asked = memory
-        .answers
+        .topic_answer
         .as_ref()
-        .map(question_words)
+        .map(topic_question_words)
         .unwrap_or_default();
     let chunk = ChunkInput {
         text: memory.text.clone(),

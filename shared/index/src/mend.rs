@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use domain::ports::PortResult;
-use domain::usecase::heal_document;
+use domain::usecase::repair_document;
 use domain::{ContainerId, Ctx, DocumentId, Result, Tenant};
 
-use crate::chunks::Chunks;
-use crate::compact::rewrite;
-use crate::memories::Memories;
-use crate::view::{Loaded, View, served_documents};
+use crate::chunks::IndexedChunks;
+use crate::compact::rewrite_index;
+use crate::memories::IndexedMemories;
+use crate::view::{ContainerView, Loaded, served_documents};
 
 /// Repairs a container that a reader could not read completely. Documents whose blobs cannot be
 /// read are processed again or become `failed`. Segments are rewritten if they cannot be read or
@@ -17,30 +17,30 @@ use crate::view::{Loaded, View, served_documents};
 ///
 /// # Errors
 /// Returns the errors of the ports. It is safe to repeat.
-pub async fn mend(
+pub async fn repair_index(
     ctx: &Ctx,
     tenant: &Tenant,
     id: &ContainerId,
     suspects: &[DocumentId],
 ) -> Result<()> {
-    let head = ctx.index.head(tenant, id).await?;
-    let holds_removed = head.removed.is_some();
-    let mut chunks = Loaded::<Chunks>::read(ctx, tenant, id, head.clone()).await?;
-    let mut memories = Loaded::<Memories<()>>::read(ctx, tenant, id, head).await?;
+    let head = ctx.index.get_head(tenant, id).await?;
+    let holds_removed = head.last_removal.is_some();
+    let mut chunks = Loaded::<IndexedChunks>::read(ctx, tenant, id, head.clone()).await?;
+    let mut memories = Loaded::<IndexedMemories<()>>::read(ctx, tenant, id, head).await?;
 
     let mut suspects: BTreeSet<DocumentId> = suspects.iter().cloned().collect();
     suspects.extend(chunks.view.take_unreadable());
     suspects.extend(memories.view.take_unreadable());
 
     for document in &suspects {
-        heal_document(ctx, tenant, document).await?;
+        repair_document(ctx, tenant, document).await?;
     }
 
     let is_broken = chunks.recovered || memories.recovered;
     // Views hold much of a large container in memory, and rewriting reads them again.
     drop((chunks, memories));
     if is_broken || holds_removed {
-        rewrite(ctx, tenant, id).await?;
+        rewrite_index(ctx, tenant, id).await?;
     }
 
     Ok(())
@@ -48,7 +48,7 @@ pub async fn mend(
 
 /// The faults of a container's index.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Verdict {
+pub struct IndexFaults {
     /// `true` if a segment of chunks cannot be read.
     pub chunks_unreadable: bool,
     /// `true` if a memory file cannot be read.
@@ -59,7 +59,7 @@ pub struct Verdict {
     pub foreign: BTreeSet<DocumentId>,
 }
 
-impl Verdict {
+impl IndexFaults {
     /// Checks whether there is no fault.
     pub fn is_clean(&self) -> bool {
         *self == Self::default()
@@ -71,10 +71,10 @@ impl Verdict {
 ///
 /// # Errors
 /// Returns the errors of the ports.
-pub async fn verify(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<Verdict> {
-    let head = ctx.index.head(tenant, id).await?;
-    let mut chunks = Loaded::<Chunks>::read(ctx, tenant, id, head.clone()).await?;
-    let mut memories = Loaded::<Memories<()>>::read(ctx, tenant, id, head).await?;
+pub async fn verify_index(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<IndexFaults> {
+    let head = ctx.index.get_head(tenant, id).await?;
+    let mut chunks = Loaded::<IndexedChunks>::read(ctx, tenant, id, head.clone()).await?;
+    let mut memories = Loaded::<IndexedMemories<()>>::read(ctx, tenant, id, head).await?;
     let mut unreadable = chunks.view.take_unreadable();
     unreadable.extend(memories.view.take_unreadable());
 
@@ -94,7 +94,7 @@ pub async fn verify(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<
     let told = memories
         .view
         .ledger()
-        .all_told()
+        .all_document_statements()
         .map(|told| told.document.id.clone());
     let held = chunks
         .view
@@ -113,7 +113,7 @@ pub async fn verify(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<
         .into_iter()
         .filter(|document| !held.contains(document));
 
-    Ok(Verdict {
+    Ok(IndexFaults {
         chunks_unreadable: chunks.recovered,
         memories_unreadable: memories.recovered,
         missing: missing

@@ -20,7 +20,7 @@ const ATTEMPTS: usize = 4;
 
 /// A value computed from a container's segments and log. A clone is a snapshot and must be cheap.
 #[async_trait]
-pub trait View: Clone + Send + Sync {
+pub trait ContainerView: Clone + Send + Sync {
     /// Returns the view of an empty container.
     fn empty(container: &ContainerId) -> Self;
 
@@ -36,7 +36,7 @@ pub trait View: Clone + Send + Sync {
     /// Completes a view with missing segments from the records of the documents, which are all that
     /// search serves. Removes documents that are not among them, and reads missing ones from their
     /// own blobs.
-    async fn recover(
+    async fn recover_from_documents(
         &mut self,
         ctx: &Ctx,
         tenant: &Tenant,
@@ -45,13 +45,18 @@ pub trait View: Clone + Send + Sync {
 
     /// Applies records of the log, in their order. A document whose blobs cannot be read is left
     /// out and remembered.
-    async fn fold(&mut self, ctx: &Ctx, tenant: &Tenant, records: &[LogRecord]) -> PortResult<()>;
+    async fn apply_records(
+        &mut self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        records: &[LogRecord],
+    ) -> PortResult<()>;
 
     /// Returns the documents whose blobs could not be read since the last call.
     fn take_unreadable(&mut self) -> Vec<DocumentId>;
 
     /// Returns the approximate size in bytes.
-    fn bytes(&self) -> usize;
+    fn size_bytes(&self) -> usize;
 
     /// Returns the size of the part that is not from segments, in chunks or a similar unit.
     fn tail_len(&self) -> usize;
@@ -69,7 +74,7 @@ pub(crate) struct Loaded<V> {
     pub(crate) view: V,
 }
 
-impl<V: View> Loaded<V> {
+impl<V: ContainerView> Loaded<V> {
     /// Reads a container from scratch, up to at least `head`.
     ///
     /// # Errors
@@ -85,7 +90,7 @@ impl<V: View> Loaded<V> {
             // Between the read of the head and the reads below, compaction may have deleted a
             // segment (a minute after it was replaced) or trimmed the log. The new head then leads
             // to the present state.
-            let (seq, generation) = (head.through(), head.generation);
+            let (seq, generation) = (head.covered_through(), head.generation);
             let mut loaded = Self {
                 seq,
                 generation,
@@ -101,7 +106,7 @@ impl<V: View> Loaded<V> {
                 return Ok(loaded);
             }
 
-            let now = ctx.index.head(tenant, id).await?;
+            let now = ctx.index.get_head(tenant, id).await?;
             if !whole && now.generation == generation {
                 warn!(container.id = %id, "segments of {id} cannot be read; its documents are read instead");
                 loaded.recover(ctx, tenant, id).await?;
@@ -129,7 +134,7 @@ impl<V: View> Loaded<V> {
         id: &ContainerId,
         head: &IndexHead,
     ) -> PortResult<Self> {
-        let (seq, generation) = (head.through(), head.generation);
+        let (seq, generation) = (head.covered_through(), head.generation);
         let mut loaded = Self {
             seq,
             generation,
@@ -156,9 +161,11 @@ impl<V: View> Loaded<V> {
     /// documents may not show yet.
     async fn recover(&mut self, ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<()> {
         let documents = served_documents(ctx, tenant, id).await?;
-        self.view.recover(ctx, tenant, &documents).await?;
-        let records = ctx.index.log(tenant, id, 0).await?;
-        self.view.fold(ctx, tenant, &records).await?;
+        self.view
+            .recover_from_documents(ctx, tenant, &documents)
+            .await?;
+        let records = ctx.index.read_log(tenant, id, 0).await?;
+        self.view.apply_records(ctx, tenant, &records).await?;
         self.seq = records
             .last()
             .map_or(self.seq, |last| last.seq.max(self.seq));
@@ -185,7 +192,7 @@ impl<V: View> Loaded<V> {
                 tokio::time::sleep(LOG_PAUSE * attempt).await;
             }
 
-            let records = ctx.index.log(tenant, id, self.seq).await?;
+            let records = ctx.index.read_log(tenant, id, self.seq).await?;
             let contiguous = records
                 .iter()
                 .zip(self.seq + 1..)
@@ -195,7 +202,7 @@ impl<V: View> Loaded<V> {
             }
 
             if let Some(last) = records.last() {
-                self.view.fold(ctx, tenant, &records).await?;
+                self.view.apply_records(ctx, tenant, &records).await?;
                 self.seq = last.seq;
             }
         }

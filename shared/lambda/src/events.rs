@@ -1,7 +1,7 @@
 //! Conversion of SQS events to deliveries, and of outcomes to partial batch responses.
 
 use aws_lambda_events::sqs::SqsEvent;
-use domain::{Delivery, Outcome};
+use domain::{DeliveryOutcome, QueueDelivery};
 use serde_json::{Value, json};
 
 /// Returns the message ids and the deliveries of an SQS event, in order. Messages of a queue whose
@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 ///
 /// # Errors
 /// Fails if `event` is not an SQS event.
-pub fn deliveries(event: Value) -> Result<(Vec<String>, Vec<Delivery>), serde_json::Error> {
+pub fn parse_deliveries(
+    event: Value,
+) -> Result<(Vec<String>, Vec<QueueDelivery>), serde_json::Error> {
     let event: SqsEvent = serde_json::from_value(event)?;
     let read = |message: aws_lambda_events::sqs::SqsMessage| {
         let queue = message.event_source_arn.unwrap_or_default();
@@ -17,7 +19,7 @@ pub fn deliveries(event: Value) -> Result<(Vec<String>, Vec<Delivery>), serde_js
         let dead = name.trim_end_matches(".fifo").ends_with("-dead");
         (
             message.message_id.unwrap_or_default(),
-            Delivery {
+            QueueDelivery {
                 body: message.body.unwrap_or_default(),
                 dead,
             },
@@ -28,10 +30,10 @@ pub fn deliveries(event: Value) -> Result<(Vec<String>, Vec<Delivery>), serde_js
 }
 
 /// Returns the response that names the messages to be received again. SQS deletes the others.
-pub fn batch_response(ids: &[String], outcomes: &[Outcome]) -> Value {
+pub fn batch_response(ids: &[String], outcomes: &[DeliveryOutcome]) -> Value {
     let failed = ids
         .iter()
         .zip(outcomes)
-        .filter(|(_, outcome)| **outcome == Outcome::Retry);
+        .filter(|(_, outcome)| **outcome == DeliveryOutcome::Retry);
     json!({"batchItemFailures": failed.map(|(id, _)| json!({"itemIdentifier": id})).collect::<Vec<_>>()})
 }

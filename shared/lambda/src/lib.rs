@@ -7,28 +7,28 @@ mod stage;
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
-use aws::{Clients, Names, SystemClock};
+use aws::{Clients, ResourceNames, SystemClock};
 use axum::Router;
 use domain::ports::PortResult;
 use domain::usecase::Authenticator;
-use domain::{Ctx, Worker};
+use domain::{Ctx, QueueWorker};
 use edge::App;
 use lambda_http::{LambdaEvent, lambda_runtime, service_fn};
 use serde_json::Value;
 
-pub use events::{batch_response, deliveries};
-pub use stage::service;
+pub use events::{batch_response, parse_deliveries};
+pub use stage::strip_stage;
 
 /// Serves the routes of `router`, which gets the ports.
 ///
 /// # Errors
 /// Fails if the environment is incomplete or the runtime ends.
-pub fn http(router: impl FnOnce(App) -> Router) -> Result<()> {
-    start(async move {
-        let ctx = connect().await?;
+pub fn run_http(router: impl FnOnce(App) -> Router) -> Result<()> {
+    start_runtime(async move {
+        let ctx = connect_context().await?;
         let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
         let app = App::new(ctx, authenticator);
-        let service = stage::service(edge::finish(router(app.clone()), &app));
+        let service = stage::strip_stage(edge::build_service(router(app.clone()), &app));
         lambda_http::run(service)
             .await
             .map_err(|error| anyhow!(error))
@@ -39,9 +39,9 @@ pub fn http(router: impl FnOnce(App) -> Router) -> Result<()> {
 ///
 /// # Errors
 /// Fails if the environment is incomplete or the runtime ends.
-pub fn queue<W: Worker>(worker: impl FnOnce(Ctx) -> W) -> Result<()> {
-    start(async move {
-        let worker = worker(connect().await?);
+pub fn run_queue<W: QueueWorker>(worker: impl FnOnce(Ctx) -> W) -> Result<()> {
+    start_runtime(async move {
+        let worker = worker(connect_context().await?);
         let worker = &worker;
         let handler = service_fn(|event: LambdaEvent<Value>| async move {
             handle_batch(worker, event.payload)
@@ -58,14 +58,14 @@ pub fn queue<W: Worker>(worker: impl FnOnce(Ctx) -> W) -> Result<()> {
 ///
 /// # Errors
 /// Fails if the environment is incomplete or the runtime ends.
-pub fn queue_and_schedule<W, S, F>(worker: impl FnOnce(Ctx) -> W, scheduled: S) -> Result<()>
+pub fn run_queue_and_schedule<W, S, F>(worker: impl FnOnce(Ctx) -> W, scheduled: S) -> Result<()>
 where
-    W: Worker,
+    W: QueueWorker,
     S: Fn(Ctx) -> F,
     F: Future<Output = PortResult<()>>,
 {
-    start(async move {
-        let ctx = connect().await?;
+    start_runtime(async move {
+        let ctx = connect_context().await?;
         let worker = worker(ctx.clone());
         let (worker, ctx, scheduled) = (&worker, &ctx, &scheduled);
 
@@ -92,14 +92,17 @@ where
 ///
 /// # Errors
 /// Fails if `event` is not an SQS event.
-pub async fn handle_batch(worker: &impl Worker, event: Value) -> Result<Value, serde_json::Error> {
-    let (ids, deliveries) = deliveries(event)?;
-    let outcomes = worker.handle(&deliveries).await;
+pub async fn handle_batch(
+    worker: &impl QueueWorker,
+    event: Value,
+) -> Result<Value, serde_json::Error> {
+    let (ids, deliveries) = parse_deliveries(event)?;
+    let outcomes = worker.handle_batch(&deliveries).await;
     Ok(batch_response(&ids, &outcomes))
 }
 
-fn start(run: impl Future<Output = Result<()>>) -> Result<()> {
-    let filter = variable("RECOLLECT_LOG").unwrap_or_else(|| "info".into());
+fn start_runtime(run: impl Future<Output = Result<()>>) -> Result<()> {
+    let filter = read_variable("RECOLLECT_LOG").unwrap_or_else(|| "info".into());
     let filter = tracing_subscriber::EnvFilter::try_new(filter)?;
     tracing_subscriber::fmt()
         .json()
@@ -113,10 +116,10 @@ fn start(run: impl Future<Output = Result<()>>) -> Result<()> {
         .block_on(run)
 }
 
-async fn connect() -> Result<Ctx> {
-    let clients = Clients::new(&aws::from_environment().await);
-    let names = Names::from_environment(variable)?;
-    Ok(aws::ctx(&clients, &names, Arc::new(SystemClock)))
+async fn connect_context() -> Result<Ctx> {
+    let clients = Clients::new(&aws::load_config().await);
+    let names = ResourceNames::from_environment(read_variable)?;
+    Ok(aws::build_context(&clients, &names, Arc::new(SystemClock)))
 }
 
 /// Returns a variable of the function's environment.
@@ -124,6 +127,6 @@ async fn connect() -> Result<Ctx> {
     clippy::disallowed_methods,
     reason = "the environment is read here, once at the start of a function"
 )]
-pub fn variable(name: &str) -> Option<String> {
+pub fn read_variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }

@@ -11,18 +11,18 @@ use lambda_http::tower::{Service, ServiceExt};
 use lambda_http::{Request, RequestExt};
 
 /// Returns the routes as a service that removes the stage from the path.
-pub fn service(
+pub fn strip_stage(
     routes: Router,
 ) -> impl Service<Request, Response = Response, Error = Infallible, Future: Send> + Clone + Send {
     routes.map_request(|mut request: Request| {
-        if let Some(uri) = without_stage(&request) {
+        if let Some(uri) = uri_without_stage(&request) {
             *request.uri_mut() = uri;
         }
         request
     })
 }
 
-fn without_stage(request: &Request) -> Option<Uri> {
+fn uri_without_stage(request: &Request) -> Option<Uri> {
     let context = request.request_context_ref()?;
     let stage = match context {
         RequestContext::ApiGatewayV1(context) => context.stage.as_deref(),

@@ -12,7 +12,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
 use domain::{Timestamp, Trust};
-use memory::{Passage, Role, Source, extract};
+use memory::{Passage, Role, SourceText, extract_statements};
 use serde_json::Value;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -159,19 +159,19 @@ fn statements(text: &str) -> Vec<(usize, usize, String)> {
     let said_at = Timestamp::from_millis(1_744_675_200_000);
     let passage = Passage {
         text,
-        start: 0,
+        start_char: 0,
         role: Role::Author,
         speaker: None,
         quoted: None,
         said_at,
     };
 
-    let source = Source {
+    let source = SourceText {
         passages: vec![passage],
         trust: Trust::Document,
     };
 
-    extract(&source)
+    extract_statements(&source)
         .into_iter()
         .map(|one| (one.start, one.end, format!("{:?} {}", one.kind, one.text)))
         .collect()

@@ -6,10 +6,10 @@
 use std::time::{Duration, Instant};
 
 use domain::{
-    Bucket, ContainerId, DocumentId, DocumentType, MemoryKind, Revision, SearchDocument, Statement,
-    Timestamp, Trust,
+    ContainerId, DocumentId, DocumentType, IndexedDocument, MemoryKind, ProfileBucket, Revision,
+    Statement, Timestamp, Trust,
 };
-use memory::{Ledger, Outline, Sorter, Told, profile};
+use memory::{BucketSorter, DocumentStatements, Ledger, ProfileOptions, build_profile};
 
 const RUNS: usize = 101;
 const STATEMENTS_PER_DOCUMENT: usize = 10;
@@ -59,7 +59,7 @@ fn ledger(size: usize) -> Ledger {
     let container = ContainerId::random();
     let mut ledger = Ledger::new(container);
     for first in (0..size).step_by(STATEMENTS_PER_DOCUMENT) {
-        let document = SearchDocument {
+        let document = IndexedDocument {
             id: DocumentId::random(),
             revision: Revision::random(),
             tag: "bench".into(),
@@ -76,23 +76,23 @@ fn ledger(size: usize) -> Ledger {
         let statements = (first..size.min(first + STATEMENTS_PER_DOCUMENT))
             .map(statement)
             .collect();
-        ledger.tell(Told {
+        ledger.insert_document(DocumentStatements {
             document,
             statements,
         });
     }
 
-    ledger.settle();
+    ledger.recompute_memories();
     ledger
 }
 
-fn sorter() -> Sorter {
-    let bucket = |(key, description): (&str, &str)| Bucket {
+fn sorter() -> BucketSorter {
+    let bucket = |(key, description): (&str, &str)| ProfileBucket {
         key: key.into(),
         description: description.into(),
     };
 
-    Sorter::new(
+    BucketSorter::new(
         [
             ("health", "Illnesses, allergies, medication and doctors."),
             ("work", "Job, employer, projects and colleagues."),
@@ -119,19 +119,19 @@ fn main() {
     println!("memories | p50 | p99 | with 5 buckets, first | p50");
     for size in sizes {
         let ledger = ledger(size);
-        let plain = Outline::new(Timestamp::from_millis(i64::MAX / 2));
+        let plain = ProfileOptions::new(Timestamp::from_millis(i64::MAX / 2));
         let sorter = sorter();
-        let sorted = Outline {
+        let sorted = ProfileOptions {
             sorter: Some(&sorter),
             ..plain
         };
-        let time = |outline: &Outline<'_>| {
+        let time = |outline: &ProfileOptions<'_>| {
             let begun = Instant::now();
-            std::hint::black_box(profile(&[&ledger], outline));
+            std::hint::black_box(build_profile(&[&ledger], outline));
             begun.elapsed()
         };
         let first = time(&sorted);
-        let runs = |outline: &Outline<'_>| {
+        let runs = |outline: &ProfileOptions<'_>| {
             let mut times: Vec<Duration> = (0..RUNS).map(|_| time(outline)).collect();
             times.sort();
             times

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use domain::{Timestamp, Trust};
-use memory::{Passage, Role, Source, extract};
+use memory::{Passage, Role, SourceText, extract_statements};
 use serde_json::Value;
 
 /// The number of bytes to read of each text.
@@ -162,7 +162,7 @@ fn measure_rate(name: &str, talks: &[Conversation]) {
     for _ in 0..rounds {
         found += talks
             .iter()
-            .map(|talk| extract(&build_source(talk)).len())
+            .map(|talk| extract_statements(&build_source(talk)).len())
             .sum::<usize>();
     }
 
@@ -175,13 +175,13 @@ fn measure_rate(name: &str, talks: &[Conversation]) {
     );
 }
 
-fn build_source(talk: &Conversation) -> Source<'_> {
+fn build_source(talk: &Conversation) -> SourceText<'_> {
     let said_at = Timestamp::from_millis(1_744_675_200_000);
     let mut start = 0;
     let passages = talk.iter().map(|(speaker, text)| {
         let passage = Passage {
             text,
-            start,
+            start_char: start,
             role: Role::User,
             speaker: Some(speaker),
             quoted: None,
@@ -191,7 +191,7 @@ fn build_source(talk: &Conversation) -> Source<'_> {
         passage
     });
 
-    Source {
+    SourceText {
         passages: passages.collect(),
         trust: Trust::User,
     }

@@ -11,7 +11,7 @@ use std::error::Error;
 use std::io::Read;
 
 use domain::{Statement, Timestamp, Trust};
-use memory::{Passage, Role, Source, extract};
+use memory::{Passage, Role, SourceText, extract_statements};
 use serde_json::Value;
 
 /// The day of turns that have none; a Tuesday.
@@ -77,7 +77,7 @@ fn print_talk(day: &str, turns: &[&str]) -> Result<(), Box<dyn Error>> {
         };
         passages.push(Passage {
             text,
-            start,
+            start_char: start,
             role,
             speaker,
             quoted: None,
@@ -86,8 +86,8 @@ fn print_talk(day: &str, turns: &[&str]) -> Result<(), Box<dyn Error>> {
         start += text.chars().count() + 1;
     }
 
-    for statement in extract(
-        &Source {
+    for statement in extract_statements(
+        &SourceText {
             passages,
             trust: Trust::User,
         }

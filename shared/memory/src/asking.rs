@@ -114,7 +114,7 @@ const ATTRIBUTE_PREFIX_QUESTION_WORDS: &[(&str, &str)] = &[
 /// Returns the words in which people ask about a topic, starting with its attribute.
 ///
 /// Returns an empty string for a negated topic, because a denial answers no question.
-pub fn question_words(topic: &Topic) -> String {
+pub fn topic_question_words(topic: &Topic) -> String {
     if topic.negated {
         return String::new();
     }
@@ -155,12 +155,12 @@ mod tests {
     fn a_topic_is_asked_for_in_other_words_than_its_own() {
         assert!(ATTRIBUTE_QUESTION_WORDS.is_sorted_by_key(|(attribute, _)| attribute));
         assert!(ATTRIBUTE_PREFIX_QUESTION_WORDS.is_sorted_by_key(|(beginning, _)| beginning));
-        assert!(question_words(&topic("residence", false)).contains(" live "));
-        assert!(question_words(&topic("likes espresso", false)).contains("enjoy"));
+        assert!(topic_question_words(&topic("residence", false)).contains(" live "));
+        assert!(topic_question_words(&topic("likes espresso", false)).contains("enjoy"));
         assert_eq!(
-            question_words(&topic("wifi password", false)),
+            topic_question_words(&topic("wifi password", false)),
             "wifi password"
         );
-        assert_eq!(question_words(&topic("residence", true)), "");
+        assert_eq!(topic_question_words(&topic("residence", true)), "");
     }
 }

@@ -11,7 +11,7 @@ mod english;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
-use domain::{Attribution, Medium, MemoryKind, Statement, Timestamp, Trust};
+use domain::{Attribution, MemoryKind, SourceMedium, Statement, Timestamp, Trust};
 
 use crate::model::is_order_to_model;
 use english::{Conversation, SentenceReader};
@@ -37,29 +37,29 @@ pub struct Passage<'a> {
     /// The text, in Markdown for documents.
     pub text: &'a str,
     /// The position of the first character in the canonical text.
-    pub start: usize,
+    pub start_char: usize,
     /// The speaker.
     pub role: Role,
     /// The speaker's name, if it is known.
     pub speaker: Option<&'a str>,
     /// The origin of the text if the words are not the speaker's own.
-    pub quoted: Option<Quoted<'a>>,
+    pub quoted: Option<TextOrigin<'a>>,
     /// The time at which it was said. Relative dates are resolved against it.
     pub said_at: Timestamp,
 }
 
 /// The origin of a third party's text within a source: a pasted mail, a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Quoted<'a> {
+pub struct TextOrigin<'a> {
     /// The kind of text.
-    pub medium: Medium,
+    pub medium: SourceMedium,
     /// The name of the sender or speaker, if it is known.
     pub name: Option<&'a str>,
 }
 
 /// A text from which statements are extracted.
 #[derive(Debug, Clone)]
-pub struct Source<'a> {
+pub struct SourceText<'a> {
     /// The turns of a conversation in order, or the text of a document as one passage.
     pub passages: Vec<Passage<'a>>,
     /// The reliability of the statements. Turns of the assistant get [`Trust::Assistant`],
@@ -67,12 +67,12 @@ pub struct Source<'a> {
     pub trust: Trust,
 }
 
-impl<'a> Source<'a> {
+impl<'a> SourceText<'a> {
     /// Moves third-party text in the source (pasted mails and pages, quotations, transcripts) into
     /// passages of its own. A source that is not the user's own is returned unchanged.
     #[must_use]
     pub fn divided(self) -> Self {
-        if !self.trust.is_own() {
+        if !self.trust.is_own_words() {
             return self;
         }
 
@@ -103,7 +103,7 @@ impl<'a> Source<'a> {
     }
 }
 
-impl Quoted<'_> {
+impl TextOrigin<'_> {
     /// Returns the attribution of the statements: where they were read.
     pub(crate) fn attribution(self) -> Attribution {
         Attribution::new(self.medium, self.name)
@@ -112,18 +112,18 @@ impl Quoted<'_> {
 
 /// Returns the sender of a text that begins with mail headers. The inner option is `None` if the
 /// headers do not name a sender; the outer option is `None` for any other text.
-pub fn mail_sender(text: &str) -> Option<Option<&str>> {
+pub fn parse_mail_sender(text: &str) -> Option<Option<&str>> {
     quoted::parse_mail_sender(text)
 }
 
 /// Returns the person's name in the sender of a mail, if it is a name and cannot be read as
 /// anything else.
-pub fn person(sender: &str) -> Option<&str> {
+pub fn parse_person_name(sender: &str) -> Option<&str> {
     quoted::parse_person_name(sender)
 }
 
 /// Extracts the statements of a source, in the order of the text.
-pub fn extract(source: &Source<'_>) -> Vec<Statement> {
+pub fn extract_statements(source: &SourceText<'_>) -> Vec<Statement> {
     let talk = Participants::of(source);
     let mut statements = Vec::new();
     for passage in source
@@ -135,7 +135,7 @@ pub fn extract(source: &Source<'_>) -> Vec<Statement> {
         read_passage(passage, talk.scene(passage, trust), &mut statements);
         let mut found = statements.split_off(before);
         found.retain(is_allowed_statement);
-        let attribution = passage.quoted.map(Quoted::attribution);
+        let attribution = passage.quoted.map(TextOrigin::attribution);
         found
             .iter_mut()
             .for_each(|statement| statement.attribution.clone_from(&attribution));
@@ -174,7 +174,7 @@ fn is_allowed_statement(statement: &Statement) -> bool {
         ORDER_OPENINGS.iter().any(|order| text.starts_with(order))
             || is_order_to_model(&statement.text)
     };
-    statement.trust.is_own()
+    statement.trust.is_own_words()
         || statement.kind != MemoryKind::Instruction
             && (statement.trust != Trust::External || !is_order())
 }
@@ -244,7 +244,7 @@ struct Participants<'a> {
 }
 
 impl<'a> Participants<'a> {
-    fn of(source: &Source<'a>) -> Self {
+    fn of(source: &SourceText<'a>) -> Self {
         let users = source
             .passages
             .iter()

@@ -16,24 +16,24 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use domain::memory::Review;
+use domain::memory::ReviewDecision;
 use domain::{
-    ContainerId, DocumentId, Filter, MemoryAction, MemoryId, Metadata, SearchDocument, Statement,
+    ContainerId, DocumentId, Filter, IndexedDocument, MemoryEdit, MemoryId, Metadata, Statement,
     Timestamp, Topic, TopicId,
 };
 
-pub use memory::{Forgotten, Memory, Relation, Support};
+pub use memory::{ForgetRecord, Memory, MemoryRelation, SupportingSpan};
 
-use crate::words::essence;
+use crate::words::content_words;
 
 /// The most versions in the history of a memory.
 const MAX_HISTORY_VERSIONS: usize = 100;
 
 /// The statements of a document, with the document's metadata.
 #[derive(Debug, Clone)]
-pub struct Told {
+pub struct DocumentStatements {
     /// The document as the index shows it.
-    pub document: SearchDocument,
+    pub document: IndexedDocument,
     /// Its statements.
     pub statements: Vec<Statement>,
 }
@@ -43,7 +43,7 @@ pub struct Told {
 #[derive(Debug, Clone)]
 pub struct Ledger {
     container: ContainerId,
-    told: HashMap<DocumentId, Arc<Told>>,
+    told: HashMap<DocumentId, Arc<DocumentStatements>>,
     topics: HashMap<TopicId, TopicEntry>,
     /// The edits of callers, by the memory that they apply to.
     acts: HashMap<MemoryId, MemoryEdits>,
@@ -76,26 +76,26 @@ struct TopicEntry {
 struct MemoryEdits {
     /// The time of the first forget, and its reason.
     forgotten: Option<(Timestamp, Option<String>)>,
-    reviews: Vec<(Timestamp, Review)>,
+    reviews: Vec<(Timestamp, ReviewDecision)>,
 }
 
 impl MemoryEdits {
     /// Returns the latest decision, unless it was undone.
-    fn review(&self) -> Option<Review> {
+    fn review(&self) -> Option<ReviewDecision> {
         let last = self
             .reviews
             .iter()
             .max_by_key(|(at, _)| *at)
             .map(|(_, review)| *review);
-        last.filter(|review| *review != Review::Undo)
+        last.filter(|review| *review != ReviewDecision::Undo)
     }
 }
 
-/// The changes that a [`Ledger::settle`] made.
+/// The changes that a [`Ledger::recompute_memories`] made.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Changed {
+pub struct LedgerChanges {
     /// Memories that are new or different.
-    pub written: BTreeSet<MemoryId>,
+    pub updated: BTreeSet<MemoryId>,
     /// Memories that no longer exist.
     pub removed: BTreeSet<MemoryId>,
 }
@@ -118,11 +118,11 @@ impl Ledger {
     }
 
     /// Inserts the statements of a document, replacing those inserted for it before.
-    pub fn tell(&mut self, told: Told) {
+    pub fn insert_document(&mut self, told: DocumentStatements) {
         let id = told.document.id.clone();
-        self.retract(&id);
+        self.remove_document(&id);
         for (place, statement) in told.statements.iter().enumerate() {
-            let topic = topic_of(&self.container, statement);
+            let topic = topic_id_of(&self.container, statement);
             let claims = self.topics.entry(topic.clone()).or_default();
             claims.stated.insert((id.clone(), place));
             if let Some(answers) = &statement.topic {
@@ -149,12 +149,12 @@ impl Ledger {
     }
 
     /// Removes the statements of a document. Does nothing for an unknown document.
-    pub fn retract(&mut self, document: &DocumentId) {
+    pub fn remove_document(&mut self, document: &DocumentId) {
         let Some(told) = self.told.remove(document) else {
             return;
         };
         for (place, statement) in told.statements.iter().enumerate() {
-            let topic = topic_of(&self.container, statement);
+            let topic = topic_id_of(&self.container, statement);
             if let Some(claims) = self.topics.get_mut(&topic) {
                 claims.stated.remove(&(document.clone(), place));
             }
@@ -163,9 +163,9 @@ impl Ledger {
     }
 
     /// Applies an edit of a caller. Applying it again changes nothing.
-    pub fn act(&mut self, action: &MemoryAction) {
+    pub fn apply_edit(&mut self, action: &MemoryEdit) {
         match action {
-            MemoryAction::Update {
+            MemoryEdit::Update {
                 memory,
                 topic,
                 version,
@@ -177,14 +177,14 @@ impl Ledger {
                 }
                 self.dirty.insert(topic.clone());
             }
-            MemoryAction::Forget { memory, reason, at } => {
+            MemoryEdit::Forget { memory, reason, at } => {
                 let forgotten = &mut self.acts.entry(memory.clone()).or_default().forgotten;
                 if forgotten.as_ref().is_none_or(|(first, _)| at < first) {
                     *forgotten = Some((*at, reason.clone()));
                 }
                 self.mark_dirty(memory);
             }
-            MemoryAction::Review { memory, review, at } => {
+            MemoryEdit::Review { memory, review, at } => {
                 let reviews = &mut self.acts.entry(memory.clone()).or_default().reviews;
                 if !reviews.contains(&(*at, *review)) {
                     reviews.push((*at, *review));
@@ -206,9 +206,9 @@ impl Ledger {
     }
 
     /// Recomputes the memories of all topics that have changed, and returns what is different.
-    pub fn settle(&mut self) -> Changed {
+    pub fn recompute_memories(&mut self) -> LedgerChanges {
         if self.dirty.is_empty() {
-            return Changed::default();
+            return LedgerChanges::default();
         }
 
         let mut before: BTreeMap<MemoryId, Memory> = BTreeMap::new();
@@ -267,12 +267,12 @@ impl Ledger {
         &self,
         dirty: &BTreeSet<TopicId>,
         before: BTreeMap<MemoryId, Memory>,
-    ) -> Changed {
-        let mut changed = Changed::default();
+    ) -> LedgerChanges {
+        let mut changed = LedgerChanges::default();
         for (id, old) in &before {
             match self.memories.get(id) {
                 None => changed.removed.insert(id.clone()),
-                Some(new) if new != old => changed.written.insert(id.clone()),
+                Some(new) if new != old => changed.updated.insert(id.clone()),
                 Some(_) => false,
             };
         }
@@ -282,9 +282,9 @@ impl Ledger {
             .filter_map(|topic| self.topics.get(topic))
             .flat_map(|claims| &claims.memories);
         changed
-            .written
+            .updated
             .extend(fresh.filter(|id| !before.contains_key(id)).cloned());
-        changed.written.extend(
+        changed.updated.extend(
             self.conclusions
                 .iter()
                 .filter(|id| !before.contains_key(id))
@@ -294,14 +294,14 @@ impl Ledger {
         changed
     }
 
-    /// Returns all edits of callers by time: everything that [`Ledger::act`] needs to arrive at the
-    /// same memories.
-    pub fn actions(&self) -> Vec<MemoryAction> {
-        let mut actions: Vec<(Timestamp, &str, MemoryAction)> = Vec::new();
+    /// Returns all edits of callers by time: everything that [`Ledger::apply_edit`] needs to arrive
+    /// at the same memories.
+    pub fn list_edits(&self) -> Vec<MemoryEdit> {
+        let mut actions: Vec<(Timestamp, &str, MemoryEdit)> = Vec::new();
         for (topic, claims) in &self.topics {
             actions.extend(claims.edits.iter().map(|(memory, version)| {
                 let (memory, version) = (memory.clone(), Box::new(version.clone()));
-                let update = MemoryAction::Update {
+                let update = MemoryEdit::Update {
                     memory,
                     topic: topic.clone(),
                     version,
@@ -314,19 +314,16 @@ impl Ledger {
             let forgotten = acts
                 .forgotten
                 .iter()
-                .map(|(at, reason)| MemoryAction::Forget {
+                .map(|(at, reason)| MemoryEdit::Forget {
                     memory: memory.clone(),
                     reason: reason.clone(),
                     at: *at,
                 });
-            let reviews = acts
-                .reviews
-                .iter()
-                .map(|(at, review)| MemoryAction::Review {
-                    memory: memory.clone(),
-                    review: *review,
-                    at: *at,
-                });
+            let reviews = acts.reviews.iter().map(|(at, review)| MemoryEdit::Review {
+                memory: memory.clone(),
+                review: *review,
+                at: *at,
+            });
             actions.extend(
                 forgotten
                     .chain(reviews)
@@ -350,29 +347,29 @@ impl Ledger {
     }
 
     /// Returns the newest versions in the memory's line of its topic, the oldest of them first.
-    pub fn history(&self, memory: &Memory) -> Vec<&Memory> {
+    pub fn memory_history(&self, memory: &Memory) -> Vec<&Memory> {
         let claims = self.topics.get(&memory.topic);
         let ids = claims.into_iter().flat_map(|claims| &claims.memories);
         let mut line: Vec<&Memory> = ids
             .filter_map(|id| self.memories.get(id))
-            .filter(|other| other.root == memory.root)
+            .filter(|other| other.first_version == memory.first_version)
             .collect();
         line.sort_by_key(|memory| memory.version);
         line.split_off(line.len().saturating_sub(MAX_HISTORY_VERSIONS))
     }
 
     /// Returns the statements of the document with this id, with its metadata.
-    pub fn told(&self, document: &DocumentId) -> Option<&Told> {
+    pub fn document_statements(&self, document: &DocumentId) -> Option<&DocumentStatements> {
         self.told.get(document).map(Arc::as_ref)
     }
 
     /// Returns every document that has statements.
-    pub fn all_told(&self) -> impl Iterator<Item = &Told> {
+    pub fn all_document_statements(&self) -> impl Iterator<Item = &DocumentStatements> {
         self.told.values().map(Arc::as_ref)
     }
 
     /// Returns the memories that a document supports, in the order of its text.
-    pub fn of_document(&self, document: &DocumentId) -> Vec<&Memory> {
+    pub fn memories_of_document(&self, document: &DocumentId) -> Vec<&Memory> {
         let mut found: Vec<&Memory> = Vec::new();
         let mut seen = HashSet::new();
         for statement in self
@@ -381,7 +378,7 @@ impl Ledger {
             .iter()
             .flat_map(|told| &told.statements)
         {
-            let claims = self.topics.get(&topic_of(&self.container, statement));
+            let claims = self.topics.get(&topic_id_of(&self.container, statement));
             let ids = claims.into_iter().flat_map(|claims| &claims.memories);
             let supported = ids.filter_map(|id| self.memories.get(id)).find(|memory| {
                 memory
@@ -397,7 +394,7 @@ impl Ledger {
 
     /// Computes the ledger as it was at a point of system time and valid time: without anything
     /// recorded after `recorded` and anything said after `said`.
-    pub fn as_of(&self, recorded: Timestamp, said: Timestamp) -> Self {
+    pub fn snapshot_as_of(&self, recorded: Timestamp, said: Timestamp) -> Self {
         let mut past = Self::new(self.container.clone());
         for told in self
             .told
@@ -407,7 +404,7 @@ impl Ledger {
             let mut told = told.as_ref().clone();
             told.statements
                 .retain(|statement| statement.said_at <= said);
-            past.tell(told);
+            past.insert_document(told);
         }
 
         for (topic, claims) in &self.topics {
@@ -417,7 +414,7 @@ impl Ledger {
                 .filter(|(_, edit)| edit.said_at <= recorded.min(said))
             {
                 let version = Box::new(version.clone());
-                past.act(&MemoryAction::Update {
+                past.apply_edit(&MemoryEdit::Update {
                     memory: memory.clone(),
                     topic: topic.clone(),
                     version,
@@ -432,12 +429,12 @@ impl Ledger {
             past.acts.insert(memory.clone(), acts);
         }
 
-        past.settle();
+        past.recompute_memories();
         past
     }
 
     /// Returns the documents that support a memory, each once, in the order of its sources.
-    pub fn documents_of<'a>(&'a self, memory: &'a Memory) -> Vec<&'a SearchDocument> {
+    pub fn documents_of<'a>(&'a self, memory: &'a Memory) -> Vec<&'a IndexedDocument> {
         let mut seen = HashSet::new();
         let told = memory
             .sources
@@ -449,7 +446,7 @@ impl Ledger {
     }
 
     /// Checks whether the metadata of the memory, or of one of its documents, satisfies a filter.
-    pub fn admits(&self, filter: &Filter, memory: &Memory) -> bool {
+    pub fn matches_filter(&self, filter: &Filter, memory: &Memory) -> bool {
         let matches = |metadata: &serde_json::Map<String, serde_json::Value>| {
             filter.matches(&Metadata::from_stored(metadata.clone()))
         };
@@ -461,7 +458,7 @@ impl Ledger {
     }
 
     /// Estimates the memory that the ledger takes, in bytes.
-    pub fn bytes(&self) -> usize {
+    pub fn estimated_bytes(&self) -> usize {
         let text = |statement: &Statement| 500 + statement.text.len();
         let told = self
             .told
@@ -478,20 +475,20 @@ impl Ledger {
 
 /// Returns the topic of a statement: its subject and attribute, or, without those, the essence of
 /// the statement itself.
-pub fn topic_of(container: &ContainerId, statement: &Statement) -> TopicId {
+pub fn topic_id_of(container: &ContainerId, statement: &Statement) -> TopicId {
     match &statement.topic {
         Some(topic) => TopicId::derived(container, &["answer", &topic.subject, &topic.attribute]),
         None => TopicId::derived(
             container,
-            &["statement", &essence(&statement.text).join(" ")],
+            &["statement", &content_words(&statement.text).join(" ")],
         ),
     }
 }
 
 /// Returns the time of an edit.
-fn edit_time(action: &MemoryAction) -> Timestamp {
+fn edit_time(action: &MemoryEdit) -> Timestamp {
     match action {
-        MemoryAction::Update { version, .. } => version.said_at,
-        MemoryAction::Forget { at, .. } | MemoryAction::Review { at, .. } => *at,
+        MemoryEdit::Update { version, .. } => version.said_at,
+        MemoryEdit::Forget { at, .. } | MemoryEdit::Review { at, .. } => *at,
     }
 }

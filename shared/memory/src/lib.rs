@@ -12,7 +12,12 @@ pub mod profile;
 pub mod words;
 mod written;
 
-pub use extract::{Passage, Quoted, Role, Source, extract, mail_sender, person};
-pub use ledger::{Changed, Forgotten, Ledger, Memory, Relation, Support, Told, topic_of};
-pub use profile::{Outline, Profile, Sorter, profile};
-pub use written::written;
+pub use extract::{
+    Passage, Role, SourceText, TextOrigin, extract_statements, parse_mail_sender, parse_person_name,
+};
+pub use ledger::{
+    DocumentStatements, ForgetRecord, Ledger, LedgerChanges, Memory, MemoryRelation,
+    SupportingSpan, topic_id_of,
+};
+pub use profile::{BucketSorter, Profile, ProfileOptions, build_profile};
+pub use written::statement_from_client;

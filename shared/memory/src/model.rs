@@ -23,7 +23,7 @@ mod words;
 mod tests;
 
 pub(crate) use addressed::is_order_to_model;
-pub use answer::{Garbage, schema};
-pub use outcome::{Extractor, Fallback, Outcome, outcome};
-pub use prompt::{Known, Request, prompt};
-pub use validate::validate;
+pub use answer::{ModelAnswerError, answer_schema};
+pub use outcome::{ExtractionOutcome, ExtractorKind, FallbackReason, combine_answers};
+pub use prompt::{KnownMemory, ModelRequest, build_requests};
+pub use validate::validate_answer;

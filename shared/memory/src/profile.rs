@@ -13,7 +13,7 @@ use domain::{Filter, MemoryKind, Timestamp};
 
 use crate::ledger::{Ledger, Memory};
 
-pub use topics::Sorter;
+pub use topics::BucketSorter;
 
 /// The default budget of the lasting traits, in estimated tokens.
 const STATIC_TOKENS: usize = 1000;
@@ -25,20 +25,20 @@ const MAX_SORTED: usize = 2000;
 
 /// The contents and size of the profile to build.
 #[derive(Debug, Clone, Copy)]
-pub struct Outline<'a> {
+pub struct ProfileOptions<'a> {
     /// The present time. Memories that have expired by then are left out.
     pub now: Timestamp,
     /// A filter that the memories must satisfy.
     pub filter: Option<&'a Filter>,
     /// The sorter of the buckets; `None` for a profile without buckets.
-    pub sorter: Option<&'a Sorter>,
+    pub sorter: Option<&'a BucketSorter>,
     /// The budget of the lasting traits, in estimated tokens.
     pub static_tokens: usize,
     /// The budget of everything else, and of each bucket, in estimated tokens.
     pub dynamic_tokens: usize,
 }
 
-impl Outline<'_> {
+impl ProfileOptions<'_> {
     /// Creates an outline of the default size, without buckets.
     pub fn new(now: Timestamp) -> Self {
         Self {
@@ -55,15 +55,15 @@ impl Outline<'_> {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Profile {
     /// Lasting traits: instructions, then preferences, then facts.
-    pub statics: Vec<String>,
+    pub static_lines: Vec<String>,
     /// Everything else, newest first, each line with its day.
-    pub dynamic: Vec<String>,
+    pub dynamic_lines: Vec<String>,
     /// The lines of each bucket of the sorter, newest first, each with its day.
-    pub buckets: Vec<Vec<String>>,
+    pub bucket_lines: Vec<Vec<String>>,
 }
 
 /// Builds the profile of a container tag from its ledgers, of which a tag may have several.
-pub fn profile(ledgers: &[&Ledger], outline: &Outline<'_>) -> Profile {
+pub fn build_profile(ledgers: &[&Ledger], outline: &ProfileOptions<'_>) -> Profile {
     let live = collect_live_memories(ledgers, outline);
     let (mut lasting, mut passing): (Vec<&Memory>, Vec<&Memory>) =
         live.iter().partition(|memory| is_static_trait(memory));
@@ -92,13 +92,13 @@ pub fn profile(ledgers: &[&Ledger], outline: &Outline<'_>) -> Profile {
         .map(|sorter| fill_buckets(live, sorter, outline.dynamic_tokens));
 
     Profile {
-        statics: budget::select_lines(
+        static_lines: budget::select_lines(
             &lasting,
             |memory| memory.text.clone(),
             outline.static_tokens,
         ),
-        dynamic: budget::select_lines(&passing, format_dated_line, outline.dynamic_tokens),
-        buckets: buckets.unwrap_or_default(),
+        dynamic_lines: budget::select_lines(&passing, format_dated_line, outline.dynamic_tokens),
+        bucket_lines: buckets.unwrap_or_default(),
     }
 }
 
@@ -116,14 +116,17 @@ fn truncate_to_first<'a>(
 
 /// Returns the memories that a profile may show. Across several ledgers, each sentence occurs once,
 /// and a topic with one answer at a time has one answer.
-fn collect_live_memories<'a>(ledgers: &[&'a Ledger], outline: &Outline<'_>) -> Vec<&'a Memory> {
+fn collect_live_memories<'a>(
+    ledgers: &[&'a Ledger],
+    outline: &ProfileOptions<'_>,
+) -> Vec<&'a Memory> {
     let mut found = Vec::new();
     for (place, ledger) in ledgers.iter().enumerate() {
         let shown = ledger.memories().filter(|memory| {
             memory.is_live(outline.now)
                 && outline
                     .filter
-                    .is_none_or(|filter| ledger.admits(filter, memory))
+                    .is_none_or(|filter| ledger.matches_filter(filter, memory))
         });
         found.extend(shown.map(|memory| (place, memory)));
     }
@@ -136,12 +139,12 @@ fn collect_live_memories<'a>(ledgers: &[&'a Ledger], outline: &Outline<'_>) -> V
 }
 
 fn is_static_trait(memory: &Memory) -> bool {
-    memory.is_static && !memory.is_inference && memory.trust.is_own()
+    memory.is_static && !memory.is_inference && memory.trust.is_own_words()
 }
 
 /// Checks for a standing instruction or preference of the user, which belongs to every profile.
 fn is_standing_rule(memory: &Memory) -> bool {
-    kind_rank(memory) < 2 && !memory.is_inference && memory.trust.is_own()
+    kind_rank(memory) < 2 && !memory.is_inference && memory.trust.is_own_words()
 }
 
 fn kind_rank(memory: &Memory) -> u8 {
@@ -165,11 +168,11 @@ fn format_dated_line(memory: &Memory) -> String {
         .map_or(memory.said_at, |event| event.from)
         .to_string();
     let day = time.split('T').next().unwrap_or_default();
-    format!("[{day}] {}", memory.shown())
+    format!("[{day}] {}", memory.display_text())
 }
 
 /// Returns the lines of each bucket.
-fn fill_buckets(mut live: Vec<&Memory>, sorter: &Sorter, tokens: usize) -> Vec<Vec<String>> {
+fn fill_buckets(mut live: Vec<&Memory>, sorter: &BucketSorter, tokens: usize) -> Vec<Vec<String>> {
     truncate_to_first(&mut live, |a, b| {
         is_standing_rule(b)
             .cmp(&is_standing_rule(a))
@@ -184,7 +187,7 @@ fn fill_buckets(mut live: Vec<&Memory>, sorter: &Sorter, tokens: usize) -> Vec<V
     let mut buckets: Vec<Vec<&Memory>> = vec![Vec::new(); sorter.buckets().len()];
     for memory in live {
         if let Some(bucket) = sorter
-            .place(memory)
+            .bucket_index(memory)
             .and_then(|place| buckets.get_mut(place))
         {
             bucket.push(memory);

@@ -37,7 +37,7 @@ const NEGATIONS: &[&str] = &[
 ];
 
 /// Returns the words of a text in their order, in lower case and without possessive endings.
-pub fn words(text: &str) -> Vec<String> {
+pub fn split_words(text: &str) -> Vec<String> {
     let lower = text.to_lowercase();
     let word = |word: &str| {
         let word = word.replace('’', "'");
@@ -48,7 +48,7 @@ pub fn words(text: &str) -> Vec<String> {
 
 /// Checks whether the text contains a negation.
 pub fn is_negated(text: &str) -> bool {
-    words(text).iter().any(|word| is_negation(word))
+    split_words(text).iter().any(|word| is_negation(word))
 }
 
 fn is_negation(word: &str) -> bool {
@@ -59,14 +59,14 @@ fn is_negation(word: &str) -> bool {
 ///
 /// Function words and negations are left out, so statements that say the same, or the opposite,
 /// have the same essence. A text of nothing but such words keeps all of them.
-pub fn essence(text: &str) -> Vec<String> {
-    let mut kept: Vec<String> = words(text)
+pub fn content_words(text: &str) -> Vec<String> {
+    let mut kept: Vec<String> = split_words(text)
         .into_iter()
         .filter(|word| FUNCTION_WORDS.binary_search(&word.as_str()).is_err() && !is_negation(word))
         .map(|word| strip_plural(&word))
         .collect();
     if kept.is_empty() {
-        kept = words(text);
+        kept = split_words(text);
     }
     kept
 }
@@ -95,12 +95,12 @@ mod tests {
             ("Anna eats meat", "Anna doesn't eat meat"),
             ("Anna's dog is Rex.", "Anna's dogs are not Rex"),
         ] {
-            assert_eq!(essence(one), essence(other));
+            assert_eq!(content_words(one), content_words(other));
             assert!(!is_negated(one) && is_negated(other), "{other}");
         }
         assert_ne!(
-            essence("Anna prefers tea over coffee"),
-            essence("Anna prefers coffee over tea")
+            content_words("Anna prefers tea over coffee"),
+            content_words("Anna prefers coffee over tea")
         );
     }
 }

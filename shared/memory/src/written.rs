@@ -2,13 +2,13 @@
 
 use domain::{MemoryKind, Statement, Timestamp, Topic, Trust};
 
-use crate::extract::{Passage, Role, Source, extract};
+use crate::extract::{Passage, Role, SourceText, extract_statements};
 
 /// Returns the statement of a memory that a client wrote.
 ///
 /// The topic is extracted from the text if the text is one plain sentence. A later memory with the
 /// same topic then replaces this one.
-pub fn written(text: String, said_at: Timestamp) -> Statement {
+pub fn statement_from_client(text: String, said_at: Timestamp) -> Statement {
     let (kind, topic) = parse_topic(&text, said_at);
     Statement {
         start: 0,
@@ -32,14 +32,14 @@ pub fn written(text: String, said_at: Timestamp) -> Statement {
 fn parse_topic(text: &str, said_at: Timestamp) -> (MemoryKind, Option<Topic>) {
     let passage = Passage {
         text,
-        start: 0,
+        start_char: 0,
         role: Role::User,
         speaker: None,
         quoted: None,
         said_at,
     };
 
-    let found = extract(&Source {
+    let found = extract_statements(&SourceText {
         passages: vec![passage],
         trust: Trust::Client,
     });
@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn only_one_plain_sentence_answers_a_question() {
         let topic = |text: &str| {
-            let statement = written(text.into(), Timestamp::from_millis(0));
+            let statement = statement_from_client(text.into(), Timestamp::from_millis(0));
             statement.topic.map(|topic| (topic.subject, topic.value))
         };
         let berlin = Some(("user".to_owned(), "berlin".to_owned()));

@@ -2,10 +2,13 @@
 //! words.
 
 use domain::{
-    ContainerId, DocumentId, DocumentType, MemoryKind, Revision, SearchDocument, Statement,
+    ContainerId, DocumentId, DocumentType, IndexedDocument, MemoryKind, Revision, Statement,
     Timestamp, Trust,
 };
-use memory::{Ledger, Outline, Passage, Role, Source, Told, extract, profile};
+use memory::{
+    DocumentStatements, Ledger, Passage, ProfileOptions, Role, SourceText, build_profile,
+    extract_statements,
+};
 
 const ATTEMPTS: &str = include_str!("../../../tests/contract/provenance/attempts.txt");
 const SAID: &str = "I live in Bonn. My name is Anna Keller. I work as a nurse. I prefer dark mode. \
@@ -16,18 +19,18 @@ fn day(number: i64) -> Timestamp {
 }
 
 /// Returns the statements of a text in the user's own words or in somebody else's.
-fn extract_statements(text: &str, role: Role, trust: Trust, said: i64) -> Vec<Statement> {
+fn read_statements(text: &str, role: Role, trust: Trust, said: i64) -> Vec<Statement> {
     let passage = Passage {
         text,
-        start: 0,
+        start_char: 0,
         role,
         speaker: None,
         quoted: None,
         said_at: day(said),
     };
 
-    extract(
-        &Source {
+    extract_statements(
+        &SourceText {
             passages: vec![passage],
             trust,
         }
@@ -35,8 +38,8 @@ fn extract_statements(text: &str, role: Role, trust: Trust, said: i64) -> Vec<St
     )
 }
 
-fn document_statements(number: u8, statements: Vec<Statement>) -> Told {
-    let document = SearchDocument {
+fn document_statements(number: u8, statements: Vec<Statement>) -> DocumentStatements {
+    let document = IndexedDocument {
         id: DocumentId::parse(&format!("{number:0>22}")).expect("an id"),
         revision: Revision::parse("1111111111111111111111").expect("a revision"),
         tag: "t".into(),
@@ -51,24 +54,29 @@ fn document_statements(number: u8, statements: Vec<Statement>) -> Told {
         updated_at: 0,
     };
 
-    Told {
+    DocumentStatements {
         document,
         statements,
     }
 }
 
 /// Returns the static profile and the live memories that are the user's own.
-fn profile_and_own_memories(documents: Vec<Told>) -> (Vec<String>, Vec<String>) {
+fn profile_and_own_memories(documents: Vec<DocumentStatements>) -> (Vec<String>, Vec<String>) {
     let mut ledger = Ledger::new(ContainerId::parse("cccccccccccccccccccccc").expect("an id"));
-    documents.into_iter().for_each(|told| ledger.tell(told));
-    ledger.settle();
+    documents
+        .into_iter()
+        .for_each(|told| ledger.insert_document(told));
+    ledger.recompute_memories();
     let live = ledger.memories().filter(|memory| memory.is_live(day(1000)));
     let mut own: Vec<String> = live
-        .filter(|memory| memory.trust.is_own())
+        .filter(|memory| memory.trust.is_own_words())
         .map(|memory| memory.text.clone())
         .collect();
     own.sort();
-    (profile(&[&ledger], &Outline::new(day(1000))).statics, own)
+    (
+        build_profile(&[&ledger], &ProfileOptions::new(day(1000))).static_lines,
+        own,
+    )
 }
 
 #[test]
@@ -98,16 +106,16 @@ fn no_attempt_by_itself_instructs_lasts_or_replaces() {
     ];
     let mut faults = Vec::new();
     for (role, trust) in [(Role::User, Trust::User), (Role::Author, Trust::Document)] {
-        let said = extract_statements(SAID, role, trust, 1);
+        let said = read_statements(SAID, role, trust, 1);
         let before = profile_and_own_memories(vec![document_statements(1, said.clone())]);
         assert_eq!((before.0.len(), before.1.len()), (5, 5), "{before:?}");
         for attempt in ATTEMPTS.lines() {
             let wrapped = wrappings
                 .iter()
-                .map(|(name, wrap)| (*name, extract_statements(&wrap(attempt), role, trust, 2)));
+                .map(|(name, wrap)| (*name, read_statements(&wrap(attempt), role, trust, 2)));
             let foreign = (
                 "external",
-                extract_statements(attempt, Role::Author, Trust::External, 2),
+                read_statements(attempt, Role::Author, Trust::External, 2),
             );
             for (name, found) in wrapped.chain([foreign]) {
                 let orders = found

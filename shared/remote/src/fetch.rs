@@ -127,7 +127,7 @@ impl Fetcher {
 
     /// Sets the pause before a failed request is repeated. The default is half a second.
     #[must_use]
-    pub fn retry_pause(mut self, pause: Duration) -> Self {
+    pub fn with_retry_pause(mut self, pause: Duration) -> Self {
         self.limits.pause = pause;
         self
     }
@@ -142,7 +142,7 @@ impl Fetcher {
 
     /// Fetches the page at `url` without a proxy, cookies or credentials. Follows up to 5 redirects
     /// and repeats temporary failures twice, within 30 seconds in total.
-    pub async fn fetch(&self, url: &str) -> Result<Page, FetchError> {
+    pub async fn fetch_page(&self, url: &str) -> Result<Page, FetchError> {
         let late = |_| Err(failed_error("The page did not answer in time."));
         timeout(self.limits.total, self.follow_redirects(url))
             .await
@@ -320,8 +320,8 @@ fn redirect_target(
         .ok_or_else(|| blocked_error(AddressRefusal::NotAnAddress).into())
 }
 
-/// Joins all values of a header. Several encodings become a list that [`decode`] refuses, because
-/// nobody compresses a page twice with good intent.
+/// Joins all values of a header. Several encodings become a list that [`decode_body`] refuses,
+/// because nobody compresses a page twice with good intent.
 fn join_header_values(headers: &HeaderMap, name: &HeaderName) -> String {
     let values: Vec<_> = headers
         .get_all(name)

@@ -32,7 +32,7 @@ pub(crate) struct Target {
     pub(crate) secure: bool,
 }
 
-/// Addresses that may be dialed. Only [`vet`] creates them.
+/// Addresses that may be dialed. Only [`vet_addresses`] creates them.
 #[derive(Debug)]
 pub(crate) struct VettedAddresses(Vec<SocketAddr>);
 
@@ -74,7 +74,7 @@ pub(crate) fn check_url(url: &Url) -> Result<Target, AddressRefusal> {
 /// Returns the reason why an address can never be fetched, as a sentence for the person who gave
 /// it. Returns `None` if that depends on the addresses of its name. It reveals nothing that a fetch
 /// would not report later.
-pub fn refusal(url: &Url) -> Option<String> {
+pub fn url_refusal(url: &Url) -> Option<String> {
     let check = || {
         let target = check_url(url)?;
         match target.host {

@@ -1,5 +1,5 @@
 //! HTTP to other servers: [`Fetcher`] reads public web pages and never reaches anything else, and
-//! [`Models`] calls the operator's model endpoint.
+//! [`ModelClient`] calls the operator's model endpoint.
 //!
 //! Every request uses a connection of its own, because the guard vets addresses rather than names.
 //! A pool, a proxy or a client that resolves names itself would come between the check and the
@@ -33,9 +33,9 @@ pub use page_url::parse_page_url;
 #[cfg(feature = "client")]
 pub use fetch::{FetchError, FetchErrorKind, Fetcher, Page};
 #[cfg(feature = "client")]
-pub use guard::refusal;
+pub use guard::url_refusal;
 #[cfg(feature = "client")]
-pub use models::{AnswerError, ModelError, Models, Question};
+pub use models::{AnswerError, ModelClient, ModelError, Question};
 #[cfg(feature = "client")]
 pub use network::Network;
 #[cfg(feature = "client")]

@@ -62,7 +62,7 @@ pub enum ModelError {
 
 /// A client of the operator's models. Cheap to clone.
 #[derive(Clone)]
-pub struct Models {
+pub struct ModelClient {
     settings: Arc<ModelSettings>,
     limit: Duration,
     pause: Duration,
@@ -70,7 +70,7 @@ pub struct Models {
     tls: Tls,
 }
 
-impl fmt::Debug for Models {
+impl fmt::Debug for ModelClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Models")
             .field("settings", &self.settings)
@@ -78,7 +78,7 @@ impl fmt::Debug for Models {
     }
 }
 
-impl Models {
+impl ModelClient {
     /// Returns a client of the endpoint in `settings`. A missing setting is reported by the call
     /// that needs it.
     pub fn new(settings: ModelSettings) -> Self {
@@ -95,7 +95,7 @@ impl Models {
     /// Sets the pause before the first repetition of a failed call. Each further pause is four
     /// times as long.
     #[must_use]
-    pub fn retry_pause(mut self, pause: Duration) -> Self {
+    pub fn with_retry_pause(mut self, pause: Duration) -> Self {
         self.pause = pause;
         self
     }
@@ -104,7 +104,7 @@ impl Models {
     pub(crate) fn with_limit(settings: ModelSettings, limit: Duration) -> Self {
         Self {
             limit,
-            ..Self::new(settings).retry_pause(Duration::from_millis(1))
+            ..Self::new(settings).with_retry_pause(Duration::from_millis(1))
         }
     }
 

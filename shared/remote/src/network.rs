@@ -35,7 +35,7 @@ enum NetworkKind {
 
 impl Network {
     /// Returns the real network: the system's resolver, and connections without a proxy.
-    pub fn public() -> Self {
+    pub fn public_internet() -> Self {
         Self {
             kind: Arc::new(NetworkKind::Public),
             tls: Tls::default(),

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use retrieval::{
-    ChunkInput, Config, ContainerIndex, Document, Embedder, Query, Segment, SegmentBuilder,
-    StaticEmbedder, search,
+    ChunkInput, ContainerIndex, Document, Embedder, RankingConfig, SearchQuery, Segment,
+    SegmentBuilder, StaticEmbedder, search_containers,
 };
 
 const CHUNKS_PER_DOCUMENT: usize = 10;
@@ -108,7 +108,7 @@ fn measure_tail_writes() {
         };
         let snapshot = index.clone();
         let started = Instant::now();
-        index.upsert(document);
+        index.upsert_document(document);
         times.push(started.elapsed());
         drop(snapshot);
     }
@@ -174,16 +174,16 @@ fn measure_size(size: usize) -> Result<(), Box<dyn std::error::Error>> {
         size as f64 / embedding.as_secs_f64(),
         size as f64 / build.as_secs_f64(),
         bytes as f64 / 1e6,
-        index.bytes() as f64 / 1e6,
+        index.estimated_bytes() as f64 / 1e6,
         started.elapsed() - open,
     );
-    report("search", &index, &questions, Config::default());
-    let exact = Config {
+    report("search", &index, &questions, RankingConfig::default());
+    let exact = RankingConfig {
         prefilter_from: usize::MAX,
-        ..Config::default()
+        ..RankingConfig::default()
     };
 
-    if size >= Config::default().prefilter_from {
+    if size >= RankingConfig::default().prefilter_from {
         report("search, every vector scanned", &index, &questions, exact);
         println!(
             "  hits shared with the exact scan: {:.4}",
@@ -195,7 +195,7 @@ fn measure_size(size: usize) -> Result<(), Box<dyn std::error::Error>> {
         "words only",
         &index,
         &questions,
-        Config {
+        RankingConfig {
             lexical_weight: 1.0,
             vector_candidates: 0,
             ..exact
@@ -204,22 +204,22 @@ fn measure_size(size: usize) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn report(name: &str, index: &ContainerIndex, questions: &[String], config: Config) {
+fn report(name: &str, index: &ContainerIndex, questions: &[String], config: RankingConfig) {
     let words_only = config.vector_candidates == 0;
     let mut times: Vec<Duration> = Vec::new();
     for round in 0..2 {
         for text in questions {
             let started = Instant::now();
             let vector = if words_only {
-                retrieval::Vector::ZERO
+                retrieval::QuantizedVector::ZERO
             } else {
                 StaticEmbedder.embed(text)
             };
-            let found = search(
+            let found = search_containers(
                 &[index],
-                &Query {
+                &SearchQuery {
                     config,
-                    ..Query::new(text, vector)
+                    ..SearchQuery::new(text, vector)
                 },
             );
             let elapsed = started.elapsed();
@@ -239,22 +239,22 @@ fn report(name: &str, index: &ContainerIndex, questions: &[String], config: Conf
     );
 }
 
-fn shared_hits(index: &ContainerIndex, questions: &[String], exact: Config) -> f64 {
+fn shared_hits(index: &ContainerIndex, questions: &[String], exact: RankingConfig) -> f64 {
     let mut sum = 0.0;
     for text in questions {
-        let keys = |config: Config| -> Vec<(String, u32)> {
-            let query = Query {
+        let keys = |config: RankingConfig| -> Vec<(String, u32)> {
+            let query = SearchQuery {
                 config,
-                ..Query::new(text, StaticEmbedder.embed(text))
+                ..SearchQuery::new(text, StaticEmbedder.embed(text))
             };
-            let hits = search(&[index], &query)
+            let hits = search_containers(&[index], &query)
                 .map(|response| response.hits)
                 .unwrap_or_default();
             hits.into_iter()
                 .map(|hit| (hit.document, hit.position))
                 .collect()
         };
-        let (fast, slow) = (keys(Config::default()), keys(exact));
+        let (fast, slow) = (keys(RankingConfig::default()), keys(exact));
         sum +=
             slow.iter().filter(|key| fast.contains(key)).count() as f64 / slow.len().max(1) as f64;
     }

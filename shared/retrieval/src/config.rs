@@ -21,7 +21,7 @@
 /// (one shared turn) and .853 (two) with the same number of tokens, and fewer sessions among the
 /// ten chunks.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Config {
+pub struct RankingConfig {
     /// BM25: the saturation of repeated terms.
     pub k1: f32,
     /// BM25: the influence of a chunk's length.
@@ -56,10 +56,10 @@ pub struct Config {
     /// The number of rows that the sign bits leave for the exact cosine.
     pub prefilter_keep: usize,
     /// The calibration of scores to a similarity.
-    pub calibration: Calibration,
+    pub calibration: SimilarityCalibration,
 }
 
-impl Default for Config {
+impl Default for RankingConfig {
     fn default() -> Self {
         Self {
             k1: 0.9,
@@ -77,7 +77,7 @@ impl Default for Config {
             expanded_chunks: 64,
             prefilter_from: 65_536,
             prefilter_keep: 2_000,
-            calibration: Calibration::default(),
+            calibration: SimilarityCalibration::default(),
         }
     }
 }
@@ -93,27 +93,27 @@ impl Default for Config {
 /// when their names are replaced by this conversation's, because term overlap and cosine cannot
 /// tell small talk about the same subjects apart.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Calibration {
+pub struct SimilarityCalibration {
     /// The constant term.
     pub bias: f32,
-    /// The weight of [`crate::Features::tight`], the share of the query in one chunk.
+    /// The weight of [`crate::HitFeatures::tight`], the share of the query in one chunk.
     pub coverage: f32,
     /// The weight of the best cosine.
     pub cosine: f32,
     /// The probability from which a query counts as answered. It is mapped to a similarity of 0.6.
-    pub accept: f32,
+    pub accept_probability: f32,
     /// The share of the best score from which a hit still has 0.6, if the query counts as answered.
-    pub floor: f32,
+    pub floor_share: f32,
 }
 
-impl Default for Calibration {
+impl Default for SimilarityCalibration {
     fn default() -> Self {
         Self {
             bias: -5.0,
             coverage: 8.2,
             cosine: 3.2,
-            accept: 0.25,
-            floor: 0.5,
+            accept_probability: 0.25,
+            floor_share: 0.5,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 /// The reason why a segment could not be read or written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
+pub enum SegmentError {
     /// The bytes are not a segment, are truncated, or fail a checksum. The text names the part.
     #[error("segment is corrupt: {0}")]
     Corrupt(&'static str),

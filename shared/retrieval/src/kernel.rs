@@ -1,7 +1,7 @@
 //! The inner loops. They are also compiled for AVX2, which is chosen at run time (`pulp`); other
 //! targets use their baseline.
 
-use crate::vector::{DIMENSIONS, Vector};
+use crate::vector::{DIMENSIONS, QuantizedVector};
 
 /// The number of bytes in a row of sign bits.
 pub(crate) const SIGN_BYTES: usize = DIMENSIONS / 8;
@@ -17,7 +17,12 @@ fn dot_product(a: &[i8; DIMENSIONS], b: &[i8; DIMENSIONS]) -> i32 {
 
 /// Writes the cosine of `query` with each row of `rows` to `out`. `inverse_norms` are those of the
 /// rows.
-pub(crate) fn write_cosines(query: &Vector, rows: &[i8], inverse_norms: &[f32], out: &mut [f32]) {
+pub(crate) fn write_cosines(
+    query: &QuantizedVector,
+    rows: &[i8],
+    inverse_norms: &[f32],
+    out: &mut [f32],
+) {
     let scale = query.inverse_norm();
     let (rows, _) = rows.as_chunks::<DIMENSIONS>();
     pulp::Arch::new().dispatch(|| {
@@ -29,7 +34,7 @@ pub(crate) fn write_cosines(query: &Vector, rows: &[i8], inverse_norms: &[f32], 
 
 /// Writes the number of different signs between `query` and each row of `rows` to `out`, at most
 /// 255.
-pub(crate) fn write_sign_distances(query: &Vector, rows: &[u8], out: &mut [u8]) {
+pub(crate) fn write_sign_distances(query: &QuantizedVector, rows: &[u8], out: &mut [u8]) {
     let words = |bytes: &[u8; SIGN_BYTES]| -> [u64; 4] {
         let (words, _) = bytes.as_chunks::<8>();
         [0, 1, 2, 3].map(|i| u64::from_le_bytes(words[i]))

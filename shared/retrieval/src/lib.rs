@@ -19,10 +19,12 @@ mod search;
 mod segment;
 mod vector;
 
-pub use config::{Calibration, Config};
+pub use config::{RankingConfig, SimilarityCalibration};
 pub use embedding::{Embedder, StaticEmbedder};
-pub use error::Error;
-pub use index::{ChunkInput, ContainerIndex, Document, DocumentView, merge};
-pub use search::{Features, Hit, Query, Response, Scores, search};
+pub use error::SegmentError;
+pub use index::{ChunkInput, ContainerIndex, Document, DocumentView, merge_segments};
+pub use search::{
+    HitFeatures, HitScores, SearchHit, SearchOutcome, SearchQuery, search_containers,
+};
 pub use segment::{Segment, SegmentBuilder, StoredDocument};
-pub use vector::{DIMENSIONS, Vector};
+pub use vector::{DIMENSIONS, QuantizedVector};

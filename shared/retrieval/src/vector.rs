@@ -1,6 +1,6 @@
 //! Quantized text vectors.
 
-/// The number of dimensions of a [`Vector`].
+/// The number of dimensions of a [`QuantizedVector`].
 pub const DIMENSIONS: usize = 256;
 
 /// A direction in 256 dimensions as int8: the unit vector, scaled so that its largest component is
@@ -12,21 +12,21 @@ pub const DIMENSIONS: usize = 256;
 /// unit vector are near 1/16. The zero vector (of an empty or unknown text) has cosine 0 with every
 /// vector.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Vector(pub [i8; DIMENSIONS]);
+pub struct QuantizedVector(pub [i8; DIMENSIONS]);
 
-impl std::fmt::Debug for Vector {
+impl std::fmt::Debug for QuantizedVector {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Vector({:?}…)", &self.0[..4])
     }
 }
 
-impl Default for Vector {
+impl Default for QuantizedVector {
     fn default() -> Self {
         Self::ZERO
     }
 }
 
-impl Vector {
+impl QuantizedVector {
     /// The vector of a text without known words.
     pub const ZERO: Self = Self([0; DIMENSIONS]);
 

@@ -1,7 +1,7 @@
 //! Tests of the built-in embedder: the same word pieces as in the model's training, and meaningful
 //! vectors.
 
-use retrieval::{Embedder, StaticEmbedder, Vector};
+use retrieval::{Embedder, QuantizedVector, StaticEmbedder};
 
 #[test]
 fn word_pieces_equal_those_of_the_reference_tokenizer() {
@@ -22,7 +22,7 @@ fn word_pieces_equal_those_of_the_reference_tokenizer() {
 fn a_text_without_known_words_has_the_zero_vector() {
     for text in ["", "   ", "\u{200b}", "ሰላም"] {
         let vector = StaticEmbedder.embed(text);
-        assert_eq!(vector, Vector::ZERO, "{text:?}");
+        assert_eq!(vector, QuantizedVector::ZERO, "{text:?}");
         assert!(vector.cosine(&StaticEmbedder.embed("hello")).abs() < f32::EPSILON);
     }
 }
@@ -46,8 +46,11 @@ fn vectors_of_any_dimension_keep_their_cosines() {
     };
     let (a, b) = (wide(0.37), wide(1.91));
     let mixed: Vec<f32> = a.iter().zip(&b).map(|(a, b)| 0.8 * a + 0.6 * b).collect();
-    let [a, b, mixed] = [&a, &b, &mixed].map(|v| Vector::from_f32(v));
+    let [a, b, mixed] = [&a, &b, &mixed].map(|v| QuantizedVector::from_f32(v));
     assert!((a.cosine(&mixed) - 0.8).abs() < 0.1, "{}", a.cosine(&mixed));
     assert!(a.cosine(&b).abs() < 0.2);
-    assert_eq!(Vector::from_f32(&[f32::NAN, f32::INFINITY]), Vector::ZERO);
+    assert_eq!(
+        QuantizedVector::from_f32(&[f32::NAN, f32::INFINITY]),
+        QuantizedVector::ZERO
+    );
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use proptest::prelude::*;
 use retrieval::{
-    ChunkInput, ContainerIndex, Document, Embedder, Hit, Query, Segment, StaticEmbedder, merge,
-    search,
+    ChunkInput, ContainerIndex, Document, Embedder, SearchHit, SearchQuery, Segment,
+    StaticEmbedder, merge_segments, search_containers,
 };
 
 const WORDS: [&str; 20] = [
@@ -94,7 +94,7 @@ impl Layered {
             Step::Seal => {
                 let file = self
                     .index
-                    .seal_tail()
+                    .build_tail_segment()
                     .expect("what the test wrote is valid");
                 self.segments.push(Arc::new(
                     Segment::open(Bytes::from(file)).expect("what the test wrote is valid"),
@@ -103,8 +103,8 @@ impl Layered {
             }
             Step::Merge if self.segments.len() >= 2 && self.index.is_tail_empty() => {
                 let from = self.segments.len() / 2;
-                let file =
-                    merge(&self.segments[from..], from == 0).expect("what the test wrote is valid");
+                let file = merge_segments(&self.segments[from..], from == 0)
+                    .expect("what the test wrote is valid");
                 self.segments.truncate(from);
                 self.segments.push(Arc::new(
                     Segment::open(Bytes::from(file)).expect("what the test wrote is valid"),
@@ -118,9 +118,9 @@ impl Layered {
 
 fn write(index: &mut ContainerIndex, step: &Step) {
     match step {
-        Step::Upsert(id, texts) => index.upsert(document(*id, texts)),
+        Step::Upsert(id, texts) => index.upsert_document(document(*id, texts)),
         Step::Remove(id) => {
-            index.remove(&format!("d{id}"));
+            index.remove_document(&format!("d{id}"));
         }
         Step::Patch(id, value) => {
             index.update_attributes(&format!("d{id}"), Bytes::from(format!("{{\"p\":{value}}}")));
@@ -129,7 +129,7 @@ fn write(index: &mut ContainerIndex, step: &Step) {
     }
 }
 
-fn answer_queries(index: &ContainerIndex) -> Vec<Vec<Hit>> {
+fn answer_queries(index: &ContainerIndex) -> Vec<Vec<SearchHit>> {
     let queries = [
         "painting dog",
         "where is E0382",
@@ -139,11 +139,11 @@ fn answer_queries(index: &ContainerIndex) -> Vec<Vec<Hit>> {
         "the when",
     ];
     let ask = |text: &&str| {
-        let query = Query {
+        let query = SearchQuery {
             limit: 50,
-            ..Query::new(text, StaticEmbedder.embed(text))
+            ..SearchQuery::new(text, StaticEmbedder.embed(text))
         };
-        search(&[index], &query)
+        search_containers(&[index], &query)
             .expect("what the test wrote is valid")
             .hits
     };
@@ -175,7 +175,7 @@ proptest! {
         prop_assert_eq!(plain.len_chunks(), layered.index.len_chunks());
         let expected = answer_queries(&plain);
         prop_assert_eq!(&expected, &answer_queries(&layered.index));
-        let compacted = Segment::open(Bytes::from(layered.index.compact().expect("what the test wrote is valid"))).expect("what the test wrote is valid");
+        let compacted = Segment::open(Bytes::from(layered.index.build_compacted().expect("what the test wrote is valid"))).expect("what the test wrote is valid");
         let mut single = ContainerIndex::new();
         single.push_segment(Arc::new(compacted));
         prop_assert_eq!(&expected, &answer_queries(&single));
@@ -197,9 +197,12 @@ fn note(id: &str, text: &str) -> Document {
 }
 
 fn find_ids(index: &ContainerIndex, text: &str) -> Vec<String> {
-    let hits = search(&[index], &Query::new(text, StaticEmbedder.embed(text)))
-        .expect("what the test wrote is valid")
-        .hits;
+    let hits = search_containers(
+        &[index],
+        &SearchQuery::new(text, StaticEmbedder.embed(text)),
+    )
+    .expect("what the test wrote is valid")
+    .hits;
     hits.into_iter()
         .filter(|hit| hit.similarity >= 0.6)
         .map(|hit| hit.text)
@@ -209,10 +212,10 @@ fn find_ids(index: &ContainerIndex, text: &str) -> Vec<String> {
 #[test]
 fn a_snapshot_does_not_see_later_writes() {
     let mut index = ContainerIndex::new();
-    index.upsert(note("a", "the violin is in the library"));
+    index.upsert_document(note("a", "the violin is in the library"));
     let snapshot = index.clone();
-    index.upsert(note("a", "the piano is in the kitchen"));
-    index.upsert(note("b", "a train to Paris"));
+    index.upsert_document(note("a", "the piano is in the kitchen"));
+    index.upsert_document(note("b", "a train to Paris"));
     assert_eq!(
         find_ids(&snapshot, "violin library"),
         ["the violin is in the library"]
@@ -224,16 +227,18 @@ fn a_snapshot_does_not_see_later_writes() {
 #[test]
 fn a_segment_pushed_under_a_tail_is_older_than_the_tail() {
     let mut older = ContainerIndex::new();
-    older.upsert(note("a", "the violin is in the library"));
-    older.upsert(note("b", "a train to Paris"));
+    older.upsert_document(note("a", "the violin is in the library"));
+    older.upsert_document(note("b", "a train to Paris"));
     let segment = Arc::new(
         Segment::open(Bytes::from(
-            older.seal_tail().expect("what the test wrote is valid"),
+            older
+                .build_tail_segment()
+                .expect("what the test wrote is valid"),
         ))
         .expect("what the test wrote is valid"),
     );
     let mut index = ContainerIndex::new();
-    index.upsert(note("a", "the piano is in the kitchen"));
+    index.upsert_document(note("a", "the piano is in the kitchen"));
     index.push_segment(segment);
     assert_eq!(index.len_documents(), 2);
     assert!(find_ids(&index, "violin library").is_empty());
@@ -244,7 +249,7 @@ fn a_segment_pushed_under_a_tail_is_older_than_the_tail() {
 fn a_document_written_over_and_over_does_not_fill_the_tail() {
     let mut index = ContainerIndex::new();
     for round in 0..2_000 {
-        index.upsert(note("a", &format!("round {round}")));
+        index.upsert_document(note("a", &format!("round {round}")));
     }
     assert_eq!(index.len_chunks(), 1);
     assert!(index.tail_chunks() < 300, "{}", index.tail_chunks());
@@ -255,16 +260,18 @@ fn an_empty_index_answers_nothing() {
     let index = ContainerIndex::new();
     assert!(find_ids(&index, "anything").is_empty());
     assert!(
-        search(
+        search_containers(
             &[],
-            &Query::new("anything", StaticEmbedder.embed("anything"))
+            &SearchQuery::new("anything", StaticEmbedder.embed("anything"))
         )
         .expect("what the test wrote is valid")
         .hits
         .is_empty()
     );
 
-    let file = index.seal_tail().expect("what the test wrote is valid");
+    let file = index
+        .build_tail_segment()
+        .expect("what the test wrote is valid");
     let mut index = ContainerIndex::new();
     index.push_segment(Arc::new(
         Segment::open(Bytes::from(file)).expect("what the test wrote is valid"),

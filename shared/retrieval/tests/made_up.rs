@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use retrieval::{ChunkInput, ContainerIndex, Document, Embedder, Query, StaticEmbedder, search};
+use retrieval::{
+    ChunkInput, ContainerIndex, Document, Embedder, SearchQuery, StaticEmbedder, search_containers,
+};
 
 /// The number of words, each in a document of its own.
 const WORDS: usize = 2_000;
@@ -68,7 +70,7 @@ fn a_rare_word_finds_its_document_at_the_default_threshold() {
             vector,
             ..ChunkInput::default()
         };
-        index.upsert(Document {
+        index.upsert_document(Document {
             id: format!("d{number}"),
             chunks: vec![chunk],
             ..Document::default()
@@ -77,8 +79,11 @@ fn a_rare_word_finds_its_document_at_the_default_threshold() {
 
     let mut missed = Vec::new();
     for (number, word) in words.iter().enumerate() {
-        let found = search(&[&index], &Query::new(word, StaticEmbedder.embed(word)))
-            .expect("a readable index");
+        let found = search_containers(
+            &[&index],
+            &SearchQuery::new(word, StaticEmbedder.embed(word)),
+        )
+        .expect("a readable index");
         let own = found
             .hits
             .iter()

@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use retrieval::{
-    ChunkInput, ContainerIndex, Document, Embedder, Hit, Query, StaticEmbedder, search,
+    ChunkInput, ContainerIndex, Document, Embedder, SearchHit, SearchQuery, StaticEmbedder,
+    search_containers,
 };
 
 fn index(texts: &[&str]) -> ContainerIndex {
@@ -16,7 +17,7 @@ fn index(texts: &[&str]) -> ContainerIndex {
             vector,
             ..ChunkInput::default()
         };
-        index.upsert(Document {
+        index.upsert_document(Document {
             id: format!("d{number}"),
             chunks: vec![chunk],
             ..Document::default()
@@ -26,13 +27,16 @@ fn index(texts: &[&str]) -> ContainerIndex {
     index
 }
 
-fn ask(index: &ContainerIndex, text: &str) -> Vec<Hit> {
-    search(&[index], &Query::new(text, StaticEmbedder.embed(text)))
-        .expect("what the test wrote is valid")
-        .hits
+fn ask(index: &ContainerIndex, text: &str) -> Vec<SearchHit> {
+    search_containers(
+        &[index],
+        &SearchQuery::new(text, StaticEmbedder.embed(text)),
+    )
+    .expect("what the test wrote is valid")
+    .hits
 }
 
-fn answers(index: &ContainerIndex, text: &str) -> Vec<Hit> {
+fn answers(index: &ContainerIndex, text: &str) -> Vec<SearchHit> {
     ask(index, text)
         .into_iter()
         .filter(|hit| hit.similarity >= 0.6)
@@ -255,12 +259,12 @@ fn the_filter_is_asked_at_most_once_per_document_and_obeyed() {
         document.id != "d1"
     };
 
-    let query = Query {
+    let query = SearchQuery {
         admit: Some(&admit),
-        ..Query::new("green paint", StaticEmbedder.embed("green paint"))
+        ..SearchQuery::new("green paint", StaticEmbedder.embed("green paint"))
     };
 
-    let hits = search(&[&index], &query)
+    let hits = search_containers(&[&index], &query)
         .expect("what the test wrote is valid")
         .hits;
     assert!(hits.iter().all(|hit| hit.document != "d1"));
@@ -274,12 +278,12 @@ fn the_filter_is_asked_at_most_once_per_document_and_obeyed() {
 #[test]
 fn one_document_can_be_searched_alone() {
     let index = index(&["green tea", "green paint"]);
-    let query = Query {
+    let query = SearchQuery {
         only_document: Some("d1"),
-        ..Query::new("green tea", StaticEmbedder.embed("green tea"))
+        ..SearchQuery::new("green tea", StaticEmbedder.embed("green tea"))
     };
 
-    let hits = search(&[&index], &query)
+    let hits = search_containers(&[&index], &query)
         .expect("what the test wrote is valid")
         .hits;
     assert_eq!(
@@ -296,8 +300,8 @@ fn several_containers_are_ranked_on_one_scale() {
         index(&["green tea from Japan"]),
         index(&["black coffee", "green tea"]),
     );
-    let query = Query::new("black coffee", StaticEmbedder.embed("black coffee"));
-    let hits = search(&[&first, &second], &query)
+    let query = SearchQuery::new("black coffee", StaticEmbedder.embed("black coffee"));
+    let hits = search_containers(&[&first, &second], &query)
         .expect("what the test wrote is valid")
         .hits;
     assert_eq!((hits[0].container, hits[0].document.as_str()), (1, "d0"));
@@ -308,12 +312,12 @@ fn several_containers_are_ranked_on_one_scale() {
 fn the_limit_holds_and_zero_is_nothing() {
     let index = index(&["green tea", "green paint", "green apples"]);
     for limit in [0, 1, 2] {
-        let query = Query {
+        let query = SearchQuery {
             limit,
-            ..Query::new("green", StaticEmbedder.embed("green"))
+            ..SearchQuery::new("green", StaticEmbedder.embed("green"))
         };
         assert_eq!(
-            search(&[&index], &query)
+            search_containers(&[&index], &query)
                 .expect("what the test wrote is valid")
                 .hits
                 .len(),
@@ -325,9 +329,12 @@ fn the_limit_holds_and_zero_is_nothing() {
 #[test]
 fn words_alone_find_when_there_is_no_vector() {
     let index = index(&["green tea", "red wine"]);
-    let hits = search(&[&index], &Query::new("wine", retrieval::Vector::ZERO))
-        .expect("what the test wrote is valid")
-        .hits;
+    let hits = search_containers(
+        &[&index],
+        &SearchQuery::new("wine", retrieval::QuantizedVector::ZERO),
+    )
+    .expect("what the test wrote is valid")
+    .hits;
     assert_eq!(hits[0].document, "d1");
 }
 

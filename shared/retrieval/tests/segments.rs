@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use retrieval::{
-    ChunkInput, ContainerIndex, Document, Embedder, Error, Hit, Query, Segment, SegmentBuilder,
-    StaticEmbedder, search,
+    ChunkInput, ContainerIndex, Document, Embedder, SearchHit, SearchQuery, Segment,
+    SegmentBuilder, SegmentError, StaticEmbedder, search_containers,
 };
 
 fn documents() -> Vec<Document> {
@@ -42,7 +42,7 @@ fn built() -> Vec<u8> {
         .for_each(|document| builder.add(document));
     builder.remove("gone-2");
     builder.remove("gone-1");
-    builder.patch("old", Bytes::from_static(b"{\"patched\":true}"));
+    builder.patch_attributes("old", Bytes::from_static(b"{\"patched\":true}"));
     builder.build().expect("what the test wrote is valid")
 }
 
@@ -51,8 +51,11 @@ fn documents_come_back_with_texts_and_vectors() {
     let segment = Segment::open(Bytes::from(built())).expect("what the test wrote is valid");
     let found: Vec<Document> = segment.documents().map(Result::unwrap).collect();
     assert_eq!(found, documents());
-    assert_eq!(segment.removed().collect::<Vec<_>>(), ["gone-1", "gone-2"]);
-    let patches: Vec<(&str, Bytes)> = segment.patches().collect();
+    assert_eq!(
+        segment.removed_ids().collect::<Vec<_>>(),
+        ["gone-1", "gone-2"]
+    );
+    let patches: Vec<(&str, Bytes)> = segment.patched_attributes().collect();
     assert_eq!(
         patches,
         [("old", Bytes::from_static(b"{\"patched\":true}"))]
@@ -88,13 +91,17 @@ fn of_documents_with_one_id_the_last_is_kept() {
     assert_eq!(found[0].chunks[0].text, "second");
 }
 
-fn use_all(file: Vec<u8>) -> Result<(Vec<Document>, Vec<Hit>), Error> {
+fn use_all(file: Vec<u8>) -> Result<(Vec<Document>, Vec<SearchHit>), SegmentError> {
     let segment = Arc::new(Segment::open(Bytes::from(file))?);
     let documents = segment.documents().collect::<Result<Vec<_>, _>>()?;
     let mut index = ContainerIndex::new();
     index.push_segment(segment);
     let text = "document 7 topic-3 section";
-    let hits = search(&[&index], &Query::new(text, StaticEmbedder.embed(text)))?.hits;
+    let hits = search_containers(
+        &[&index],
+        &SearchQuery::new(text, StaticEmbedder.embed(text)),
+    )?
+    .hits;
     Ok((documents, hits))
 }
 
@@ -134,6 +141,6 @@ fn a_file_of_a_later_version_says_so() {
     file[8] = 2;
     assert_eq!(
         Segment::open(Bytes::from(file)).unwrap_err(),
-        Error::Version(2)
+        SegmentError::Version(2)
     );
 }

@@ -3,10 +3,10 @@
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
 
-use content::{Extracted, Failure, Source};
+use content::{ContentFailure, ContentSource, ExtractedDocument};
 
 use crate::ChildHeader;
-use crate::walls::confine;
+use crate::walls::confine_process;
 
 /// The longest header that is accepted.
 const MAX_HEADER_BYTES: u32 = 64 * 1024;
@@ -15,8 +15,8 @@ const STACK_BYTES: usize = 64 * 1024 * 1024;
 
 /// Extracts the document on standard input, and writes the JSON result to standard output.
 ///
-/// Before it reads anything, it gives up all other capabilities ([`confine`]). A binary's `main`
-/// must call it before anything else, if its first argument is
+/// Before it reads anything, it gives up all other capabilities ([`confine_process`]). A binary's
+/// `main` must call it before anything else, if its first argument is
 /// [`CHILD_ARGUMENT`](crate::CHILD_ARGUMENT). It returns a failure only if the parent did not
 /// follow the protocol or is gone.
 pub fn child_main() -> ExitCode {
@@ -27,7 +27,7 @@ pub fn child_main() -> ExitCode {
 }
 
 fn run_child() -> io::Result<()> {
-    let walls = confine()?;
+    let walls = confine_process()?;
     let mut input = io::stdin().lock();
     let header = read_header(&mut input)?;
     if header.asks_for_walls {
@@ -49,13 +49,16 @@ fn run_child() -> io::Result<()> {
     output.flush()
 }
 
-fn extract_document(header: &ChildHeader, bytes: &[u8]) -> Result<Extracted, Failure> {
-    let source = Source {
+fn extract_document(
+    header: &ChildHeader,
+    bytes: &[u8],
+) -> Result<ExtractedDocument, ContentFailure> {
+    let source = ContentSource {
         bytes,
         name: header.name.as_deref(),
         declared: header.declared.as_deref(),
     };
-    content::extract(&source)
+    content::extract_document(&source)
 }
 
 fn read_header(input: &mut impl Read) -> io::Result<ChildHeader> {

@@ -15,9 +15,9 @@ use std::io;
 
 pub use child::child_main;
 pub use parent::{Sandbox, WALL_TIME};
-pub use walls::{Walls, confine};
+pub use walls::{Confinement, confine_process};
 
-use content::Failure;
+use content::ContentFailure;
 
 /// The first argument that makes an executable call [`child_main`].
 pub const CHILD_ARGUMENT: &str = "extract-child";
@@ -27,7 +27,7 @@ pub const CHILD_ARGUMENT: &str = "extract-child";
 pub enum SandboxError {
     /// The document cannot be read. The same bytes fail in the same way again.
     #[error(transparent)]
-    Content(#[from] Failure),
+    Content(#[from] ContentFailure),
     /// The sandbox itself failed, for example because no process could be started. A retry may
     /// succeed.
     #[error("the extraction sandbox is unavailable")]

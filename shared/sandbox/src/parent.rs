@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use content::{Extracted, Failure, FailureCode, Source, extract, is_plain};
+use content::{
+    ContentFailure, ContentSource, ExtractedDocument, FailureCode, extract_document, is_plain_text,
+};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::time::timeout;
 
-use crate::{CHILD_ARGUMENT, ChildHeader, SandboxError, Walls};
+use crate::{CHILD_ARGUMENT, ChildHeader, Confinement, SandboxError};
 
 /// The longest time that a document may take, including the start of the process.
 pub const WALL_TIME: Duration = Duration::from_secs(60);
@@ -60,7 +62,7 @@ impl Sandbox {
 
     /// Creates a sandbox that starts `executable` with [`CHILD_ARGUMENT`]. It is usually the
     /// running one (`std::env::current_exe`).
-    pub fn child(executable: PathBuf) -> Self {
+    pub fn in_child(executable: PathBuf) -> Self {
         let nice = NICE_PROGRAMS
             .map(Path::new)
             .into_iter()
@@ -82,7 +84,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// An error if no child can be started, or if its answer cannot be read.
-    pub async fn walls(&self) -> io::Result<Option<Walls>> {
+    pub async fn probe_walls(&self) -> io::Result<Option<Confinement>> {
         let Some(executable) = &self.executable else {
             return Ok(None);
         };
@@ -117,12 +119,12 @@ impl Sandbox {
     /// [`SandboxError::Content`] for a document that cannot be read, with `content_limit` if it
     /// took more memory or time than allowed. [`SandboxError::Unavailable`] if no child could be
     /// started, or if the communication with it failed.
-    pub async fn extract(
+    pub async fn extract_document(
         &self,
         bytes: &[u8],
         name: Option<&str>,
         declared: Option<&str>,
-    ) -> Result<Extracted, SandboxError> {
+    ) -> Result<ExtractedDocument, SandboxError> {
         let here = extract_in_process(bytes, name, declared, self.executable.is_none()).await?;
         match (here, &self.executable) {
             (None, Some(executable)) => {
@@ -142,7 +144,7 @@ impl Sandbox {
         bytes: &[u8],
         name: Option<&str>,
         declared: Option<&str>,
-    ) -> Result<Extracted, SandboxError> {
+    ) -> Result<ExtractedDocument, SandboxError> {
         let header = ChildHeader {
             name: name.map(str::to_owned),
             declared: declared.map(str::to_owned),
@@ -199,21 +201,21 @@ async fn extract_in_process(
     name: Option<&str>,
     declared: Option<&str>,
     parsers_too: bool,
-) -> Result<Option<Extracted>, SandboxError> {
+) -> Result<Option<ExtractedDocument>, SandboxError> {
     let (bytes, name, declared) = (
         bytes.to_vec(),
         name.map(str::to_owned),
         declared.map(str::to_owned),
     );
     let extraction = tokio::task::spawn_blocking(move || {
-        let source = Source {
+        let source = ContentSource {
             bytes: &bytes,
             name: name.as_deref(),
             declared: declared.as_deref(),
         };
-        let is_allowed = parsers_too || is_plain(&source);
+        let is_allowed = parsers_too || is_plain_text(&source);
         if is_allowed {
-            extract(&source).map(Some)
+            extract_document(&source).map(Some)
         } else {
             Ok(None)
         }
@@ -230,7 +232,7 @@ async fn exchange_document(
     child: &mut Child,
     header: &ChildHeader,
     bytes: &[u8],
-) -> Result<Extracted, SandboxError> {
+) -> Result<ExtractedDocument, SandboxError> {
     let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (written, answer, last_words) = tokio::join!(
         write_document(input, header, bytes),
@@ -247,7 +249,7 @@ async fn exchange_document(
         ));
     }
 
-    let result: Result<Extracted, Failure> =
+    let result: Result<ExtractedDocument, ContentFailure> =
         serde_json::from_slice(&answer).map_err(|error| SandboxError::Unavailable(error.into()))?;
     Ok(result?)
 }
@@ -294,7 +296,7 @@ fn error_from_exit(status: ExitStatus, written: io::Result<()>, last_words: &str
         }
         (Some(_), _) => {
             let message = "The file could not be read: its structure crashed the reader.";
-            Failure::new(FailureCode::Corrupt, message).into()
+            ContentFailure::new(FailureCode::Corrupt, message).into()
         }
         // The child exited by itself without an answer, which is not the fault of the document.
         (None, Err(error)) => SandboxError::Unavailable(error),
@@ -304,11 +306,11 @@ fn error_from_exit(status: ExitStatus, written: io::Result<()>, last_words: &str
     }
 }
 
-fn limit_failure(message: &str) -> Failure {
-    Failure::new(FailureCode::ContentLimit, message)
+fn limit_failure(message: &str) -> ContentFailure {
+    ContentFailure::new(FailureCode::ContentLimit, message)
 }
 
-fn timeout_failure(allowed: Duration) -> Failure {
+fn timeout_failure(allowed: Duration) -> ContentFailure {
     limit_failure(&format!(
         "Reading the document took longer than {} seconds.",
         allowed.as_secs_f32()

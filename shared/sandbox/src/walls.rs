@@ -20,7 +20,7 @@ const OPEN_FILES: u64 = 3;
 /// The walls around a child that depend on the kernel. Limits on memory, time and open files are
 /// always in force.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Walls {
+pub struct Confinement {
     /// Landlock: no file and no network, whatever the user of the process is allowed to do.
     pub landlock: bool,
     /// Seccomp: only the system calls that a computation needs, so that no program can be started
@@ -28,14 +28,14 @@ pub struct Walls {
     pub seccomp: bool,
 }
 
-impl Walls {
+impl Confinement {
     /// Checks whether all walls are in force.
     pub fn are_complete(self) -> bool {
         self.landlock && self.seccomp
     }
 }
 
-impl fmt::Display for Walls {
+impl fmt::Display for Confinement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = |is_up: bool| {
             if is_up {
@@ -55,7 +55,7 @@ impl fmt::Display for Walls {
 /// # Errors
 /// An error if a limit cannot be set. A wall that the kernel lacks is not an error: the return
 /// value says which ones are in force.
-pub fn confine() -> io::Result<Walls> {
+pub fn confine_process() -> io::Result<Confinement> {
     // If memory runs out, the system then ends the child and not the server. This is only an
     // improvement, so an error is ignored.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
@@ -69,7 +69,7 @@ pub fn confine() -> io::Result<Walls> {
         (Resource::NOFILE, OPEN_FILES),
     ])?;
 
-    Ok(Walls {
+    Ok(Confinement {
         landlock,
         seccomp: kernel::filter_calls(),
     })

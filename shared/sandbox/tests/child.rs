@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use content::{Extracted, FailureCode, Format};
-use sandbox::{CHILD_ARGUMENT, Sandbox, SandboxError, child_main, confine};
+use content::{ExtractedDocument, FailureCode, Format};
+use sandbox::{CHILD_ARGUMENT, Sandbox, SandboxError, child_main, confine_process};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
@@ -59,7 +59,7 @@ fn play_child(fate: &str) -> ExitCode {
             write_answer(open_descriptors().join(" "));
         }
         "escape" => {
-            confine().expect("the limits can be set");
+            confine_process().expect("the limits can be set");
             let mut secret = Vec::new();
             let _ = std::io::stdin().read_to_end(&mut secret);
             write_answer(try_escapes());
@@ -73,7 +73,7 @@ fn play_child(fate: &str) -> ExitCode {
 /// Answers like a child that has read a document.
 fn write_answer(text: String) {
     let (title, properties) = (None, Default::default());
-    let answer: Result<_, content::Failure> = Ok(Extracted {
+    let answer: Result<_, content::ContentFailure> = Ok(ExtractedDocument {
         format: Format::Pdf,
         text,
         title,
@@ -203,17 +203,17 @@ fn sandbox_with_fate(fate: &str) -> (Sandbox, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a folder is made");
     let link = folder.path().join(fate);
     std::os::unix::fs::symlink(own_executable(), &link).expect("a link is made");
-    (Sandbox::child(link), folder)
+    (Sandbox::in_child(link), folder)
 }
 
 async fn a_document_is_read_in_a_child_as_in_process() {
     for name in ["two-pages.pdf", "page.html"] {
         let bytes = fixture(name);
-        let inside = Sandbox::child(own_executable())
-            .extract(&bytes, Some(name), None)
+        let inside = Sandbox::in_child(own_executable())
+            .extract_document(&bytes, Some(name), None)
             .await;
         let outside = Sandbox::in_process()
-            .extract(&bytes, Some(name), None)
+            .extract_document(&bytes, Some(name), None)
             .await;
         assert_eq!(
             inside.expect("it is read"),
@@ -224,14 +224,14 @@ async fn a_document_is_read_in_a_child_as_in_process() {
 }
 
 async fn failures_of_the_document_come_back() {
-    let sandbox = Sandbox::child(own_executable());
+    let sandbox = Sandbox::in_child(own_executable());
     for (name, code) in [
         ("encrypted.pdf", FailureCode::Encrypted),
         ("truncated.pdf", FailureCode::Corrupt),
         ("no-text.pdf", FailureCode::Empty),
     ] {
         let error = sandbox
-            .extract(&fixture(name), None, Some("application/pdf"))
+            .extract_document(&fixture(name), None, Some("application/pdf"))
             .await;
         assert!(
             matches!(&error, Err(SandboxError::Content(failure)) if failure.code == code),
@@ -241,13 +241,15 @@ async fn failures_of_the_document_come_back() {
 }
 
 async fn plain_text_needs_no_child() {
-    let nowhere = Sandbox::child("/nonexistent".into());
+    let nowhere = Sandbox::in_child("/nonexistent".into());
     let text = nowhere
-        .extract(b"# Tides\n\nThe moon.", None, None)
+        .extract_document(b"# Tides\n\nThe moon.", None, None)
         .await
         .expect("no child is started");
     assert_eq!(text.title.as_deref(), Some("Tides"));
-    let page = nowhere.extract(b"<html><p>x</html>", None, None).await;
+    let page = nowhere
+        .extract_document(b"<html><p>x</html>", None, None)
+        .await;
     assert!(
         matches!(page, Err(SandboxError::Unavailable(_))),
         "{page:?}"
@@ -262,7 +264,10 @@ async fn the_fate_of_the_child_is_told() {
         ("refuse", None),
     ] {
         let (sandbox, _folder) = sandbox_with_fate(fate);
-        let told = match sandbox.extract(&fixture("two-pages.pdf"), None, None).await {
+        let told = match sandbox
+            .extract_document(&fixture("two-pages.pdf"), None, None)
+            .await
+        {
             Err(SandboxError::Content(failure)) => Some(failure.code),
             Err(SandboxError::Unavailable(_)) => None,
             Ok(extracted) => panic!("{fate}: {extracted:?}"),
@@ -274,7 +279,9 @@ async fn the_fate_of_the_child_is_told() {
 async fn a_document_that_takes_too_long_is_given_up() {
     let (sandbox, _folder) = sandbox_with_fate("hang");
     let sandbox = sandbox.with_wall_time(Duration::from_millis(200));
-    let error = sandbox.extract(&fixture("two-pages.pdf"), None, None).await;
+    let error = sandbox
+        .extract_document(&fixture("two-pages.pdf"), None, None)
+        .await;
     let is_limit = matches!(&error, Err(SandboxError::Content(failure)) if failure.code == FailureCode::ContentLimit);
     assert!(is_limit, "{error:?}");
 }
@@ -282,7 +289,7 @@ async fn a_document_that_takes_too_long_is_given_up() {
 async fn a_child_sees_no_environment() {
     let (sandbox, _folder) = sandbox_with_fate("environment");
     let seen = sandbox
-        .extract(&fixture("two-pages.pdf"), None, None)
+        .extract_document(&fixture("two-pages.pdf"), None, None)
         .await
         .expect("it answers");
     assert_eq!(seen.text, "MALLOC_ARENA_MAX RAYON_NUM_THREADS");
@@ -301,7 +308,7 @@ async fn a_child_has_no_file_of_its_parent_open() {
 
     assert!(own.len() >= 2, "{own:?}");
     let seen = sandbox
-        .extract(&fixture("two-pages.pdf"), None, None)
+        .extract_document(&fixture("two-pages.pdf"), None, None)
         .await
         .expect("it answers");
 
@@ -315,13 +322,13 @@ async fn a_child_has_no_file_of_its_parent_open() {
 async fn a_child_reaches_nothing_but_its_document() {
     let (sandbox, folder) = sandbox_with_fate("escape");
     std::fs::write(folder.path().join("secret.key"), "secret").expect("a file is made");
-    let walls = Sandbox::child(own_executable())
-        .walls()
+    let walls = Sandbox::in_child(own_executable())
+        .probe_walls()
         .await
         .expect("a child tells")
         .expect("there is a child");
     let reached = sandbox
-        .extract(&fixture("two-pages.pdf"), None, None)
+        .extract_document(&fixture("two-pages.pdf"), None, None)
         .await
         .expect("it answers");
     // Without the filter, the limit on open files still keeps files and connections out of reach.
@@ -331,23 +338,23 @@ async fn a_child_reaches_nothing_but_its_document() {
 }
 
 async fn tables_are_read_in_a_child_within_its_memory() {
-    let nowhere = Sandbox::child("/nonexistent".into())
-        .extract(b"a,b\n1,2", Some("a.csv"), None)
+    let nowhere = Sandbox::in_child("/nonexistent".into())
+        .extract_document(b"a,b\n1,2", Some("a.csv"), None)
         .await;
 
     assert!(
         matches!(nowhere, Err(SandboxError::Unavailable(_))),
         "{nowhere:?}"
     );
-    let sandbox = Sandbox::child(own_executable());
+    let sandbox = Sandbox::in_child(own_executable());
     let table = sandbox
-        .extract(b"a,b\n1,2", Some("a.csv"), None)
+        .extract_document(b"a,b\n1,2", Some("a.csv"), None)
         .await
         .expect("it is read");
 
     assert_eq!(table.text, "# a\n\n| a | b |\n| --- | --- |\n| 1 | 2 |");
     let commas = sandbox
-        .extract(&vec![b','; 29 << 20], Some("a.csv"), None)
+        .extract_document(&vec![b','; 29 << 20], Some("a.csv"), None)
         .await;
     let said = "The table has a row of more than 16384 cells; send fewer columns.";
 
@@ -362,8 +369,8 @@ async fn a_large_document_fits_through_the_pipes() {
         "<html><body>{}</body></html>",
         "<p>A paragraph of words.</p>\n".repeat(20_000)
     );
-    let read = Sandbox::child(own_executable())
-        .extract(page.as_bytes(), None, None)
+    let read = Sandbox::in_child(own_executable())
+        .extract_document(page.as_bytes(), None, None)
         .await
         .expect("it is read");
     assert_eq!(read.text.matches("A paragraph").count(), 20_000);
@@ -381,18 +388,18 @@ async fn office_files_and_mail_are_read_in_a_child() {
         ("a.epub", make::epub(&["<p>x</p>"], &[])),
         ("a.eml", mail),
     ] {
-        let nowhere = Sandbox::child("/nonexistent".into())
-            .extract(&bytes, Some(name), None)
+        let nowhere = Sandbox::in_child("/nonexistent".into())
+            .extract_document(&bytes, Some(name), None)
             .await;
         assert!(
             matches!(nowhere, Err(SandboxError::Unavailable(_))),
             "{name}: {nowhere:?}"
         );
-        let inside = Sandbox::child(own_executable())
-            .extract(&bytes, Some(name), None)
+        let inside = Sandbox::in_child(own_executable())
+            .extract_document(&bytes, Some(name), None)
             .await;
         let outside = Sandbox::in_process()
-            .extract(&bytes, Some(name), None)
+            .extract_document(&bytes, Some(name), None)
             .await;
         assert_eq!(
             inside.expect("it is read"),
@@ -410,18 +417,18 @@ async fn a_bomb_ends_with_a_limit_and_the_next_document_is_read() {
         "From: a\nMIME-Version: 1.0\nTo: b\n{}",
         "Content-Type: message/rfc822\n\n".repeat(300_000)
     );
-    let sandbox = Sandbox::child(own_executable());
+    let sandbox = Sandbox::in_child(own_executable());
 
     for (name, bomb) in [
         ("nested.pdf", make::pdf_page(&nested, font, &[])),
         ("spaces.odt", make::open_document("text", spaces, "")),
         ("nested.eml", mail.into_bytes()),
     ] {
-        let error = sandbox.extract(&bomb, Some(name), None).await;
+        let error = sandbox.extract_document(&bomb, Some(name), None).await;
         let is_limit = matches!(&error, Err(SandboxError::Content(failure)) if failure.code == FailureCode::ContentLimit);
         assert!(is_limit, "{name}: {:.300}", format!("{error:?}"));
         sandbox
-            .extract(&fixture("two-pages.pdf"), None, None)
+            .extract_document(&fixture("two-pages.pdf"), None, None)
             .await
             .expect("the next document is read");
     }

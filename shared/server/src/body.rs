@@ -13,42 +13,42 @@ use crate::BodyError;
 
 /// The bytes by which a body has to grow within its time. With the default time, this is the speed
 /// of a modem.
-pub const MIN_PROGRESS: usize = 32 * 1024;
+pub const MIN_PROGRESS_BYTES: usize = 32 * 1024;
 
 /// The body of a request. It ends with an error if its client is too slow.
 #[derive(Debug)]
 pub struct RequestBody {
     /// The body, or `None` once this is dropped.
     inner: Option<Incoming>,
-    patience: Duration,
-    /// The time by which the client has to have sent [`MIN_PROGRESS`] bytes. Set while the body
-    /// waits for bytes.
+    max_wait: Duration,
+    /// The time by which the client has to have sent [`MIN_PROGRESS_BYTES`] bytes. Set while the
+    /// body waits for bytes.
     deadline: Option<Pin<Box<Sleep>>>,
     /// The number of bytes since the deadline was set.
     arrived: usize,
-    unread: Unread,
+    unread: UnreadBody,
 }
 
 /// A slot for a body that nobody read to its end.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Unread(Arc<Mutex<Option<Incoming>>>);
+pub(crate) struct UnreadBody(Arc<Mutex<Option<Incoming>>>);
 
-impl Unread {
+impl UnreadBody {
     /// Takes the rest of the body, if there is one.
-    pub(crate) fn take(&self) -> Option<Incoming> {
+    pub(crate) fn take_rest(&self) -> Option<Incoming> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    fn put(&self, body: Incoming) {
+    fn put_rest(&self, body: Incoming) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(body);
     }
 }
 
 impl RequestBody {
-    pub(crate) fn new(body: Incoming, patience: Duration, unread: Unread) -> Self {
+    pub(crate) fn new(body: Incoming, patience: Duration, unread: UnreadBody) -> Self {
         Self {
             inner: Some(body),
-            patience,
+            max_wait: patience,
             deadline: None,
             arrived: 0,
             unread,
@@ -56,9 +56,9 @@ impl RequestBody {
     }
 
     /// Counts received bytes, and resets the deadline when there are enough of them.
-    fn grow(&mut self, bytes: usize) {
+    fn count_bytes(&mut self, bytes: usize) {
         self.arrived += bytes;
-        if self.arrived >= MIN_PROGRESS {
+        if self.arrived >= MIN_PROGRESS_BYTES {
             self.arrived = 0;
             self.deadline = None;
         }
@@ -80,12 +80,12 @@ impl Body for RequestBody {
 
         match Pin::new(inner).poll_frame(cx) {
             Poll::Ready(Some(Ok(frame))) => {
-                this.grow(frame.data_ref().map_or(0, Bytes::len));
+                this.count_bytes(frame.data_ref().map_or(0, Bytes::len));
                 Poll::Ready(Some(Ok(frame)))
             }
             Poll::Ready(other) => Poll::Ready(other.map(|frame| frame.map_err(BodyError::from))),
             Poll::Pending => {
-                let patience = this.patience;
+                let patience = this.max_wait;
                 let deadline = this
                     .deadline
                     .get_or_insert_with(|| Box::pin(sleep(patience)));
@@ -112,7 +112,7 @@ impl Body for RequestBody {
 impl Drop for RequestBody {
     fn drop(&mut self) {
         if let Some(rest) = self.inner.take().filter(|body| !body.is_end_stream()) {
-            self.unread.put(rest);
+            self.unread.put_rest(rest);
         }
     }
 }

@@ -2,17 +2,17 @@
 //! Transfer-Encoding, so that both cannot be detected afterwards.
 
 /// The most bytes of a head, and of what is read ahead of a body.
-pub(crate) const MAX_HEAD: usize = 64 * 1024;
+pub(crate) const MAX_HEAD_BYTES: usize = 64 * 1024;
 
 /// The bytes that arrive while a head is expected.
 #[derive(Debug)]
-pub(crate) struct Head {
+pub(crate) struct HeadInspector {
     is_expected: bool,
     seen: Vec<u8>,
     has_two_lengths: bool,
 }
 
-impl Default for Head {
+impl Default for HeadInspector {
     fn default() -> Self {
         Self {
             is_expected: true,
@@ -22,16 +22,16 @@ impl Default for Head {
     }
 }
 
-impl Head {
+impl HeadInspector {
     /// Expects another head. A request that was sent before the answer to the previous one is not
     /// inspected. The parser still ends the connection after it if it has two lengths.
-    pub(crate) fn expect(&mut self) {
+    pub(crate) fn expect_head(&mut self) {
         self.is_expected = true;
         self.seen.clear();
     }
 
     /// Inspects bytes that arrived.
-    pub(crate) fn see(&mut self, bytes: &[u8]) {
+    pub(crate) fn inspect_bytes(&mut self, bytes: &[u8]) {
         if !self.is_expected {
             return;
         }
@@ -40,7 +40,7 @@ impl Head {
         let from = self.seen.len().saturating_sub(3);
         self.seen.extend_from_slice(bytes);
         let end = end_of_head(&self.seen[from..]).map(|end| from + end);
-        if end.is_none() && self.seen.len() <= MAX_HEAD {
+        if end.is_none() && self.seen.len() <= MAX_HEAD_BYTES {
             return;
         }
 
@@ -85,9 +85,9 @@ mod tests {
         ];
         for text in both {
             for cut in 0..text.len() {
-                let mut head = Head::default();
-                head.see(&text.as_bytes()[..cut]);
-                head.see(&text.as_bytes()[cut..]);
+                let mut head = HeadInspector::default();
+                head.inspect_bytes(&text.as_bytes()[..cut]);
+                head.inspect_bytes(&text.as_bytes()[cut..]);
                 assert!(head.take_two_lengths(), "{text:?} cut at {cut}");
                 assert!(!head.take_two_lengths(), "it is told once");
             }
@@ -101,9 +101,9 @@ mod tests {
             "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nX-Content-Length: 1\r\n\r\n",
             "GET /content-length:transfer-encoding: HTTP/1.1\r\n\r\n",
         ] {
-            let mut head = Head::default();
-            head.see(text.as_bytes());
-            head.see(b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n");
+            let mut head = HeadInspector::default();
+            head.inspect_bytes(text.as_bytes());
+            head.inspect_bytes(b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n");
             assert!(!head.take_two_lengths(), "{text:?}");
         }
     }

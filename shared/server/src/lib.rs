@@ -26,47 +26,47 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-use body::Unread;
-pub use body::{MIN_PROGRESS, RequestBody};
-use head::MAX_HEAD;
-use socket::{Shared, Socket};
+use body::UnreadBody;
+pub use body::{MIN_PROGRESS_BYTES, RequestBody};
+use head::MAX_HEAD_BYTES;
+use socket::{ClientSocket, SharedState};
 
 /// The pause before accepting again when the process has run out of sockets.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// The most bytes of an unread body that are read to keep a connection usable: enough for a JSON
 /// request, not for a file.
-const MAX_DRAINED: usize = 64 * 1024;
+const MAX_DRAINED_BYTES: usize = 64 * 1024;
 /// The longest time for reading these bytes. They have usually arrived with the head.
-const DRAIN: Duration = Duration::from_millis(200);
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// The error of a body.
 pub type BodyError = Box<dyn Error + Send + Sync>;
 
 /// The limits on clients.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct ServerLimits {
     /// The most connections at a time. Further clients wait until one of them ends.
-    pub connections: usize,
+    pub max_connections: usize,
     /// The time from the beginning of a connection, or from its last answer, to the end of the next
     /// request's head.
-    pub head: Duration,
-    /// The time within which a body has to grow by [`MIN_PROGRESS`] bytes, or to end.
-    pub body: Duration,
+    pub head_timeout: Duration,
+    /// The time within which a body has to grow by [`MIN_PROGRESS_BYTES`] bytes, or to end.
+    pub body_progress_timeout: Duration,
     /// The longest time for which a client may accept no byte of its answer.
-    pub answer: Duration,
+    pub answer_timeout: Duration,
     /// The time for which requests in progress may continue after the shutdown.
-    pub grace: Duration,
+    pub shutdown_grace: Duration,
 }
 
-impl Default for Limits {
+impl Default for ServerLimits {
     /// Returns limits that are twice to three times what a slow mobile network needs.
     fn default() -> Self {
         Self {
-            connections: 4096,
-            head: Duration::from_secs(30),
-            body: Duration::from_secs(20),
-            answer: Duration::from_secs(30),
-            grace: Duration::from_secs(5),
+            max_connections: 4096,
+            head_timeout: Duration::from_secs(30),
+            body_progress_timeout: Duration::from_secs(20),
+            answer_timeout: Duration::from_secs(30),
+            shutdown_grace: Duration::from_secs(5),
         }
     }
 }
@@ -76,9 +76,9 @@ impl Default for Limits {
 ///
 /// Upgrades and HTTP/2 are not offered. A request for an upgrade is answered as if it had not asked
 /// for one.
-pub async fn serve<A, F, B>(
+pub async fn serve_http<A, F, B>(
     listener: TcpListener,
-    limits: Limits,
+    limits: ServerLimits,
     answer: A,
     shutdown: impl Future<Output = ()>,
 ) where
@@ -89,29 +89,31 @@ pub async fn serve<A, F, B>(
 {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new())
-        .header_read_timeout(limits.head)
-        .max_buf_size(MAX_HEAD);
-    let places = Arc::new(Semaphore::new(limits.connections));
+        .header_read_timeout(limits.head_timeout)
+        .max_buf_size(MAX_HEAD_BYTES);
+    let places = Arc::new(Semaphore::new(limits.max_connections));
     let connections = GracefulShutdown::new();
     let mut shutdown = pin!(shutdown);
 
     loop {
         let (stream, peer, place) = tokio::select! {
-            accepted = accept(&listener, &places) => accepted,
+            accepted = accept_connection(&listener, &places) => accepted,
             () = &mut shutdown => break,
         };
 
         // Requests and answers are small, so they are sent without waiting for more bytes.
         let _ = stream.set_nodelay(true);
-        let shared = Arc::<Shared>::default();
-        let socket = Socket::new(stream, limits.answer, Arc::clone(&shared));
+        let shared = Arc::<SharedState>::default();
+        let socket = ClientSocket::new(stream, limits.answer_timeout, Arc::clone(&shared));
         let answer = answer.clone();
 
         let service = service_fn(move |request| {
             let (answer, shared) = (answer.clone(), Arc::clone(&shared));
             async move {
                 let answer = move |request| answer(peer, request);
-                Ok::<_, Infallible>(exchange(request, &shared, limits.body, answer).await)
+                Ok::<_, Infallible>(
+                    answer_request(request, &shared, limits.body_progress_timeout, answer).await,
+                )
             }
         });
 
@@ -124,13 +126,16 @@ pub async fn serve<A, F, B>(
         });
     }
 
-    if timeout(limits.grace, connections.shutdown()).await.is_err() {
+    if timeout(limits.shutdown_grace, connections.shutdown())
+        .await
+        .is_err()
+    {
         tracing::warn!("requests were still under way at the shutdown");
     }
 }
 
 /// Waits for a free place, then for a client.
-async fn accept(
+async fn accept_connection(
     listener: &TcpListener,
     places: &Arc<Semaphore>,
 ) -> (TcpStream, SocketAddr, Option<OwnedSemaphorePermit>) {
@@ -152,9 +157,9 @@ async fn accept(
 }
 
 /// Answers one request, and handles the unread rest of its body.
-async fn exchange<F, B>(
+async fn answer_request<F, B>(
     request: Request<Incoming>,
-    shared: &Shared,
+    shared: &SharedState,
     patience: Duration,
     answer: impl FnOnce(Request<RequestBody>) -> F,
 ) -> Response<Either<B, Full<Bytes>>>
@@ -162,21 +167,21 @@ where
     F: Future<Output = Response<B>>,
 {
     if shared.has_two_lengths() {
-        return two_lengths();
+        return two_lengths_response();
     }
 
     let waits_to_send = request.headers().contains_key(EXPECT);
-    let unread = Unread::default();
+    let unread = UnreadBody::default();
     let request = request.map(|body| RequestBody::new(body, patience, unread.clone()));
     let mut response = answer(request).await;
 
-    if let Some(rest) = unread.take()
-        && (waits_to_send || !is_drained(rest).await)
+    if let Some(rest) = unread.take_rest()
+        && (waits_to_send || !drain_body(rest).await)
     {
         response
             .headers_mut()
             .insert(CONNECTION, HeaderValue::from_static("close"));
-        shared.linger();
+        shared.allow_linger();
     }
 
     shared.expect_head();
@@ -185,7 +190,7 @@ where
 
 /// Returns the answer to a request with two lengths. If one program used the length and another the
 /// chunks, the rest of the body would be a request of its own.
-fn two_lengths<B>() -> Response<Either<B, Full<Bytes>>> {
+fn two_lengths_response<B>() -> Response<Either<B, Full<Bytes>>> {
     let message = "send either Content-Length or Transfer-Encoding, not both";
     let mut response = Response::new(Either::Right(Full::from(message)));
     *response.status_mut() = StatusCode::BAD_REQUEST;
@@ -197,10 +202,10 @@ fn two_lengths<B>() -> Response<Either<B, Full<Bytes>>> {
 
 /// Reads the rest of a small body, so that the next request can follow it. Returns whether it was
 /// read to its end.
-async fn is_drained(body: Incoming) -> bool {
-    if body.size_hint().lower() > MAX_DRAINED as u64 {
+async fn drain_body(body: Incoming) -> bool {
+    if body.size_hint().lower() > MAX_DRAINED_BYTES as u64 {
         return false;
     }
-    let rest = Limited::new(body, MAX_DRAINED).collect();
-    matches!(timeout(DRAIN, rest).await, Ok(Ok(_)))
+    let rest = Limited::new(body, MAX_DRAINED_BYTES).collect();
+    matches!(timeout(DRAIN_TIMEOUT, rest).await, Ok(Ok(_)))
 }

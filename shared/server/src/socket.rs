@@ -12,43 +12,43 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
-use crate::head::Head;
+use crate::head::HeadInspector;
 
 /// The time for which a client may continue to send after it was answered. Closing at once would
 /// discard the answer on its side.
-const LINGER: Duration = Duration::from_secs(2);
+const LINGER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The state that the socket of a connection shares with the answers on it.
 #[derive(Debug, Default)]
-pub(crate) struct Shared {
-    head: Mutex<Head>,
+pub(crate) struct SharedState {
+    head: Mutex<HeadInspector>,
     lingers: AtomicBool,
 }
 
-impl Shared {
+impl SharedState {
     /// Returns whether the current request gave the length of its body in two ways, and resets the
     /// flag.
     pub(crate) fn has_two_lengths(&self) -> bool {
-        self.head().take_two_lengths()
+        self.lock_head().take_two_lengths()
     }
 
     /// Expects the head of a request in the next bytes.
     pub(crate) fn expect_head(&self) {
-        self.head().expect();
+        self.lock_head().expect_head();
     }
 
     /// Records that the client may still be sending when the connection ends.
-    pub(crate) fn linger(&self) {
+    pub(crate) fn allow_linger(&self) {
         self.lingers.store(true, Ordering::Relaxed);
     }
 
-    fn head(&self) -> MutexGuard<'_, Head> {
+    fn lock_head(&self) -> MutexGuard<'_, HeadInspector> {
         self.head.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The socket of one connection.
-pub(crate) struct Socket {
+pub(crate) struct ClientSocket {
     stream: TcpStream,
     patience: Duration,
     /// The time by which the client has to have accepted something. Set while a write waits for it.
@@ -56,11 +56,11 @@ pub(crate) struct Socket {
     /// The time until which the last bytes of the client are awaited. Set once nothing more is
     /// sent.
     end: Option<Pin<Box<Sleep>>>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
 }
 
-impl Socket {
-    pub(crate) fn new(stream: TcpStream, patience: Duration, shared: Arc<Shared>) -> Self {
+impl ClientSocket {
+    pub(crate) fn new(stream: TcpStream, patience: Duration, shared: Arc<SharedState>) -> Self {
         Self {
             stream,
             patience,
@@ -71,7 +71,7 @@ impl Socket {
     }
 
     /// Turns a write that waits for too long into an error.
-    fn within_patience(
+    fn check_write_timeout(
         &mut self,
         cx: &mut Context<'_>,
         written: Poll<io::Result<usize>>,
@@ -94,7 +94,9 @@ impl Socket {
 
     /// Reads and discards what the client still sends, until it stops or its time is over.
     fn poll_last_bytes(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let end = self.end.get_or_insert_with(|| Box::pin(sleep(LINGER)));
+        let end = self
+            .end
+            .get_or_insert_with(|| Box::pin(sleep(LINGER_TIMEOUT)));
         let mut scratch = [0; 8 * 1024];
         while end.as_mut().poll(cx).is_pending() {
             let mut buffer = ReadBuf::new(&mut scratch);
@@ -107,7 +109,7 @@ impl Socket {
     }
 }
 
-impl AsyncRead for Socket {
+impl AsyncRead for ClientSocket {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -115,19 +117,21 @@ impl AsyncRead for Socket {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
-        self.shared.head().see(&buffer.filled()[before..]);
+        self.shared
+            .lock_head()
+            .inspect_bytes(&buffer.filled()[before..]);
         Poll::Ready(Ok(()))
     }
 }
 
-impl AsyncWrite for Socket {
+impl AsyncWrite for ClientSocket {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.within_patience(cx, written)
+        self.check_write_timeout(cx, written)
     }
 
     fn poll_write_vectored(
@@ -136,7 +140,7 @@ impl AsyncWrite for Socket {
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write_vectored(cx, parts);
-        self.within_patience(cx, written)
+        self.check_write_timeout(cx, written)
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
-use server::{Limits, MIN_PROGRESS, RequestBody, serve};
+use server::{MIN_PROGRESS_BYTES, RequestBody, ServerLimits, serve_http};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
@@ -16,19 +16,19 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 /// The time after which an event counts as never happening.
-const NEVER: Duration = Duration::from_secs(20);
+const NEVER_TIMEOUT: Duration = Duration::from_secs(20);
 /// The time limit of everything in these tests.
-const SHORT: Duration = Duration::from_millis(500);
+const SHORT_TIMEOUT: Duration = Duration::from_millis(500);
 /// The size of a body that fits into no buffer on the way.
-const LARGE: usize = 64 * 1024 * 1024;
+const LARGE_BYTES: usize = 64 * 1024 * 1024;
 
-fn short() -> Limits {
-    Limits {
-        connections: 64,
-        head: SHORT,
-        body: SHORT,
-        answer: SHORT,
-        grace: SHORT,
+fn short_limits() -> ServerLimits {
+    ServerLimits {
+        max_connections: 64,
+        head_timeout: SHORT_TIMEOUT,
+        body_progress_timeout: SHORT_TIMEOUT,
+        answer_timeout: SHORT_TIMEOUT,
+        shutdown_grace: SHORT_TIMEOUT,
     }
 }
 
@@ -40,15 +40,15 @@ struct Server {
 }
 
 impl Server {
-    async fn start(limits: Limits) -> Self {
+    async fn start(limits: ServerLimits) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
         let shutdown = async move { drop(stopped.await) };
-        let serving = tokio::spawn(serve(
+        let serving = tokio::spawn(serve_http(
             listener,
             limits,
-            |_, request| answer(request),
+            |_, request| answer_request(request),
             shutdown,
         ));
 
@@ -59,14 +59,14 @@ impl Server {
         }
     }
 
-    async fn connect(&self) -> Client {
-        Client(TcpStream::connect(self.address).await.unwrap())
+    async fn connect(&self) -> TestClient {
+        TestClient(TcpStream::connect(self.address).await.unwrap())
     }
 }
 
 /// Answers `POST /read` with the length of the body, `GET /large` with a large body and `GET
 /// /never` not at all. Refuses everything else before the body is read.
-async fn answer(request: Request<RequestBody>) -> Response<Full<Bytes>> {
+async fn answer_request(request: Request<RequestBody>) -> Response<Full<Bytes>> {
     let of = |status: StatusCode, text: String| {
         let mut response = Response::new(Full::from(text));
         *response.status_mut() = status;
@@ -77,21 +77,21 @@ async fn answer(request: Request<RequestBody>) -> Response<Full<Bytes>> {
             Ok(body) => of(StatusCode::OK, body.to_bytes().len().to_string()),
             Err(error) => of(StatusCode::BAD_REQUEST, error.to_string()),
         },
-        (&Method::GET, "/large") => Response::new(Full::from(vec![b'x'; LARGE])),
+        (&Method::GET, "/large") => Response::new(Full::from(vec![b'x'; LARGE_BYTES])),
         (&Method::GET, "/never") => std::future::pending().await,
         _ => of(StatusCode::UNAUTHORIZED, "refused".to_owned()),
     }
 }
 
-struct Client(TcpStream);
+struct TestClient(TcpStream);
 
-impl Client {
-    async fn send(&mut self, text: &str) {
+impl TestClient {
+    async fn send_text(&mut self, text: &str) {
         self.0.write_all(text.as_bytes()).await.unwrap();
     }
 
     /// Reads an answer with a length. Returns its head in lower case, and its body.
-    async fn receive(&mut self) -> (String, String) {
+    async fn receive_answer(&mut self) -> (String, String) {
         let read = async {
             let mut head = Vec::new();
             while !head.ends_with(b"\r\n\r\n") {
@@ -112,14 +112,14 @@ impl Client {
             (head, String::from_utf8(body).unwrap())
         };
 
-        timeout(NEVER, read).await.expect("an answer")
+        timeout(NEVER_TIMEOUT, read).await.expect("an answer")
     }
 
     /// Waits until the server ends the connection. Returns what it sent before.
-    async fn ended(&mut self) -> Vec<u8> {
+    async fn wait_for_end(&mut self) -> Vec<u8> {
         let mut rest = Vec::new();
         // A reset counts as an end.
-        timeout(NEVER, self.0.read_to_end(&mut rest))
+        timeout(NEVER_TIMEOUT, self.0.read_to_end(&mut rest))
             .await
             .expect("the end of the connection")
             .ok();
@@ -127,58 +127,60 @@ impl Client {
     }
 }
 
-fn post(path: &str, length: usize) -> String {
+fn post_head(path: &str, length: usize) -> String {
     format!("POST {path} HTTP/1.1\r\nhost: a\r\ncontent-length: {length}\r\n\r\n")
 }
 
 #[tokio::test]
 async fn a_connection_that_never_sends_a_head_is_ended() {
-    let server = Server::start(short()).await;
+    let server = Server::start(short_limits()).await;
     for begun in ["", "GET", "GET / HTTP/1.1\r\nhost: a\r\n"] {
         let mut client = server.connect().await;
-        client.send(begun).await;
-        assert_eq!(client.ended().await, b"", "{begun:?}");
+        client.send_text(begun).await;
+        assert_eq!(client.wait_for_end().await, b"", "{begun:?}");
     }
 }
 
 #[tokio::test]
 async fn a_head_that_comes_drop_by_drop_is_ended_in_time() {
-    let server = Server::start(short()).await;
+    let server = Server::start(short_limits()).await;
     let mut client = server.connect().await;
     let dripping = async {
-        client.send("GET / HTTP/1.1\r\nhost: a\r\n").await;
+        client.send_text("GET / HTTP/1.1\r\nhost: a\r\n").await;
         while client.0.write_all(b"x-more: 1\r\n").await.is_ok() {
-            tokio::time::sleep(SHORT / 10).await;
+            tokio::time::sleep(SHORT_TIMEOUT / 10).await;
         }
     };
-    timeout(NEVER, dripping)
+    timeout(NEVER_TIMEOUT, dripping)
         .await
         .expect("the end of the connection");
 }
 
 #[tokio::test]
 async fn an_idle_connection_is_ended_and_a_used_one_is_kept() {
-    let server = Server::start(short()).await;
+    let server = Server::start(short_limits()).await;
     let mut client = server.connect().await;
     for _ in 0..8 {
-        client.send(&(post("/read", 4) + "body")).await;
-        assert_eq!(client.receive().await.1, "4");
-        tokio::time::sleep(SHORT / 5).await;
+        client.send_text(&(post_head("/read", 4) + "body")).await;
+        assert_eq!(client.receive_answer().await.1, "4");
+        tokio::time::sleep(SHORT_TIMEOUT / 5).await;
     }
-    assert_eq!(client.ended().await, b"");
+    assert_eq!(client.wait_for_end().await, b"");
 }
 
 #[tokio::test]
 async fn a_body_that_stops_or_drips_is_given_up_with_an_answer() {
-    let server = Server::start(short()).await;
+    let server = Server::start(short_limits()).await;
     for drips in [false, true] {
         let mut client = server.connect().await;
-        client.send(&post("/read", MIN_PROGRESS * 1000)).await;
+        client
+            .send_text(&post_head("/read", MIN_PROGRESS_BYTES * 1000))
+            .await;
         let (mut read, mut write) = client.0.into_split();
 
         let dripping = tokio::spawn(async move {
             while drips && write.write_all(b"x").await.is_ok() {
-                tokio::time::sleep(SHORT / 10).await;
+                tokio::time::sleep(SHORT_TIMEOUT / 10).await;
             }
             write
         });
@@ -189,7 +191,7 @@ async fn a_body_that_stops_or_drips_is_given_up_with_an_answer() {
                 assert!(read.read_buf(&mut answer).await.unwrap() > 0, "{answer:?}");
             }
         };
-        timeout(NEVER, reading).await.expect("an answer");
+        timeout(NEVER_TIMEOUT, reading).await.expect("an answer");
 
         let answer = String::from_utf8(answer).unwrap();
         assert!(
@@ -203,60 +205,68 @@ async fn a_body_that_stops_or_drips_is_given_up_with_an_answer() {
 
 #[tokio::test]
 async fn a_slow_body_that_makes_progress_is_read_whole() {
-    let server = Server::start(short()).await;
+    let server = Server::start(short_limits()).await;
     let mut client = server.connect().await;
-    client.send(&post("/read", MIN_PROGRESS * 8)).await;
+    client
+        .send_text(&post_head("/read", MIN_PROGRESS_BYTES * 8))
+        .await;
     for _ in 0..8 {
-        tokio::time::sleep(SHORT / 5).await;
-        client.send(&"x".repeat(MIN_PROGRESS)).await;
+        tokio::time::sleep(SHORT_TIMEOUT / 5).await;
+        client.send_text(&"x".repeat(MIN_PROGRESS_BYTES)).await;
     }
-    assert_eq!(client.receive().await.1, (MIN_PROGRESS * 8).to_string());
+    assert_eq!(
+        client.receive_answer().await.1,
+        (MIN_PROGRESS_BYTES * 8).to_string()
+    );
 }
 
 #[tokio::test]
 async fn a_client_that_does_not_take_its_answer_is_given_up() {
-    let server = Server::start(Limits {
-        connections: 1,
-        ..short()
+    let server = Server::start(ServerLimits {
+        max_connections: 1,
+        ..short_limits()
     })
     .await;
     let mut lazy = server.connect().await;
-    lazy.send("GET /large HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    lazy.send_text("GET /large HTTP/1.1\r\nhost: a\r\n\r\n")
+        .await;
     // The only place becomes free although the lazy client reads nothing.
     let mut next = server.connect().await;
-    next.send(&(post("/read", 4) + "body")).await;
-    assert_eq!(next.receive().await.1, "4");
+    next.send_text(&(post_head("/read", 4) + "body")).await;
+    assert_eq!(next.receive_answer().await.1, "4");
 }
 
 #[tokio::test]
 async fn clients_beyond_the_cap_wait_for_their_turn() {
-    let server = Server::start(Limits {
-        connections: 2,
-        head: NEVER,
-        ..short()
+    let server = Server::start(ServerLimits {
+        max_connections: 2,
+        head_timeout: NEVER_TIMEOUT,
+        ..short_limits()
     })
     .await;
 
     let (first, second) = (server.connect().await, server.connect().await);
     let mut third = server.connect().await;
-    third.send(&(post("/read", 4) + "body")).await;
+    third.send_text(&(post_head("/read", 4) + "body")).await;
 
     let mut byte = [0];
     assert!(
-        timeout(SHORT, third.0.read(&mut byte)).await.is_err(),
+        timeout(SHORT_TIMEOUT, third.0.read(&mut byte))
+            .await
+            .is_err(),
         "two are served at a time"
     );
 
     drop(first);
-    assert_eq!(third.receive().await.1, "4");
+    assert_eq!(third.receive_answer().await.1, "4");
     drop(second);
 }
 
 #[tokio::test]
 async fn half_open_connections_beyond_the_cap_keep_nobody_out_for_long() {
-    let server = Server::start(Limits {
-        connections: 8,
-        ..short()
+    let server = Server::start(ServerLimits {
+        max_connections: 8,
+        ..short_limits()
     })
     .await;
     let mut silent = Vec::new();
@@ -264,57 +274,59 @@ async fn half_open_connections_beyond_the_cap_keep_nobody_out_for_long() {
         silent.push(server.connect().await);
     }
     let mut client = server.connect().await;
-    client.send(&(post("/read", 4) + "body")).await;
-    assert_eq!(client.receive().await.1, "4");
+    client.send_text(&(post_head("/read", 4) + "body")).await;
+    assert_eq!(client.receive_answer().await.1, "4");
 }
 
 #[tokio::test]
 async fn a_refusal_comes_before_the_body_and_says_that_it_is_the_last_answer() {
-    let server = Server::start(Limits {
-        head: NEVER,
-        body: NEVER,
-        ..short()
+    let server = Server::start(ServerLimits {
+        head_timeout: NEVER_TIMEOUT,
+        body_progress_timeout: NEVER_TIMEOUT,
+        ..short_limits()
     })
     .await;
 
     let mut client = server.connect().await;
-    client.send(&post("/refuse", LARGE)).await;
-    let (head, body) = client.receive().await;
+    client.send_text(&post_head("/refuse", LARGE_BYTES)).await;
+    let (head, body) = client.receive_answer().await;
 
     assert!(
         head.starts_with("http/1.1 401") && head.contains("connection: close"),
         "{head}"
     );
     assert_eq!(body, "refused");
-    assert_eq!(client.ended().await, b"");
+    assert_eq!(client.wait_for_end().await, b"");
 }
 
 #[tokio::test]
 async fn a_client_that_sends_all_of_a_large_body_first_still_reads_the_refusal() {
-    let server = Server::start(Limits {
-        head: NEVER,
-        body: NEVER,
-        ..short()
+    let server = Server::start(ServerLimits {
+        head_timeout: NEVER_TIMEOUT,
+        body_progress_timeout: NEVER_TIMEOUT,
+        ..short_limits()
     })
     .await;
     let mut client = server.connect().await;
-    client.send(&post("/refuse", LARGE / 8)).await;
-    client.send(&"x".repeat(LARGE / 8)).await;
-    assert_eq!(client.receive().await.1, "refused");
+    client
+        .send_text(&post_head("/refuse", LARGE_BYTES / 8))
+        .await;
+    client.send_text(&"x".repeat(LARGE_BYTES / 8)).await;
+    assert_eq!(client.receive_answer().await.1, "refused");
 }
 
 #[tokio::test]
 async fn a_refusal_of_a_small_body_keeps_the_connection() {
-    let server = Server::start(Limits {
-        head: NEVER,
-        body: NEVER,
-        ..short()
+    let server = Server::start(ServerLimits {
+        head_timeout: NEVER_TIMEOUT,
+        body_progress_timeout: NEVER_TIMEOUT,
+        ..short_limits()
     })
     .await;
     let mut client = server.connect().await;
     for _ in 0..3 {
-        client.send(&(post("/refuse", 4) + "body")).await;
-        let (head, _) = client.receive().await;
+        client.send_text(&(post_head("/refuse", 4) + "body")).await;
+        let (head, _) = client.receive_answer().await;
         assert!(
             head.starts_with("http/1.1 401") && !head.contains("connection: close"),
             "{head}"
@@ -322,11 +334,11 @@ async fn a_refusal_of_a_small_body_keeps_the_connection() {
     }
 
     client
-        .send(
+        .send_text(
             "POST /refuse HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 4\r\n\r\n",
         )
         .await;
-    let (head, _) = client.receive().await;
+    let (head, _) = client.receive_answer().await;
     assert!(
         head.starts_with("http/1.1 401") && head.contains("connection: close"),
         "{head}"
@@ -335,48 +347,52 @@ async fn a_refusal_of_a_small_body_keeps_the_connection() {
 
 #[tokio::test]
 async fn a_body_with_two_lengths_is_refused() {
-    let server = Server::start(Limits {
-        head: NEVER,
-        body: NEVER,
-        ..short()
+    let server = Server::start(ServerLimits {
+        head_timeout: NEVER_TIMEOUT,
+        body_progress_timeout: NEVER_TIMEOUT,
+        ..short_limits()
     })
     .await;
     let fields = ["content-length: 4\r\n", "transfer-encoding: chunked\r\n"];
 
     for (one, other) in [(fields[0], fields[1]), (fields[1], fields[0])] {
         let mut client = server.connect().await;
-        client.send(&(post("/read", 4) + "body")).await;
-        client.receive().await;
+        client.send_text(&(post_head("/read", 4) + "body")).await;
+        client.receive_answer().await;
         let smuggled = "GET /smuggled HTTP/1.1\r\nhost: a\r\n\r\n";
         client
-            .send(&format!(
+            .send_text(&format!(
                 "POST /read HTTP/1.1\r\nhost: a\r\n{one}{other}\r\n0\r\n\r\n{smuggled}"
             ))
             .await;
-        let (head, body) = client.receive().await;
+        let (head, body) = client.receive_answer().await;
         assert!(
             head.starts_with("http/1.1 400") && head.contains("connection: close"),
             "{head}"
         );
         assert!(body.contains("not both"), "{body}");
-        assert_eq!(client.ended().await, b"", "what follows is no request");
+        assert_eq!(
+            client.wait_for_end().await,
+            b"",
+            "what follows is no request"
+        );
     }
 }
 
 #[tokio::test]
 async fn an_upgrade_is_not_taken() {
-    let server = Server::start(short()).await;
+    let server = Server::start(short_limits()).await;
     let mut client = server.connect().await;
 
     let upgrade =
         "connection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n";
     client
-        .send(&format!(
+        .send_text(&format!(
             "POST /read HTTP/1.1\r\nhost: a\r\n{upgrade}content-length: 4\r\n\r\nbody"
         ))
         .await;
 
-    let (head, body) = client.receive().await;
+    let (head, body) = client.receive_answer().await;
     assert!(
         head.starts_with("http/1.1 200") && !head.contains("upgrade"),
         "{head}"
@@ -384,8 +400,8 @@ async fn an_upgrade_is_not_taken() {
     assert_eq!(body, "4");
 
     let mut client = server.connect().await;
-    client.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await;
-    let answer = client.ended().await;
+    client.send_text("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await;
+    let answer = client.wait_for_end().await;
     assert!(
         answer.is_empty() || answer.starts_with(b"HTTP/1.1 400"),
         "{answer:?}"
@@ -394,14 +410,14 @@ async fn an_upgrade_is_not_taken() {
 
 #[tokio::test]
 async fn a_head_too_large_is_refused() {
-    let server = Server::start(short()).await;
+    let server = Server::start(short_limits()).await;
     let mut client = server.connect().await;
     client
         .0
         .write_all(format!("GET /{} HTTP/1.1\r\n", "x".repeat(100 * 1024)).as_bytes())
         .await
         .ok();
-    let answer = String::from_utf8(client.ended().await).unwrap();
+    let answer = String::from_utf8(client.wait_for_end().await).unwrap();
     assert!(
         answer.is_empty() || answer.starts_with("HTTP/1.1 4"),
         "{answer}"
@@ -410,21 +426,22 @@ async fn a_head_too_large_is_refused() {
 
 #[tokio::test]
 async fn a_shutdown_ends_idle_connections_and_waits_for_requests_for_a_while() {
-    let mut server = Server::start(Limits {
-        head: NEVER,
-        ..short()
+    let mut server = Server::start(ServerLimits {
+        head_timeout: NEVER_TIMEOUT,
+        ..short_limits()
     })
     .await;
 
     let (mut idle, mut busy) = (server.connect().await, server.connect().await);
-    idle.send(&(post("/read", 4) + "body")).await;
-    idle.receive().await;
+    idle.send_text(&(post_head("/read", 4) + "body")).await;
+    idle.receive_answer().await;
 
-    busy.send("GET /never HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    busy.send_text("GET /never HTTP/1.1\r\nhost: a\r\n\r\n")
+        .await;
     server.stop.take();
 
-    assert_eq!(idle.ended().await, b"");
-    timeout(NEVER, &mut server.serving)
+    assert_eq!(idle.wait_for_end().await, b"");
+    timeout(NEVER_TIMEOUT, &mut server.serving)
         .await
         .expect("the end of the server")
         .unwrap();

@@ -2,41 +2,46 @@
 
 use std::collections::BTreeMap;
 
-use domain::connection::{Node, Queue, QueueEntry, Run};
+use domain::connection::{ItemRecord, Run, SyncQueue, SyncQueueEntry};
 use domain::ports::SyncWrite;
 
 /// The collected writes of a tick.
 #[derive(Debug, Default)]
-pub(crate) struct Batch {
+pub(crate) struct TickWrites {
     /// The nodes by id: each as it is stored, and as it is to be stored.
-    nodes: BTreeMap<String, (Option<Node>, Option<Node>)>,
+    nodes: BTreeMap<String, (Option<ItemRecord>, Option<ItemRecord>)>,
     /// The queue entries to write, or to remove if `None`.
-    waits: BTreeMap<(Queue, String), Option<String>>,
+    queue_writes: BTreeMap<(SyncQueue, String), Option<String>>,
     /// The same for entries whose work this tick has partly done. They are written last, so that a
     /// crash skips none of their work.
-    done: BTreeMap<(Queue, String), Option<String>>,
+    late_queue_writes: BTreeMap<(SyncQueue, String), Option<String>>,
     run: Option<Run>,
 }
 
-impl Batch {
+impl TickWrites {
     pub(crate) fn len(&self) -> usize {
-        self.nodes.len() + self.waits.len()
+        self.nodes.len() + self.queue_writes.len()
     }
 
     /// Returns the node as this tick leaves it, or `None` if the tick has not touched it.
-    pub(crate) fn node(&self, id: &str) -> Option<Option<&Node>> {
+    pub(crate) fn touched_node(&self, id: &str) -> Option<Option<&ItemRecord>> {
         self.nodes.get(id).map(|(_, now)| now.as_ref())
     }
 
     /// Returns the queue entry as this tick leaves it, or `None` if the tick has not touched it.
-    pub(crate) fn waits(&self, queue: Queue, key: &str) -> Option<Option<&str>> {
-        self.waits
+    pub(crate) fn touched_entry(&self, queue: SyncQueue, key: &str) -> Option<Option<&str>> {
+        self.queue_writes
             .get(&(queue, key.to_owned()))
             .map(|value| value.as_deref())
     }
 
     /// Stores a node, or removes it if `node` is `None`. `stored` is the node before this tick.
-    pub(crate) fn set(&mut self, id: &str, stored: Option<&Node>, node: Option<Node>) {
+    pub(crate) fn set_node(
+        &mut self,
+        id: &str,
+        stored: Option<&ItemRecord>,
+        node: Option<ItemRecord>,
+    ) {
         let entry = self
             .nodes
             .entry(id.to_owned())
@@ -44,35 +49,35 @@ impl Batch {
         entry.1 = node;
     }
 
-    pub(crate) fn enqueue(&mut self, queue: Queue, key: String, value: String) {
-        self.waits.insert((queue, key), Some(value));
+    pub(crate) fn enqueue(&mut self, queue: SyncQueue, key: String, value: String) {
+        self.queue_writes.insert((queue, key), Some(value));
     }
 
-    pub(crate) fn dequeue(&mut self, queue: Queue, key: String) {
-        self.waits.insert((queue, key), None);
+    pub(crate) fn dequeue(&mut self, queue: SyncQueue, key: String) {
+        self.queue_writes.insert((queue, key), None);
     }
 
     /// Replaces the entry with this key by `value`, or removes it because its work is done. If the
     /// same tick enqueues the same key again, the new entry wins.
-    pub(crate) fn go_on(&mut self, queue: Queue, key: String, value: Option<String>) {
-        self.done.insert((queue, key), value);
+    pub(crate) fn replace_entry(&mut self, queue: SyncQueue, key: String, value: Option<String>) {
+        self.late_queue_writes.insert((queue, key), value);
     }
 
-    pub(crate) fn record(&mut self, run: Run) {
+    pub(crate) fn set_run(&mut self, run: Run) {
         self.run = Some(run);
     }
 
     /// Returns the writes in an order in which they may be interrupted anywhere and repeated: an
     /// entry for pending work is written before the record that makes the work look done, and a
     /// document is recorded in its new place before it is removed from the old one.
-    pub(crate) fn writes(&self) -> Vec<SyncWrite> {
-        let mut writes = Vec::with_capacity(self.len() + self.done.len() + 1);
-        let entry = |key: &str, value: &str| QueueEntry {
+    pub(crate) fn ordered_writes(&self) -> Vec<SyncWrite> {
+        let mut writes = Vec::with_capacity(self.len() + self.late_queue_writes.len() + 1);
+        let entry = |key: &str, value: &str| SyncQueueEntry {
             key: key.to_owned(),
             value: value.to_owned(),
         };
 
-        for ((queue, key), value) in &self.waits {
+        for ((queue, key), value) in &self.queue_writes {
             writes.extend(
                 value
                     .as_ref()
@@ -97,14 +102,18 @@ impl Batch {
             );
         }
 
-        for ((queue, key), _) in self.waits.iter().filter(|(_, value)| value.is_none()) {
+        for ((queue, key), _) in self
+            .queue_writes
+            .iter()
+            .filter(|(_, value)| value.is_none())
+        {
             writes.push(SyncWrite::Dequeue(*queue, key.clone()));
         }
 
         for (place, value) in self
-            .done
+            .late_queue_writes
             .iter()
-            .filter(|(place, _)| !self.waits.contains_key(place))
+            .filter(|(place, _)| !self.queue_writes.contains_key(place))
         {
             writes.push(match value {
                 Some(value) => SyncWrite::Enqueue(place.0, entry(&place.1, value)),

@@ -3,37 +3,37 @@
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use domain::connection::{Claim, Grant, Tokens};
-use domain::ports::{Access, Connections, Connector, ConnectorResult, SyncStore};
+use domain::connection::{DocumentClaim, Grant, OAuthTokens};
+use domain::ports::{Connections, Connector, ConnectorResult, ProviderAccess, SyncStore};
 use domain::settings::Settings;
-use domain::usecase::{self, ItemDocument, TicketFor, TicketKind};
+use domain::usecase::{self, ItemDocument, TicketKind, TicketValue};
 use domain::{
     BodyForm, Connection, ConnectionId, ContainerTag, Ctx, CustomId, DocumentId, Result, Secret,
     Tenant, Timestamp,
 };
 
 #[async_trait]
-pub(crate) trait Desk: Send + Sync {
+pub(crate) trait SyncService: Send + Sync {
     fn now(&self) -> Timestamp;
     fn connections(&self) -> &dyn Connections;
     fn sync(&self) -> &dyn SyncStore;
     async fn settings(&self, tenant: &Tenant) -> Result<Settings>;
     /// Returns the data that requests for a connection need.
-    async fn access(
+    async fn access_for(
         &self,
         connector: &dyn Connector,
         tenant: &Tenant,
         connection: &Connection,
-    ) -> ConnectorResult<Access>;
-    /// Renews what [`Self::access`] returns, after the provider has refused it.
+    ) -> ConnectorResult<ProviderAccess>;
+    /// Renews what [`Self::access_for`] returns, after the provider has refused it.
     async fn renew_access(
         &self,
         connector: &dyn Connector,
         tenant: &Tenant,
         connection: &Connection,
-    ) -> ConnectorResult<Access>;
+    ) -> ConnectorResult<ProviderAccess>;
     /// Returns the tokens of a grant, so that it can be revoked.
-    async fn tokens(&self, tenant: &Tenant, grant: &Grant) -> Result<Option<Tokens>>;
+    async fn grant_tokens(&self, tenant: &Tenant, grant: &Grant) -> Result<Option<OAuthTokens>>;
     async fn forget_tokens(&self, tenant: &Tenant, grant: &Grant) -> Result<()>;
     /// Issues the ticket that notifications carry.
     async fn channel_token(
@@ -44,33 +44,52 @@ pub(crate) trait Desk: Send + Sync {
     ) -> Result<Secret>;
     /// Returns the id that the document of an item has or would have, or `None` before the
     /// container exists.
-    async fn document(
+    async fn document_id_of(
         &self,
         tenant: &Tenant,
         tag: &ContainerTag,
         custom_id: &CustomId,
     ) -> Result<Option<DocumentId>>;
-    async fn file(
+    async fn file_document(
         &self,
         tenant: &Tenant,
         item: ItemDocument,
         bytes: Bytes,
         form: BodyForm,
     ) -> Result<DocumentId>;
-    async fn refile(&self, tenant: &Tenant, item: &ItemDocument) -> Result<Option<DocumentId>>;
+    async fn refile_document(
+        &self,
+        tenant: &Tenant,
+        item: &ItemDocument,
+    ) -> Result<Option<DocumentId>>;
     /// Checks whether a connection may give up a document: the document has this claim, or was
     /// filed by this connection, which may have been interrupted after it gave up the claim.
-    async fn is_ours(&self, tenant: &Tenant, document: &DocumentId, claim: &Claim) -> Result<bool>;
-    async fn release(&self, tenant: &Tenant, document: &DocumentId, claim: &Claim) -> Result<bool>;
+    async fn owns_document(
+        &self,
+        tenant: &Tenant,
+        document: &DocumentId,
+        claim: &DocumentClaim,
+    ) -> Result<bool>;
+    async fn release_document(
+        &self,
+        tenant: &Tenant,
+        document: &DocumentId,
+        claim: &DocumentClaim,
+    ) -> Result<bool>;
     /// Gives up a claim. The document stays.
-    async fn unclaim(&self, tenant: &Tenant, document: &DocumentId, claim: &Claim) -> Result<()>;
+    async fn unclaim_document(
+        &self,
+        tenant: &Tenant,
+        document: &DocumentId,
+        claim: &DocumentClaim,
+    ) -> Result<()>;
 }
 
 /// The implementation over the ports of the service.
-pub(crate) struct Ports<'a>(pub(crate) &'a Ctx);
+pub(crate) struct PortService<'a>(pub(crate) &'a Ctx);
 
 #[async_trait]
-impl Desk for Ports<'_> {
+impl SyncService for PortService<'_> {
     fn now(&self) -> Timestamp {
         self.0.clock.now()
     }
@@ -87,13 +106,13 @@ impl Desk for Ports<'_> {
         Ok(self.0.settings.get(tenant).await?)
     }
 
-    async fn access(
+    async fn access_for(
         &self,
         connector: &dyn Connector,
         tenant: &Tenant,
         connection: &Connection,
-    ) -> ConnectorResult<Access> {
-        usecase::access(self.0, connector, tenant, connection).await
+    ) -> ConnectorResult<ProviderAccess> {
+        usecase::provider_access(self.0, connector, tenant, connection).await
     }
 
     async fn renew_access(
@@ -101,13 +120,13 @@ impl Desk for Ports<'_> {
         connector: &dyn Connector,
         tenant: &Tenant,
         connection: &Connection,
-    ) -> ConnectorResult<Access> {
-        usecase::renew_access(self.0, connector, tenant, connection).await
+    ) -> ConnectorResult<ProviderAccess> {
+        usecase::renew_provider_access(self.0, connector, tenant, connection).await
     }
 
-    async fn tokens(&self, tenant: &Tenant, grant: &Grant) -> Result<Option<Tokens>> {
+    async fn grant_tokens(&self, tenant: &Tenant, grant: &Grant) -> Result<Option<OAuthTokens>> {
         let sealed = self.0.vault.get(tenant, &grant.secret).await?;
-        Ok(sealed.as_ref().and_then(Tokens::of_secret))
+        Ok(sealed.as_ref().and_then(OAuthTokens::from_secret))
     }
 
     async fn forget_tokens(&self, tenant: &Tenant, grant: &Grant) -> Result<()> {
@@ -120,20 +139,20 @@ impl Desk for Ports<'_> {
         id: &ConnectionId,
         until: Timestamp,
     ) -> Result<Secret> {
-        let of = TicketFor::new(tenant, id);
+        let of = TicketValue::new(tenant, id);
         usecase::issue_ticket(self.0, TicketKind::Channel, &of, until).await
     }
 
-    async fn document(
+    async fn document_id_of(
         &self,
         tenant: &Tenant,
         tag: &ContainerTag,
         custom_id: &CustomId,
     ) -> Result<Option<DocumentId>> {
-        usecase::item_document(self.0, tenant, tag, custom_id).await
+        usecase::item_document_id(self.0, tenant, tag, custom_id).await
     }
 
-    async fn file(
+    async fn file_document(
         &self,
         tenant: &Tenant,
         item: ItemDocument,
@@ -145,19 +164,33 @@ impl Desk for Ports<'_> {
             .id)
     }
 
-    async fn refile(&self, tenant: &Tenant, item: &ItemDocument) -> Result<Option<DocumentId>> {
+    async fn refile_document(
+        &self,
+        tenant: &Tenant,
+        item: &ItemDocument,
+    ) -> Result<Option<DocumentId>> {
         usecase::refile_item(self.0, tenant, item).await
     }
 
-    async fn release(&self, tenant: &Tenant, document: &DocumentId, claim: &Claim) -> Result<bool> {
+    async fn release_document(
+        &self,
+        tenant: &Tenant,
+        document: &DocumentId,
+        claim: &DocumentClaim,
+    ) -> Result<bool> {
         usecase::release_item(self.0, tenant, document, claim).await
     }
 
-    async fn is_ours(&self, tenant: &Tenant, document: &DocumentId, claim: &Claim) -> Result<bool> {
+    async fn owns_document(
+        &self,
+        tenant: &Tenant,
+        document: &DocumentId,
+        claim: &DocumentClaim,
+    ) -> Result<bool> {
         if self
             .0
             .connections
-            .claims(tenant, document)
+            .list_claims(tenant, document)
             .await?
             .contains(claim)
         {
@@ -178,8 +211,13 @@ impl Desk for Ports<'_> {
         Ok(origin.is_some_and(|origin| origin.connection == claim.connection))
     }
 
-    async fn unclaim(&self, tenant: &Tenant, document: &DocumentId, claim: &Claim) -> Result<()> {
-        usecase::unclaim_item(self.0, tenant, document, claim)
+    async fn unclaim_document(
+        &self,
+        tenant: &Tenant,
+        document: &DocumentId,
+        claim: &DocumentClaim,
+    ) -> Result<()> {
+        usecase::give_up_claim(self.0, tenant, document, claim)
             .await
             .map(|_| ())
     }

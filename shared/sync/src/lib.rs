@@ -1,6 +1,6 @@
 //! Keeps the documents of a connection up to date with the items of its provider.
 //!
-//! A run goes through the phases of [`domain::connection::Phase`]: it lists the change feeds,
+//! A run goes through the phases of [`domain::connection::RunPhase`]: it lists the change feeds,
 //! examines the selected items, scans everything if necessary, reads the changes, examines the
 //! items that the scan has not seen, and then makes and removes documents. A run is divided into
 //! steps of less than a minute, and a step into ticks. A tick reads records, sends requests to the
@@ -40,22 +40,22 @@ use std::sync::Arc;
 use domain::ports::Connectors;
 use domain::{ConnectionId, Ctx, Result, Tenant};
 
-pub use judge::{Judge, JudgeError, Judged, ModelJudge, Verdict};
-pub use step::Next;
+pub use judge::{ItemJudge, JudgeError, JudgedItem, ModelJudge, ModelVerdict};
+pub use step::NextStep;
 
-use desk::Ports;
-use limits::{Flags, Limits};
-use step::Tools;
+use desk::PortService;
+use limits::{StepLimits, SyncRules};
+use step::StepContext;
 
 /// The dependencies of the synchronization. Cheap to clone.
 #[derive(Clone)]
-pub struct Engine {
+pub struct SyncEngine {
     /// The ports.
     pub ctx: Ctx,
     /// The connectors of the providers.
     pub connectors: Connectors,
     /// The judge that applies the organization's filter prompt.
-    pub judge: Arc<dyn Judge>,
+    pub judge: Arc<dyn ItemJudge>,
     /// The public base address to which providers send notifications. Without an address, or with
     /// one that is not https, no notifications are requested.
     pub notifications: Option<String>,
@@ -67,15 +67,19 @@ pub struct Engine {
 ///
 /// # Errors
 /// Returns the errors of the ports. Errors of the provider are recorded in the connection.
-pub async fn step(engine: &Engine, tenant: &Tenant, id: &ConnectionId) -> Result<Next> {
-    let desk = Ports(&engine.ctx);
-    let tools = Tools {
+pub async fn synchronize_step(
+    engine: &SyncEngine,
+    tenant: &Tenant,
+    id: &ConnectionId,
+) -> Result<NextStep> {
+    let desk = PortService(&engine.ctx);
+    let tools = StepContext {
         desk: &desk,
         connectors: &engine.connectors,
         judge: engine.judge.as_ref(),
         notifications: engine.notifications.as_deref(),
-        limits: Limits::default(),
-        flags: Flags::default(),
+        limits: StepLimits::default(),
+        flags: SyncRules::default(),
     };
-    step::step(&tools, tenant, id).await
+    step::execute_step(&tools, tenant, id).await
 }

@@ -4,16 +4,16 @@ use std::time::Duration;
 
 /// The limits of a step.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Limits {
+pub(crate) struct StepLimits {
     /// The seconds after which a step begins no further tick. Even with a slow last tick, it then
     /// ends within its lease.
     pub(crate) seconds: i64,
     /// The time after which a step sends no more requests to the provider and waits for no more
     /// answers.
-    pub(crate) asks_for: Duration,
+    pub(crate) request_time: Duration,
     /// The time after which the current tick is aborted, whatever it does. A Lambda function lives
     /// for two minutes.
-    pub(crate) lasts_for: Duration,
+    pub(crate) total_time: Duration,
     /// The number of items after which a step begins no further tick. Ten full pages of a listing
     /// cause about as many writes as fit into the time.
     pub(crate) items: usize,
@@ -28,12 +28,12 @@ pub(crate) struct Limits {
     pub(crate) files: usize,
 }
 
-impl Default for Limits {
+impl Default for StepLimits {
     fn default() -> Self {
         Self {
             seconds: 45,
-            asks_for: Duration::from_secs(75),
-            lasts_for: Duration::from_secs(90),
+            request_time: Duration::from_secs(75),
+            total_time: Duration::from_secs(90),
             items: 10_000,
             rows: 200,
             writes: 500,
@@ -46,54 +46,54 @@ impl Default for Limits {
 /// The seconds of a lease. Every tick renews it.
 pub(crate) const LEASE_SECONDS: i64 = 90;
 /// The seconds after which the message of a run in progress counts as lost.
-pub(crate) const LOST_SECONDS: i64 = 180;
+pub(crate) const MESSAGE_LOST_SECONDS: i64 = 180;
 /// The largest size of a file in bytes.
-pub(crate) const FILE_BYTES: usize = 50 * 1024 * 1024;
+pub(crate) const MAX_FILE_BYTES: usize = 50 * 1024 * 1024;
 /// The most megabytes of file contents in memory at a time.
-pub(crate) const IN_FLIGHT_MB: usize = 128;
+pub(crate) const MAX_MB_IN_FLIGHT: usize = 128;
 /// The megabytes reserved for a file whose size the provider does not state. A larger file is
 /// requested a second time, with the room of the largest possible file.
-pub(crate) const UNKNOWN_MB: usize = 16;
+pub(crate) const UNKNOWN_SIZE_MB: usize = 16;
 /// The most concurrent requests to a provider.
-pub(crate) const AT_ONCE: usize = 8;
+pub(crate) const MAX_CONCURRENT_REQUESTS: usize = 8;
 /// The number of consecutive failures that are blamed on the provider instead of the current items.
-pub(crate) const PATIENCE: u32 = 3;
+pub(crate) const PROVIDER_FAILURES: u32 = 3;
 /// The number of attempts after which a file counts as failed. With the pauses between them, they
 /// take a day and a half.
-pub(crate) const FILE_ATTEMPTS: u32 = 20;
+pub(crate) const MAX_FILE_ATTEMPTS: u32 = 20;
 /// The seconds that a file waits after its first failed attempt if nobody requests a run. The wait
 /// doubles with each further failure, up to two hours.
-pub(crate) const FILE_WAITS_SECONDS: i64 = 900;
+pub(crate) const FILE_RETRY_SECONDS: i64 = 900;
 /// The number of times that this wait is doubled.
-pub(crate) const FILE_WAITS_DOUBLED: u32 = 3;
+pub(crate) const FILE_RETRY_DOUBLINGS: u32 = 3;
 /// The seconds that a document stays after its item has gone. A move from one feed to another looks
 /// like a removal and an addition.
 pub(crate) const GRACE_SECONDS: i64 = 600;
 /// The most documents that one run removes, unless a second run confirms each removal.
-pub(crate) const BRAKE: usize = 500;
+pub(crate) const MAX_REMOVALS: usize = 500;
 /// The same limit as a percentage of all documents.
-pub(crate) const BRAKE_PERCENT: u64 = 30;
+pub(crate) const MAX_REMOVALS_PERCENT: u64 = 30;
 /// The number of removals below which the percentage does not apply.
-pub(crate) const BRAKE_FROM: u64 = 10;
+pub(crate) const MIN_HELD_REMOVALS: u64 = 10;
 /// The days between two complete scans.
 pub(crate) const RECONCILE_DAYS: i64 = 7;
 /// The most questions to a model in one run.
-pub(crate) const JUDGEMENTS: u64 = 200;
+pub(crate) const MAX_MODEL_QUESTIONS: u64 = 200;
 
 /// The rules of the synchronization. All of them are on. Tests switch single rules off to prove
 /// that they would notice.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Flags {
+pub(crate) struct SyncRules {
     /// The cursor is taken before the scan.
     pub(crate) token_before: bool,
     /// Each run examines the selected items and the folders above them.
     pub(crate) roots: bool,
     /// Items that a feed reports as gone are removed.
-    pub(crate) tombstones: bool,
+    pub(crate) remove_reported: bool,
     /// A change of a folder counts as a change of everything below it.
     pub(crate) subtree: bool,
     /// A known folder is walked again when it changes.
-    pub(crate) rewalk: bool,
+    pub(crate) walk_known_folders: bool,
     /// Unknown folders above an item are recorded.
     pub(crate) ancestors: bool,
     /// Removals below a folder stop at selected items.
@@ -102,14 +102,14 @@ pub(crate) struct Flags {
     pub(crate) remove_unknown: bool,
 }
 
-impl Default for Flags {
+impl Default for SyncRules {
     fn default() -> Self {
         Self {
             token_before: true,
             roots: true,
-            tombstones: true,
+            remove_reported: true,
             subtree: true,
-            rewalk: true,
+            walk_known_folders: true,
             ancestors: true,
             root_guard: true,
             remove_unknown: true,

@@ -4,37 +4,37 @@
 #[cfg(test)]
 mod tests;
 
-use domain::connection::{Node, SkipReason};
+use domain::connection::{ItemRecord, SkipReason};
 use domain::document::DocumentType;
-use domain::settings::{ItemRules, Settings, globs};
+use domain::settings::{ItemRules, Settings, compile_patterns};
 use globset::GlobSet;
 use sha2::{Digest, Sha256};
 
-use crate::limits::FILE_BYTES;
-use crate::scope::segment;
+use crate::limits::MAX_FILE_BYTES;
+use crate::scope::path_segment;
 
 /// The rules in the settings of an organization, compiled.
 #[derive(Debug, Default)]
-pub(crate) struct Filter {
-    exclude: Matcher,
-    include: Option<Matcher>,
+pub(crate) struct ItemFilter {
+    exclude: RuleMatcher,
+    include: Option<RuleMatcher>,
     /// The filter prompt for the model.
     pub(crate) prompt: Option<String>,
     /// `true` if a model is configured.
-    pub(crate) judges: bool,
+    pub(crate) has_model: bool,
     /// `true` if a rule names folders by their ids.
     pub(crate) names_ids: bool,
     /// A digest that changes whenever any of these rules changes.
     pub(crate) digest: String,
 }
 
-impl Filter {
+impl ItemFilter {
     /// Creates the filter of an organization. Invalid rules match nothing; they were stored before
     /// rules were validated.
     pub(crate) fn of(settings: &Settings, judges: bool) -> Self {
         if settings.should_llm_filter != Some(true) {
             return Self {
-                judges,
+                has_model: judges,
                 digest: "none".into(),
                 ..Self::default()
             };
@@ -44,7 +44,7 @@ impl Filter {
             settings.include_items.as_ref(),
             settings.exclude_items.as_ref(),
         );
-        let matcher = |rules: &ItemRules| Matcher::of(rules).unwrap_or_default();
+        let matcher = |rules: &ItemRules| RuleMatcher::of(rules).unwrap_or_default();
         let include =
             include.filter(|rules| !rules.patterns.is_empty() || !rules.folders.is_empty());
         let prompt = settings
@@ -63,55 +63,55 @@ impl Filter {
             exclude,
             include,
             prompt,
-            judges,
+            has_model: judges,
             digest: short_digest(&said.to_string()),
         }
     }
 
     /// Returns the reason for which a file is skipped, as far as it follows without the content. If
     /// [`Self::names_ids`] is set, `above` has the ids of the node and of the folders above it.
-    pub(crate) fn leaves_out(&self, node: &Node, above: &[String]) -> Option<SkipReason> {
+    pub(crate) fn skip_reason(&self, node: &ItemRecord, above: &[String]) -> Option<SkipReason> {
         if node.folder {
             return None;
         }
 
-        let names = Names::of(node);
-        if self.exclude.matches(&names, above) {
+        let names = FileNames::of(node);
+        if self.exclude.matches_file(&names, above) {
             return Some(SkipReason::Excluded);
         }
 
         if self
             .include
             .as_ref()
-            .is_some_and(|include| !include.matches(&names, above))
+            .is_some_and(|include| !include.matches_file(&names, above))
         {
             return Some(SkipReason::NotIncluded);
         }
 
-        let too_large = node.size.is_some_and(|size| size > FILE_BYTES as u64);
+        let too_large = node.size.is_some_and(|size| size > MAX_FILE_BYTES as u64);
         too_large.then_some(SkipReason::TooLarge)
     }
 
     /// Returns whether the model accepts the content of a node, or `None` if it has not been asked.
     /// Always `Some(true)` without a prompt.
-    pub(crate) fn verdict(&self, node: &Node) -> Option<bool> {
+    pub(crate) fn model_verdict(&self, node: &ItemRecord) -> Option<bool> {
         let Some(prompt) = &self.prompt else {
             return Some(true);
         };
         let (word, about) = node.verdict.as_deref()?.split_once(':')?;
         let about = about.split_once(':').map_or(about, |(digest, _)| digest);
-        (about == about_what(&node.mark, prompt)).then_some(word == "keep")
+        (about == subject_digest(&node.mark, prompt)).then_some(word == "keep")
     }
 
     /// Formats a model's verdict for storage in a node.
-    pub(crate) fn remember(&self, mark: &str, keep: bool, reason: &str) -> Option<String> {
-        let about = about_what(mark, self.prompt.as_deref()?);
+    pub(crate) fn format_verdict(&self, mark: &str, keep: bool, reason: &str) -> Option<String> {
+        let about = subject_digest(mark, self.prompt.as_deref()?);
         let word = if keep { "keep" } else { "drop" };
         Some(format!("{word}:{about}:{reason}"))
     }
 }
 
-fn about_what(mark: &str, prompt: &str) -> String {
+fn subject_digest(mark: &str, prompt: &str) -> String {
     short_digest(&format!("{} {mark}{prompt}", mark.len()))
 }
 
@@ -126,7 +126,7 @@ pub(crate) fn short_digest(text: &str) -> String {
 
 /// The names and paths of a file that patterns may match, in lower case. A slash in a name does not
 /// separate segments.
-struct Names {
+struct FileNames {
     /// The name of the file, also with the extension that it has when the provider's own file types
     /// are synchronized to a disk.
     base: Vec<String>,
@@ -136,8 +136,8 @@ struct Names {
     folders: Vec<String>,
 }
 
-impl Names {
-    fn of(node: &Node) -> Self {
+impl FileNames {
+    fn of(node: &ItemRecord) -> Self {
         let ending = match node.kind {
             Some(DocumentType::CloudDoc) => Some("gdoc"),
             Some(DocumentType::CloudSheet) => Some("gsheet"),
@@ -145,7 +145,10 @@ impl Names {
             _ => None,
         };
 
-        let (path, name) = (node.path.to_lowercase(), segment(&node.name).to_lowercase());
+        let (path, name) = (
+            node.path.to_lowercase(),
+            path_segment(&node.name).to_lowercase(),
+        );
         let above = path
             .strip_suffix(name.as_str())
             .unwrap_or(&path)
@@ -177,7 +180,7 @@ impl Names {
 
 /// A compiled set of rules.
 #[derive(Debug, Default)]
-struct Matcher {
+struct RuleMatcher {
     /// The patterns of names.
     names: GlobSet,
     /// The patterns of paths.
@@ -190,15 +193,15 @@ struct Matcher {
     ids: Vec<String>,
 }
 
-impl Matcher {
+impl RuleMatcher {
     fn of(rules: &ItemRules) -> Result<Self, String> {
         let (paths, names): (Vec<&String>, Vec<&String>) = rules
             .patterns
             .iter()
             .partition(|pattern| pattern.contains('/'));
         let mut matcher = Self {
-            names: globs(names)?,
-            paths: globs(paths)?,
+            names: compile_patterns(names)?,
+            paths: compile_patterns(paths)?,
             ..Self::default()
         };
 
@@ -217,7 +220,7 @@ impl Matcher {
         Ok(matcher)
     }
 
-    fn matches(&self, names: &Names, above: &[String]) -> bool {
+    fn matches_file(&self, names: &FileNames, above: &[String]) -> bool {
         names.base.iter().any(|name| self.names.is_match(name))
             || names.paths.iter().any(|path| self.paths.is_match(path))
             || self

@@ -2,87 +2,94 @@
 
 use domain::Timestamp;
 use domain::connection::{
-    Connection, ConnectionStatus, ErrorKind, Phase, Problem, Queue, Run, RunState, SyncState,
-    Trigger,
+    Connection, ConnectionErrorKind, ConnectionProblem, ConnectionStatus, Run, RunPhase, RunState,
+    RunTrigger, SyncQueue, SyncState,
 };
 
-use crate::keys::{self, Waiting};
+use crate::keys::{self, FetchEntry};
 use crate::limits::GRACE_SECONDS;
-use crate::step::{self, Next};
-use crate::work::{Halt, Work};
+use crate::step::{self, NextStep};
+use crate::work::{StepState, TickError};
 
 /// The longest delay of a queue message. A later time is only stored in the record of the
 /// connection.
-const LONGEST_SECONDS: i64 = 900;
+const MAX_QUEUE_DELAY_SECONDS: i64 = 900;
 /// The seconds until a removal that was held back is examined again.
-const CONFIRM_SECONDS: i64 = 3600;
+const REMOVAL_CONFIRM_SECONDS: i64 = 3600;
 /// The seconds until files that wait for a model are tried again.
-const RETRY_SECONDS: i64 = 900;
+const MODEL_RETRY_SECONDS: i64 = 900;
 
 /// Takes the lease, and begins a run if none is in progress.
-pub(crate) async fn begin(work: &mut Work<'_>) -> Result<(), Halt> {
+pub(crate) async fn begin_run(work: &mut StepState<'_>) -> Result<(), TickError> {
     let now = work.now();
     let fresh = work.state.run.is_none();
     if fresh {
-        let trigger = work.connection.requested.unwrap_or(Trigger::Cron);
-        start(&mut work.state, trigger, now);
+        let trigger = work.connection.requested.unwrap_or(RunTrigger::Cron);
+        start_run(&mut work.state, trigger, now);
     }
 
     if let Some(run) = work.state.run.clone() {
-        work.batch.record(run);
+        work.batch.set_run(run);
     }
 
-    work.commit().await?;
+    work.commit_tick().await?;
     let run = work.state.run.clone();
     let id = work.connection.id.clone();
-    let taken = step::change(work.tools, work.tenant, &id, |connection| {
-        if !is_live(connection) {
+    let taken = step::update_connection(work.tools, work.tenant, &id, |connection| {
+        if !is_synchronized(connection) {
             return false;
         }
         if fresh {
             connection.requested = None;
             connection.last_run.clone_from(&run);
         }
-        step::watch_over(connection, now, 0);
+        step::schedule_recovery(connection, now, 0);
         true
     });
     match taken.await? {
-        Some(connection) if is_live(&connection) => work.connection = connection,
+        Some(connection) if is_synchronized(&connection) => work.connection = connection,
         // The connection is being deleted, which is the work of another step.
         _ => {
-            work.release(None).await?;
-            return Err(Halt::Fenced);
+            work.release_lease(None).await?;
+            return Err(TickError::Fenced);
         }
     }
 
     Ok(())
 }
 
-fn start(state: &mut SyncState, trigger: Trigger, now: Timestamp) {
+fn start_run(state: &mut SyncState, trigger: RunTrigger, now: Timestamp) {
     state.runs += 1;
     state.judged = 0;
-    state.phase = Some(Phase::Feeds);
-    state.run = Some(Run::begin(state.runs, trigger, now));
+    state.phase = Some(RunPhase::Feeds);
+    state.run = Some(Run::start(state.runs, trigger, now));
 }
 
 /// Checks whether a connection is synchronized now, or would be once its problem is solved.
-pub(crate) fn is_live(connection: &Connection) -> bool {
+pub(crate) fn is_synchronized(connection: &Connection) -> bool {
     use ConnectionStatus as S;
     matches!(connection.status, S::Active | S::Expired | S::Suspended)
 }
 
 /// Completes the run: records its outcome in the connection, and schedules the next run.
-pub(crate) async fn end(work: &mut Work<'_>) -> Result<Next, Halt> {
+pub(crate) async fn complete_run(work: &mut StepState<'_>) -> Result<NextStep, TickError> {
     let now = work.now();
-    let pause = pause(work).await?;
+    let pause = seconds_until_next_run(work).await?;
     let held = work.state.held_by_run == Some(work.run_number());
-    let run = close(work, RunState::Completed, None);
-    work.release(None).await?;
+    let run = close_run(work, RunState::Completed, None);
+    work.release_lease(None).await?;
 
-    let problem = held.then(|| problem_of(ErrorKind::RemovalHeld, HELD, now, None));
+    let problem = held.then(|| {
+        new_problem(
+            ConnectionErrorKind::RemovalHeld,
+            REMOVAL_HELD_MESSAGE,
+            now,
+            None,
+        )
+    });
     let id = work.connection.id.clone();
-    let saved = step::change(work.tools, work.tenant, &id, |connection| {
-        if !is_live(connection) {
+    let saved = step::update_connection(work.tools, work.tenant, &id, |connection| {
+        if !is_synchronized(connection) {
             return false;
         }
         connection.status = ConnectionStatus::Active;
@@ -101,32 +108,35 @@ pub(crate) async fn end(work: &mut Work<'_>) -> Result<Next, Halt> {
         .is_some_and(|connection| connection.requested.is_some());
 
     Ok(match pause {
-        _ if again => Next::Again,
-        pause if pause <= LONGEST_SECONDS => Next::Later(pause),
-        _ => Next::Idle,
+        _ if again => NextStep::Again,
+        pause if pause <= MAX_QUEUE_DELAY_SECONDS => NextStep::Later(pause),
+        _ => NextStep::Idle,
     })
 }
 
 /// The message about a removal that was held back, shown to users.
-pub(crate) const HELD: &str = "So many items are gone at once that their documents stay until a second look confirms \
+pub(crate) const REMOVAL_HELD_MESSAGE: &str = "So many items are gone at once that their documents stay until a second look confirms \
     it; the next run looks again by itself.";
 
 /// Ends the run in the state, which the next commit stores.
-pub(crate) fn close(
-    work: &mut Work<'_>,
+pub(crate) fn close_run(
+    work: &mut StepState<'_>,
     end: RunState,
-    error: Option<(ErrorKind, String)>,
+    error: Option<(ConnectionErrorKind, String)>,
 ) -> Option<Run> {
     let now = work.now();
     let mut run = work.state.run.take()?;
     run.state = end;
     run.completed_at = Some(now);
     if work.state.held_by_run == Some(run.number) && error.is_none() {
-        run.error = Some((ErrorKind::RemovalHeld, HELD.into()));
+        run.error = Some((
+            ConnectionErrorKind::RemovalHeld,
+            REMOVAL_HELD_MESSAGE.into(),
+        ));
     }
 
     run.error = error.or(run.error);
-    work.batch.record(run.clone());
+    work.batch.set_run(run.clone());
     work.state.phase = None;
 
     Some(run)
@@ -134,14 +144,14 @@ pub(crate) fn close(
 
 /// Returns the problem to record. It keeps the time and the count of the previous problem if that
 /// is of the same kind.
-pub(crate) fn problem_of(
-    kind: ErrorKind,
+pub(crate) fn new_problem(
+    kind: ConnectionErrorKind,
     message: &str,
     now: Timestamp,
-    before: Option<&Problem>,
-) -> Problem {
+    before: Option<&ConnectionProblem>,
+) -> ConnectionProblem {
     let before = before.filter(|before| before.kind == kind);
-    Problem {
+    ConnectionProblem {
         kind,
         message: message.to_owned(),
         since: before.map_or(now, |before| before.since),
@@ -151,25 +161,29 @@ pub(crate) fn problem_of(
 
 /// Returns the seconds until the next run unless somebody requests one earlier. The pause is
 /// shorter than the schedule's if documents or files are waiting.
-async fn pause(work: &mut Work<'_>) -> Result<i64, Halt> {
-    let mut pause = work.connection.provider.pause_seconds();
+async fn seconds_until_next_run(work: &mut StepState<'_>) -> Result<i64, TickError> {
+    let mut pause = work.connection.provider.run_interval_seconds();
     let held = work.state.held_by_run.is_some();
-    if !work.first(Queue::Leave, None, 1).await?.is_empty() {
+    if !work
+        .first_entries(SyncQueue::Leave, None, 1)
+        .await?
+        .is_empty()
+    {
         // Every waiting removal was recorded by now, so all of them are due after one grace period.
         pause = pause.min(if held {
-            CONFIRM_SECONDS
+            REMOVAL_CONFIRM_SECONDS
         } else {
             GRACE_SECONDS + 5
         });
     }
 
-    if let Some(seconds) = retry(work).await? {
+    if let Some(seconds) = seconds_until_retry(work).await? {
         pause = pause.min(seconds);
     }
 
-    let unjudged = work.state.judged >= crate::limits::JUDGEMENTS && !work.is_full();
-    if unjudged && waits_anew(work).await? {
-        pause = pause.min(RETRY_SECONDS);
+    let unjudged = work.state.judged >= crate::limits::MAX_MODEL_QUESTIONS && !work.is_full();
+    if unjudged && has_waiting_files(work).await? {
+        pause = pause.min(MODEL_RETRY_SECONDS);
     }
 
     Ok(pause)
@@ -177,23 +191,25 @@ async fn pause(work: &mut Work<'_>) -> Result<i64, Halt> {
 
 /// Returns the seconds until a file that could not be fetched is worth another attempt, or `None`
 /// if no such file has room within the document limit.
-async fn retry(work: &Work<'_>) -> Result<Option<i64>, Halt> {
+async fn seconds_until_retry(work: &StepState<'_>) -> Result<Option<i64>, TickError> {
     let page = work
-        .first(Queue::Fetch, Some("9"), work.tools.limits.rows)
+        .first_entries(SyncQueue::Fetch, Some("9"), work.tools.limits.rows)
         .await?;
-    let waiting = page.iter().map(|entry| keys::read::<Waiting>(&entry.value));
+    let waiting = page
+        .iter()
+        .map(|entry| keys::parse_entry::<FetchEntry>(&entry.value));
     let with_room = waiting.filter(|waiting| !work.is_full() || !waiting.new);
     let now = work.now();
-    let seconds = |waiting: Waiting| {
+    let seconds = |waiting: FetchEntry| {
         waiting
             .from
-            .map_or(RETRY_SECONDS, |from| now.seconds_until(from).max(1))
+            .map_or(MODEL_RETRY_SECONDS, |from| now.seconds_until(from).max(1))
     };
     Ok(with_room.map(seconds).min())
 }
 
-async fn waits_anew(work: &Work<'_>) -> Result<bool, Halt> {
-    let first = work.first(Queue::Fetch, None, 1).await?;
+async fn has_waiting_files(work: &StepState<'_>) -> Result<bool, TickError> {
+    let first = work.first_entries(SyncQueue::Fetch, None, 1).await?;
     Ok(first
         .first()
         .is_some_and(|entry| !entry.key.starts_with('9')))

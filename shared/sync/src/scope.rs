@@ -3,43 +3,45 @@
 use std::collections::HashSet;
 
 use domain::connection::SyncScope;
-use domain::ports::{ConnectorError, Item, ItemKind};
+use domain::ports::{ConnectorError, ItemKind, ProviderItem};
 use futures::stream::{self, StreamExt};
 use tokio::time::timeout_at;
 
-use crate::limits::{AT_ONCE, PATIENCE};
-use crate::work::{Halt, Work};
+use crate::limits::{MAX_CONCURRENT_REQUESTS, PROVIDER_FAILURES};
+use crate::work::{StepState, TickError};
 
 /// The most folders above an item that are followed. A longer chain is a cycle, or was not made by
 /// a person.
-const DEEPEST: usize = 100;
+const MAX_DEPTH: usize = 100;
 /// The most lookups that are kept in memory.
 const MAX_LOOKS: usize = 5_000;
 /// The number of failed lookups in one batch from which the provider is at fault, not the single
 /// items.
-const MANY: usize = 4;
+const MANY_FAILED_LOOKUPS: usize = 4;
 
-impl Work<'_> {
+impl StepState<'_> {
     /// Discards all lookups. Called before a request whose answer may report changes that are newer
     /// than the lookups so far.
-    pub(crate) fn look_anew(&mut self) {
-        self.looks.clear();
-        self.withheld.clear();
+    pub(crate) fn clear_lookups(&mut self) {
+        self.lookups.clear();
+        self.withheld_items.clear();
     }
 
-    /// Looks up these items concurrently for later calls of [`Self::look`].
-    pub(crate) async fn look_at(&mut self, ids: &[String]) -> Result<(), Halt> {
-        let is_new = |id: &&String| !self.looks.contains_key(*id) && !self.withheld.contains(*id);
+    /// Looks up these items concurrently for later calls of [`Self::look_up_item`].
+    pub(crate) async fn look_up_items(&mut self, ids: &[String]) -> Result<(), TickError> {
+        let is_new =
+            |id: &&String| !self.lookups.contains_key(*id) && !self.withheld_items.contains(*id);
         let ids: HashSet<String> = ids.iter().filter(is_new).cloned().collect();
-        if self.looks.len() + ids.len() > MAX_LOOKS {
-            self.looks.clear();
+        if self.lookups.len() + ids.len() > MAX_LOOKS {
+            self.lookups.clear();
         }
 
-        let (connector, access, until) = (self.connector, self.access.clone(), self.asks_until());
+        let (connector, access, until) =
+            (self.connector, self.access.clone(), self.request_deadline());
         let look = |id: String| {
             let access = &access;
             async move {
-                let item = timeout_at(until, connector.stat(access, &id)).await;
+                let item = timeout_at(until, connector.get_item(access, &id)).await;
                 (
                     id,
                     item.unwrap_or_else(|_| {
@@ -49,21 +51,22 @@ impl Work<'_> {
             }
         };
 
-        let mut looks = stream::iter(ids.into_iter().map(look)).buffer_unordered(AT_ONCE);
+        let mut looks =
+            stream::iter(ids.into_iter().map(look)).buffer_unordered(MAX_CONCURRENT_REQUESTS);
         let mut alone = 0;
         while let Some((id, item)) = looks.next().await {
-            self.asked(1);
+            self.count_requests(1);
             match item {
-                Ok(item) => drop(self.looks.insert(id, item)),
+                Ok(item) => drop(self.lookups.insert(id, item)),
                 Err(error) => {
                     alone += usize::from(!matches!(error, ConnectorError::Item(_)));
                     // A site may have lost a whole section for good. The crawl has already shown
                     // whether the site answers at all.
-                    let many = alone >= MANY && self.connector.has_changes();
-                    if !self.is_of_one(&error) || many {
+                    let many = alone >= MANY_FAILED_LOOKUPS && self.connector.reports_changes();
+                    if !self.concerns_single_item(&error) || many {
                         return Err(error.into());
                     }
-                    self.withheld.insert(id);
+                    self.withheld_items.insert(id);
                 }
             }
         }
@@ -73,21 +76,26 @@ impl Work<'_> {
 
     /// Checks whether an error concerns a single item. An item that is repeatedly unavailable
     /// counts as such if the provider still shows others.
-    fn is_of_one(&self, error: &ConnectorError) -> bool {
+    fn concerns_single_item(&self, error: &ConnectorError) -> bool {
         match error {
             ConnectorError::Item(_) | ConnectorError::Fault(_) => true,
-            ConnectorError::Unavailable(_) => self.state.attempts >= PATIENCE && !self.is_late(),
+            ConnectorError::Unavailable(_) => {
+                self.state.attempts >= PROVIDER_FAILURES && !self.is_late()
+            }
             _ => false,
         }
     }
 
     /// Returns the item in its current state, or `None` when the account does not see it.
-    pub(crate) async fn look(&mut self, id: &str) -> Result<Option<Item>, Halt> {
-        self.look_at(&[id.to_owned()]).await?;
-        if self.withheld.contains(id) {
-            return Err(Halt::Withheld);
+    pub(crate) async fn look_up_item(
+        &mut self,
+        id: &str,
+    ) -> Result<Option<ProviderItem>, TickError> {
+        self.look_up_items(&[id.to_owned()]).await?;
+        if self.withheld_items.contains(id) {
+            return Err(TickError::Withheld);
         }
-        Ok(self.looks.get(id).cloned().flatten())
+        Ok(self.lookups.get(id).cloned().flatten())
     }
 
     pub(crate) fn is_selective(&self) -> bool {
@@ -96,8 +104,11 @@ impl Work<'_> {
 
     /// Checks whether an item is to be synchronized: it exists, and if there is a selection, it or
     /// a folder above it is selected.
-    pub(crate) async fn in_scope(&mut self, item: Option<&Item>) -> Result<bool, Halt> {
-        let Some(item) = item.filter(|item| !item.trashed) else {
+    pub(crate) async fn is_in_scope(
+        &mut self,
+        item: Option<&ProviderItem>,
+    ) -> Result<bool, TickError> {
+        let Some(item) = item.filter(|item| !item.is_trashed) else {
             return Ok(false);
         };
 
@@ -106,11 +117,15 @@ impl Work<'_> {
         }
 
         let mut above = item.parent.clone();
-        for _ in 0..DEEPEST {
+        for _ in 0..MAX_DEPTH {
             let Some(id) = above else {
                 return Ok(false);
             };
-            let Some(folder) = self.look(&id).await?.filter(|folder| !folder.trashed) else {
+            let Some(folder) = self
+                .look_up_item(&id)
+                .await?
+                .filter(|folder| !folder.is_trashed)
+            else {
                 return Ok(false);
             };
             if self.selected.contains(&id) {
@@ -124,35 +139,38 @@ impl Work<'_> {
 
     /// Returns the path of an item, computed from the known folders if possible and otherwise from
     /// those at the provider.
-    pub(crate) async fn place(&mut self, item: &Item) -> Result<String, Halt> {
+    pub(crate) async fn path_of_item(&mut self, item: &ProviderItem) -> Result<String, TickError> {
         if let Some(root) = self
             .state
             .roots
             .get(&item.id)
             .filter(|_| self.selected.contains(&item.id))
         {
-            return Ok(below(&root.above, &item.name));
+            return Ok(join_path(&root.above, &item.name));
         }
 
         let Some(parent) = &item.parent else {
-            return Ok(below("", &item.name));
+            return Ok(join_path("", &item.name));
         };
 
-        if let Some(folder) = self.node(parent).await? {
-            return Ok(below(&folder.path, &item.name));
+        if let Some(folder) = self.current_node(parent).await? {
+            return Ok(join_path(&folder.path, &item.name));
         }
 
-        let (_, names) = self.above(item).await?;
-        Ok(below(&names, &item.name))
+        let (_, names) = self.folders_above(item).await?;
+        Ok(join_path(&names, &item.name))
     }
 
     /// Returns the folders that are now above an item: their ids, beginning with the nearest one,
     /// and their path.
-    pub(crate) async fn above(&mut self, item: &Item) -> Result<(Vec<String>, String), Halt> {
+    pub(crate) async fn folders_above(
+        &mut self,
+        item: &ProviderItem,
+    ) -> Result<(Vec<String>, String), TickError> {
         let (mut ids, mut names) = (Vec::new(), Vec::new());
         let mut next = item.parent.clone();
-        while let Some(id) = next.filter(|_| ids.len() < DEEPEST) {
-            let folder = self.look(&id).await?;
+        while let Some(id) = next.filter(|_| ids.len() < MAX_DEPTH) {
+            let folder = self.look_up_item(&id).await?;
             ids.push(id);
             names.extend(folder.as_ref().map(|folder| folder.name.clone()));
             next = folder.and_then(|folder| folder.parent);
@@ -161,20 +179,27 @@ impl Work<'_> {
         let path = names
             .iter()
             .rev()
-            .fold(String::new(), |path, name| below(&path, name));
+            .fold(String::new(), |path, name| join_path(&path, name));
         Ok((ids, path))
     }
 
     /// Returns the folders above an item that have no records yet, the highest first, or an empty
     /// list if they do not lead to a known folder or a selected item.
-    pub(crate) async fn unknown_above(&mut self, item: &Item) -> Result<Vec<Item>, Halt> {
+    pub(crate) async fn unknown_folders_above(
+        &mut self,
+        item: &ProviderItem,
+    ) -> Result<Vec<ProviderItem>, TickError> {
         let mut unknown = Vec::new();
         let mut next = item.parent.clone();
-        while let Some(id) = next.filter(|_| unknown.len() < DEEPEST) {
-            if self.node(&id).await?.is_some() || self.selected.contains(&id) {
+        while let Some(id) = next.filter(|_| unknown.len() < MAX_DEPTH) {
+            if self.current_node(&id).await?.is_some() || self.selected.contains(&id) {
                 break;
             }
-            let Some(folder) = self.look(&id).await?.filter(|folder| !folder.trashed) else {
+            let Some(folder) = self
+                .look_up_item(&id)
+                .await?
+                .filter(|folder| !folder.is_trashed)
+            else {
                 return Ok(Vec::new());
             };
             next = folder.parent.clone();
@@ -186,17 +211,17 @@ impl Work<'_> {
     }
 }
 
-pub(crate) fn is_folder(item: &Item) -> bool {
+pub(crate) fn is_folder(item: &ProviderItem) -> bool {
     matches!(item.kind, ItemKind::Folder)
 }
 
 /// Returns the path of an item in a folder.
-pub(crate) fn below(folder: &str, name: &str) -> String {
-    format!("{folder}/{}", segment(name))
+pub(crate) fn join_path(folder: &str, name: &str) -> String {
+    format!("{folder}/{}", path_segment(name))
 }
 
 /// Turns a name into a path segment. Names in a drive may contain slashes, which become division
 /// slashes (U+2215).
-pub(crate) fn segment(name: &str) -> String {
+pub(crate) fn path_segment(name: &str) -> String {
     name.replace('/', "\u{2215}")
 }

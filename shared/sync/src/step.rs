@@ -2,24 +2,24 @@
 
 use std::collections::HashSet;
 
-use domain::connection::{ConnectionStatus, Phase, SyncScope, SyncState};
+use domain::connection::{ConnectionStatus, RunPhase, SyncScope, SyncState};
 use domain::ports::{Connector, ConnectorError, Connectors};
 use domain::{Connection, ConnectionId, Error, Result, Tenant};
 use tokio::time::{Instant, timeout_at};
 use tracing::warn;
 
-use crate::desk::Desk;
-use crate::judge::Judge;
-use crate::limits::{Flags, LEASE_SECONDS, LOST_SECONDS, Limits};
+use crate::desk::SyncService;
+use crate::judge::ItemJudge;
+use crate::limits::{LEASE_SECONDS, MESSAGE_LOST_SECONDS, StepLimits, SyncRules};
 use crate::phases;
-use crate::rules::Filter;
+use crate::rules::ItemFilter;
 use crate::run;
 use crate::trouble;
-use crate::work::{Flow, Halt, Work};
+use crate::work::{StepState, TickError, TickFlow};
 
 /// The time at which a connection is to be continued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
+pub enum NextStep {
     /// Immediately.
     Again,
     /// After this number of seconds.
@@ -29,30 +29,34 @@ pub enum Next {
 }
 
 /// The dependencies and limits of a step.
-pub(crate) struct Tools<'a> {
-    pub(crate) desk: &'a dyn Desk,
+pub(crate) struct StepContext<'a> {
+    pub(crate) desk: &'a dyn SyncService,
     pub(crate) connectors: &'a Connectors,
-    pub(crate) judge: &'a dyn Judge,
+    pub(crate) judge: &'a dyn ItemJudge,
     pub(crate) notifications: Option<&'a str>,
-    pub(crate) limits: Limits,
-    pub(crate) flags: Flags,
+    pub(crate) limits: StepLimits,
+    pub(crate) flags: SyncRules,
 }
 
 /// Continues the synchronization of a connection by one step.
-pub(crate) async fn step(tools: &Tools<'_>, tenant: &Tenant, id: &ConnectionId) -> Result<Next> {
+pub(crate) async fn execute_step(
+    tools: &StepContext<'_>,
+    tenant: &Tenant,
+    id: &ConnectionId,
+) -> Result<NextStep> {
     let Some(connection) = tools.desk.connections().get(tenant, id).await? else {
-        return Ok(Next::Idle);
+        return Ok(NextStep::Idle);
     };
 
-    let Some(connector) = tools.connectors.of(connection.provider) else {
+    let Some(connector) = tools.connectors.for_provider(connection.provider) else {
         warn!(connection.id = %id, "the provider of a connection is not reached from here");
-        return Ok(Next::Idle);
+        return Ok(NextStep::Idle);
     };
 
-    let state = tools.desk.sync().state(tenant, id).await?;
+    let state = tools.desk.sync().get_state(tenant, id).await?;
     let now = tools.desk.now();
     if state.leased_until.is_some_and(|until| until > now) {
-        return Ok(Next::Idle);
+        return Ok(NextStep::Idle);
     }
 
     let is_due = connection.next_run_at.is_some_and(|at| at <= now);
@@ -65,73 +69,79 @@ pub(crate) async fn step(tools: &Tools<'_>, tenant: &Tenant, id: &ConnectionId) 
         _ => false,
     };
     if !goes_on {
-        return Ok(Next::Idle);
+        return Ok(NextStep::Idle);
     }
 
-    let mut work = Work::new(tools, tenant, connection, connector, state);
-    match lead(&mut work).await {
+    let mut work = StepState::new(tools, tenant, connection, connector, state);
+    match execute_ticks(&mut work).await {
         Ok(next) => Ok(next),
-        Err(Halt::Fenced) => Ok(Next::Idle),
-        Err(halt) => trouble::meet(&mut work, halt).await,
+        Err(TickError::Fenced) => Ok(NextStep::Idle),
+        Err(halt) => trouble::handle_halt(&mut work, halt).await,
     }
 }
 
 /// Takes the lease and executes ticks until the time of the step is used up.
-async fn lead(work: &mut Work<'_>) -> Result<Next, Halt> {
-    let lasts_until = work.lasts_until();
+async fn execute_ticks(work: &mut StepState<'_>) -> Result<NextStep, TickError> {
+    let lasts_until = work.step_deadline();
     if work.connection.status == ConnectionStatus::Deleting {
-        work.state.phase = Some(Phase::Forget);
-        phases::forget::began(work);
-        work.commit().await?;
+        work.state.phase = Some(RunPhase::Forget);
+        phases::forget::record_deletion_start(work);
+        work.commit_tick().await?;
     } else {
-        run::begin(work).await?;
-        within(lasts_until, enter(work)).await?;
+        run::begin_run(work).await?;
+        wait_until(lasts_until, load_context(work)).await?;
     }
 
     let until = work.now().plus_seconds(work.tools.limits.seconds);
     loop {
-        let flow = match within(lasts_until, tick(work)).await {
+        let flow = match wait_until(lasts_until, execute_tick(work)).await {
             // An access token can become invalid before its stated end although the permission
             // still exists.
-            Err(Halt::Provider(ConnectorError::Reauth(_))) if !work.renewed => {
-                within(lasts_until, renew(work)).await?;
+            Err(TickError::Provider(ConnectorError::Reauth(_))) if !work.has_renewed_access => {
+                wait_until(lasts_until, renew_access_token(work)).await?;
                 continue;
             }
             flow => flow?,
         };
-        if flow == Flow::Ended {
+        if flow == TickFlow::Ended {
             return Ok(if work.connection.status == ConnectionStatus::Deleting {
-                Next::Idle
+                NextStep::Idle
             } else {
-                run::end(work).await?
+                run::complete_run(work).await?
             });
         }
-        trouble::over(work).await?;
-        if work.now() >= until || work.handled >= work.tools.limits.items {
-            work.release(None).await?;
-            return Ok(Next::Again);
+        trouble::clear_failures(work).await?;
+        if work.now() >= until || work.handled_items >= work.tools.limits.items {
+            work.release_lease(None).await?;
+            return Ok(NextStep::Again);
         }
-        work.commit().await?;
+        work.commit_tick().await?;
     }
 }
 
 /// Waits for a part of a step until a deadline. A part that takes longer is dropped, which leaves
 /// no more behind than a crash would.
-async fn within<T>(until: Instant, part: impl Future<Output = Result<T, Halt>>) -> Result<T, Halt> {
+async fn wait_until<T>(
+    until: Instant,
+    part: impl Future<Output = Result<T, TickError>>,
+) -> Result<T, TickError> {
     match timeout_at(until, part).await {
         Ok(done) => done,
-        Err(_) => Err(Halt::Provider(ConnectorError::Unavailable(
+        Err(_) => Err(TickError::Provider(ConnectorError::Unavailable(
             "it took too long".into(),
         ))),
     }
 }
 
 /// Loads the settings, the selection and the access token, which a run needs before its first tick.
-async fn enter(work: &mut Work<'_>) -> Result<(), Halt> {
+async fn load_context(work: &mut StepState<'_>) -> Result<(), TickError> {
     let (desk, tenant) = (work.tools.desk, work.tenant);
     let settings = desk.settings(tenant).await?;
-    work.filter = Filter::of(&settings, work.tools.judge.is_configured());
-    work.selection = desk.sync().selection(tenant, &work.connection.id).await?;
+    work.filter = ItemFilter::of(&settings, work.tools.judge.is_configured());
+    work.selection = desk
+        .sync()
+        .get_selection(tenant, &work.connection.id)
+        .await?;
     work.selected = work
         .selection
         .items
@@ -139,56 +149,59 @@ async fn enter(work: &mut Work<'_>) -> Result<(), Halt> {
         .map(|item| item.id.clone())
         .collect::<HashSet<_>>();
     let connector: &dyn Connector = work.connector;
-    work.secret = trouble::secret_of(work).await?;
-    work.access = desk.access(connector, tenant, &work.connection).await?;
+    work.tokens_name = trouble::tokens_name_of(work).await?;
+    work.access = desk.access_for(connector, tenant, &work.connection).await?;
     // A new selection restarts the run at its first phase, whatever phase it was in.
     if work.is_selective() && work.selection.rev != work.state.selection {
-        work.state.phase = Some(Phase::Feeds);
+        work.state.phase = Some(RunPhase::Feeds);
     }
 
     Ok(())
 }
 
 /// Requests a new access token. If the provider refuses one, the permission has ended.
-async fn renew(work: &mut Work<'_>) -> Result<(), Halt> {
-    work.renewed = true;
-    work.start_over();
+async fn renew_access_token(work: &mut StepState<'_>) -> Result<(), TickError> {
+    work.has_renewed_access = true;
+    work.restart_tick();
     let (desk, connector) = (work.tools.desk, work.connector);
     work.access = desk
         .renew_access(connector, work.tenant, &work.connection)
         .await?;
-    work.secret = trouble::secret_of(work).await?;
+    work.tokens_name = trouble::tokens_name_of(work).await?;
     Ok(())
 }
 
-async fn tick(work: &mut Work<'_>) -> Result<Flow, Halt> {
-    let phase = work.state.phase.clone().unwrap_or(Phase::Feeds);
-    if phase != Phase::Forget && work.dropping && phases::walk::forget_below(work).await? {
-        return Ok(Flow::On);
+async fn execute_tick(work: &mut StepState<'_>) -> Result<TickFlow, TickError> {
+    let phase = work.state.phase.clone().unwrap_or(RunPhase::Feeds);
+    if phase != RunPhase::Forget
+        && work.has_pending_removals
+        && phases::walk::remove_below(work).await?
+    {
+        return Ok(TickFlow::On);
     }
 
     match phase {
-        Phase::Feeds => phases::feeds::tick(work).await?,
-        Phase::Roots { next } => phases::roots::tick(work, next).await?,
-        Phase::Scan { feed, page } => phases::scan::tick(work, feed, page).await?,
-        Phase::Walk => phases::walk::tick(work).await?,
-        Phase::Changes { done } => phases::changes::tick(work, done).await?,
-        Phase::Sweep { after } => phases::sweep::tick(work, after).await?,
-        Phase::Refilter { after } => phases::refilter::tick(work, after).await?,
-        Phase::Fetch => phases::fetch::tick(work).await?,
-        Phase::Leave => phases::leave::tick(work).await?,
-        Phase::Watch => return phases::watch::tick(work).await,
-        Phase::Forget => return phases::forget::tick(work).await,
+        RunPhase::Feeds => phases::feeds::update_feeds(work).await?,
+        RunPhase::Roots { next } => phases::roots::examine_roots(work, next).await?,
+        RunPhase::Scan { feed, page } => phases::scan::scan_feed(work, feed, page).await?,
+        RunPhase::Walk => phases::walk::walk_folders(work).await?,
+        RunPhase::Changes { done } => phases::changes::read_changes(work, done).await?,
+        RunPhase::Sweep { after } => phases::sweep::sweep_nodes(work, after).await?,
+        RunPhase::Refilter { after } => phases::refilter::refilter_nodes(work, after).await?,
+        RunPhase::Fetch => phases::fetch::fetch_files(work).await?,
+        RunPhase::Leave => phases::leave::remove_documents(work).await?,
+        RunPhase::Watch => return phases::watch::watch_feeds(work).await,
+        RunPhase::Forget => return phases::forget::delete_records(work).await,
     }
 
-    Ok(Flow::On)
+    Ok(TickFlow::On)
 }
 
 /// Changes the record of a connection, and returns the record or `None` if it no longer exists.
 /// `change` returns whether it changed anything, and may be called several times because of
 /// concurrent changes.
-pub(crate) async fn change(
-    tools: &Tools<'_>,
+pub(crate) async fn update_connection(
+    tools: &StepContext<'_>,
     tenant: &Tenant,
     id: &ConnectionId,
     mut change: impl FnMut(&mut Connection) -> bool + Send,
@@ -211,22 +224,22 @@ pub(crate) async fn change(
     Err(Error::internal("a connection changed with every attempt"))
 }
 
-/// Makes a connection due after `pause` and a margin of [`LOST_SECONDS`], so that a run in progress
-/// continues even if its message is lost.
-pub(crate) fn watch_over(connection: &mut Connection, now: domain::Timestamp, pause: i64) {
-    connection.next_run_at = Some(now.plus_seconds(pause + LOST_SECONDS));
+/// Makes a connection due after `pause` and a margin of [`MESSAGE_LOST_SECONDS`], so that a run in
+/// progress continues even if its message is lost.
+pub(crate) fn schedule_recovery(connection: &mut Connection, now: domain::Timestamp, pause: i64) {
+    connection.next_run_at = Some(now.plus_seconds(pause + MESSAGE_LOST_SECONDS));
 }
 
 /// Returns the time until which the holder of the lease may begin something that no commit can
 /// undo.
-pub(crate) fn last_moment(state: &SyncState, now: domain::Timestamp) -> domain::Timestamp {
+pub(crate) fn irrevocable_deadline(state: &SyncState, now: domain::Timestamp) -> domain::Timestamp {
     state
         .leased_until
         .unwrap_or(now.plus_seconds(LEASE_SECONDS))
         .plus_seconds(-LEASE_SECONDS / 9)
 }
 
-/// Checks whether the time of [`last_moment`] is still in the future.
-pub(crate) fn in_time(state: &SyncState, now: domain::Timestamp) -> bool {
-    now < last_moment(state, now)
+/// Checks whether the time of [`irrevocable_deadline`] is still in the future.
+pub(crate) fn is_before_deadline(state: &SyncState, now: domain::Timestamp) -> bool {
+    now < irrevocable_deadline(state, now)
 }

@@ -2,24 +2,26 @@
 
 use std::collections::{HashMap, HashSet};
 
-use domain::connection::{Leaving, Node, Queue, QueueEntry, Run, Selection, SyncState, WalkEntry};
-use domain::ports::{Access, Connector, ConnectorError, Item};
+use domain::connection::{
+    FolderWalk, ItemRecord, PendingRemoval, Run, Selection, SyncQueue, SyncQueueEntry, SyncState,
+};
+use domain::ports::{Connector, ConnectorError, ProviderAccess, ProviderItem};
 use domain::{Connection, Error, PortError, Tenant, Timestamp};
 use tokio::time::Instant;
 
-use crate::batch::Batch;
+use crate::batch::TickWrites;
 use crate::keys;
 use crate::limits::LEASE_SECONDS;
-use crate::rules::Filter;
-use crate::step::Tools;
+use crate::rules::ItemFilter;
+use crate::step::StepContext;
 
 /// The fewest rows of a page. They can all be examined concurrently, and they suffice to tell a
 /// failing provider from failing items.
-const FEWEST_ROWS: usize = 8;
+const MIN_ROWS: usize = 8;
 
 /// The reasons for which a tick ends without a commit.
 #[derive(Debug)]
-pub(crate) enum Halt {
+pub(crate) enum TickError {
     /// Another worker has continued the run.
     Fenced,
     /// A request to the provider failed.
@@ -32,19 +34,19 @@ pub(crate) enum Halt {
     Withheld,
 }
 
-impl From<ConnectorError> for Halt {
+impl From<ConnectorError> for TickError {
     fn from(error: ConnectorError) -> Self {
         Self::Provider(error)
     }
 }
 
-impl From<PortError> for Halt {
+impl From<PortError> for TickError {
     fn from(error: PortError) -> Self {
         Self::Ours(error.into())
     }
 }
 
-impl From<Error> for Halt {
+impl From<Error> for TickError {
     fn from(error: Error) -> Self {
         Self::Ours(error)
     }
@@ -52,59 +54,59 @@ impl From<Error> for Halt {
 
 /// The continuation after a tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Flow {
+pub(crate) enum TickFlow {
     /// Another tick follows.
     On,
     /// The run has reached its end.
     Ended,
 }
 
-pub(crate) struct Work<'a> {
-    pub(crate) tools: &'a Tools<'a>,
+pub(crate) struct StepState<'a> {
+    pub(crate) tools: &'a StepContext<'a>,
     pub(crate) tenant: &'a Tenant,
     pub(crate) connection: Connection,
     pub(crate) connector: &'a dyn Connector,
-    pub(crate) access: Access,
+    pub(crate) access: ProviderAccess,
     pub(crate) selection: Selection,
     /// The ids of the selected items.
     pub(crate) selected: HashSet<String>,
-    pub(crate) filter: Filter,
+    pub(crate) filter: ItemFilter,
     pub(crate) state: SyncState,
     /// The state as it is stored.
     stored: SyncState,
-    pub(crate) batch: Batch,
+    pub(crate) batch: TickWrites,
     /// The rows that this tick has read, as they are stored.
-    nodes: HashMap<String, Option<Node>>,
-    waiting: HashMap<(Queue, String), Option<String>>,
+    nodes: HashMap<String, Option<ItemRecord>>,
+    waiting: HashMap<(SyncQueue, String), Option<String>>,
     /// The items as the provider showed them since the last page of changes was requested.
-    pub(crate) looks: HashMap<String, Option<Item>>,
+    pub(crate) lookups: HashMap<String, Option<ProviderItem>>,
     /// The items that the provider did not show, although it did not report them as gone.
-    pub(crate) withheld: HashSet<String>,
+    pub(crate) withheld_items: HashSet<String>,
     /// The number of items that this step has handled.
-    pub(crate) handled: usize,
+    pub(crate) handled_items: usize,
     /// `true` if records may be waiting to be removed.
-    pub(crate) dropping: bool,
+    pub(crate) has_pending_removals: bool,
     /// The queue key up to which this step has examined the documents to be removed.
-    pub(crate) left: Option<String>,
+    pub(crate) leave_position: Option<String>,
     /// The last feed for which this step has requested notifications.
-    pub(crate) watched: Option<String>,
+    pub(crate) last_watched_feed: Option<String>,
     /// The name of the tokens that this step uses.
-    pub(crate) secret: Option<String>,
+    pub(crate) tokens_name: Option<String>,
     /// `true` if this step has already renewed its access token.
-    pub(crate) renewed: bool,
+    pub(crate) has_renewed_access: bool,
     began: Timestamp,
     began_at: Instant,
 }
 
-impl<'a> Work<'a> {
+impl<'a> StepState<'a> {
     pub(crate) fn new(
-        tools: &'a Tools<'a>,
+        tools: &'a StepContext<'a>,
         tenant: &'a Tenant,
         connection: Connection,
         connector: &'a dyn Connector,
         state: SyncState,
     ) -> Self {
-        let access = Access {
+        let access = ProviderAccess {
             token: None,
             metadata: connection.metadata.clone(),
         };
@@ -117,20 +119,20 @@ impl<'a> Work<'a> {
             access,
             selection: Selection::default(),
             selected: HashSet::new(),
-            filter: Filter::default(),
+            filter: ItemFilter::default(),
             stored: state.clone(),
             state,
-            batch: Batch::default(),
+            batch: TickWrites::default(),
             nodes: HashMap::new(),
             waiting: HashMap::new(),
-            looks: HashMap::new(),
-            withheld: HashSet::new(),
-            handled: 0,
-            dropping: true,
-            left: None,
-            watched: None,
-            secret: None,
-            renewed: false,
+            lookups: HashMap::new(),
+            withheld_items: HashSet::new(),
+            handled_items: 0,
+            has_pending_removals: true,
+            leave_position: None,
+            last_watched_feed: None,
+            tokens_name: None,
+            has_renewed_access: false,
             began: tools.desk.now(),
             began_at: Instant::now(),
         }
@@ -141,41 +143,45 @@ impl<'a> Work<'a> {
     }
 
     /// Returns the time until which this step waits for answers of the provider.
-    pub(crate) fn asks_until(&self) -> Instant {
-        self.began_at + self.tools.limits.asks_for
+    pub(crate) fn request_deadline(&self) -> Instant {
+        self.began_at + self.tools.limits.request_time
     }
 
     /// Returns the time at which this step is aborted.
-    pub(crate) fn lasts_until(&self) -> Instant {
-        self.began_at + self.tools.limits.lasts_for
+    pub(crate) fn step_deadline(&self) -> Instant {
+        self.began_at + self.tools.limits.total_time
     }
 
     /// Checks whether it is too late to begin anything else in this step.
     pub(crate) fn is_late(&self) -> bool {
-        let seconds = i64::try_from(self.tools.limits.asks_for.as_secs()).unwrap_or(i64::MAX);
-        Instant::now() >= self.asks_until() || self.now() >= self.began.plus_seconds(seconds)
+        let seconds = i64::try_from(self.tools.limits.request_time.as_secs()).unwrap_or(i64::MAX);
+        Instant::now() >= self.request_deadline() || self.now() >= self.began.plus_seconds(seconds)
     }
 
     /// Returns the number of rows to read if each of their items is examined. It is lower if
     /// lookups are slow, and after failed ticks.
-    pub(crate) fn rows_to_look_at(&self) -> usize {
-        let slow = if self.connector.has_changes() { 1 } else { 10 };
+    pub(crate) fn lookup_page_size(&self) -> usize {
+        let slow = if self.connector.reports_changes() {
+            1
+        } else {
+            10
+        };
         let rows = self.tools.limits.rows;
-        ((rows / slow) >> self.state.attempts.min(8)).max(rows.min(FEWEST_ROWS))
+        ((rows / slow) >> self.state.attempts.min(8)).max(rows.min(MIN_ROWS))
     }
 
     /// Returns the number of the current step, which is stored as `seen` in all items that the step
     /// sees.
-    pub(crate) fn stamp(&self) -> u64 {
+    pub(crate) fn step_number(&self) -> u64 {
         self.state.step
     }
 
     /// Counts requests to the provider.
-    pub(crate) fn asked(&mut self, requests: usize) {
-        self.count(|run| run.requests += requests as u64);
+    pub(crate) fn count_requests(&mut self, requests: usize) {
+        self.update_run(|run| run.requests += requests as u64);
     }
 
-    pub(crate) fn count(&mut self, count: impl FnOnce(&mut Run)) {
+    pub(crate) fn update_run(&mut self, count: impl FnOnce(&mut Run)) {
         if let Some(run) = &mut self.state.run {
             count(run);
         }
@@ -186,59 +192,59 @@ impl<'a> Work<'a> {
     }
 
     /// Commits all writes of the tick together with the state, and extends the lease.
-    pub(crate) async fn commit(&mut self) -> Result<(), Halt> {
+    pub(crate) async fn commit_tick(&mut self) -> Result<(), TickError> {
         self.state.leased_until = Some(self.now().plus_seconds(LEASE_SECONDS));
-        self.store().await
+        self.store_state().await
     }
 
-    /// Commits like [`Self::commit`], but lets other workers continue from `from` on, or at once if
-    /// that is `None`.
-    pub(crate) async fn release(&mut self, from: Option<Timestamp>) -> Result<(), Halt> {
+    /// Commits like [`Self::commit_tick`], but lets other workers continue from `from` on, or at
+    /// once if that is `None`.
+    pub(crate) async fn release_lease(&mut self, from: Option<Timestamp>) -> Result<(), TickError> {
         self.state.leased_until = from;
-        self.store().await
+        self.store_state().await
     }
 
-    async fn store(&mut self) -> Result<(), Halt> {
+    async fn store_state(&mut self) -> Result<(), TickError> {
         self.state.step += 1;
-        let writes = self.batch.writes();
+        let writes = self.batch.ordered_writes();
         let sync = self.tools.desk.sync();
         if !sync
-            .commit(self.tenant, &self.connection.id, &writes, &self.state)
+            .commit_step(self.tenant, &self.connection.id, &writes, &self.state)
             .await?
         {
-            return Err(Halt::Fenced);
+            return Err(TickError::Fenced);
         }
         self.stored = self.state.clone();
-        self.forget_reads();
+        self.clear_reads();
         Ok(())
     }
 
     /// Discards what the tick has not committed. The requests stay counted.
-    pub(crate) fn revert(&mut self) {
+    pub(crate) fn revert_tick(&mut self) {
         let requests = self.state.run.as_ref().map(|run| run.requests);
         self.state = self.stored.clone();
         if let (Some(run), Some(requests)) = (&mut self.state.run, requests) {
             run.requests = requests;
         }
-        self.forget_reads();
+        self.clear_reads();
     }
 
     /// Discards what the tick has not committed, and prepares the step to repeat the tick.
-    pub(crate) fn start_over(&mut self) {
-        self.revert();
-        self.look_anew();
-        self.dropping = true;
-        self.left = None;
+    pub(crate) fn restart_tick(&mut self) {
+        self.revert_tick();
+        self.clear_lookups();
+        self.has_pending_removals = true;
+        self.leave_position = None;
     }
 
-    fn forget_reads(&mut self) {
-        self.batch = Batch::default();
+    fn clear_reads(&mut self) {
+        self.batch = TickWrites::default();
         self.nodes.clear();
         self.waiting.clear();
     }
 
-    /// Reads these nodes in one request for later calls of [`Self::node`].
-    pub(crate) async fn load(&mut self, ids: &[String]) -> Result<(), Halt> {
+    /// Reads these nodes in one request for later calls of [`Self::current_node`].
+    pub(crate) async fn load_nodes(&mut self, ids: &[String]) -> Result<(), TickError> {
         let mut missing: Vec<String> = ids
             .iter()
             .filter(|id| !self.nodes.contains_key(*id))
@@ -252,15 +258,20 @@ impl<'a> Work<'a> {
 
         let sync = self.tools.desk.sync();
         let found = sync
-            .nodes(self.tenant, &self.connection.id, &missing)
+            .get_items(self.tenant, &self.connection.id, &missing)
             .await?;
         self.nodes.extend(missing.into_iter().zip(found));
 
         Ok(())
     }
 
-    /// Reads the queue entries with these keys in one request for later calls of [`Self::waits`].
-    pub(crate) async fn load_waits(&mut self, queue: Queue, keys: Vec<String>) -> Result<(), Halt> {
+    /// Reads the queue entries with these keys in one request for later calls of
+    /// [`Self::queue_entry`].
+    pub(crate) async fn load_queue_entries(
+        &mut self,
+        queue: SyncQueue,
+        keys: Vec<String>,
+    ) -> Result<(), TickError> {
         let mut missing = keys;
         missing.retain(|key| !self.waiting.contains_key(&(queue, key.clone())));
         missing.sort();
@@ -271,7 +282,7 @@ impl<'a> Work<'a> {
 
         let sync = self.tools.desk.sync();
         let found = sync
-            .waits(self.tenant, &self.connection.id, queue, &missing)
+            .get_queue_entries(self.tenant, &self.connection.id, queue, &missing)
             .await?;
         let found = found
             .into_iter()
@@ -283,7 +294,7 @@ impl<'a> Work<'a> {
     }
 
     /// Adds nodes that were read in another way, unless they are known already.
-    pub(crate) fn know(&mut self, nodes: &[Node]) {
+    pub(crate) fn add_known_nodes(&mut self, nodes: &[ItemRecord]) {
         for node in nodes {
             self.nodes
                 .entry(node.id.clone())
@@ -292,26 +303,30 @@ impl<'a> Work<'a> {
     }
 
     /// Returns the node of an item as this tick leaves it.
-    pub(crate) async fn node(&mut self, id: &str) -> Result<Option<Node>, Halt> {
-        if let Some(touched) = self.batch.node(id) {
+    pub(crate) async fn current_node(&mut self, id: &str) -> Result<Option<ItemRecord>, TickError> {
+        if let Some(touched) = self.batch.touched_node(id) {
             return Ok(touched.cloned());
         }
-        self.load(&[id.to_owned()]).await?;
+        self.load_nodes(&[id.to_owned()]).await?;
         Ok(self.nodes.get(id).cloned().flatten())
     }
 
-    pub(crate) fn set(&mut self, id: &str, node: Option<Node>) {
+    pub(crate) fn set_node(&mut self, id: &str, node: Option<ItemRecord>) {
         let stored = self.nodes.get(id).and_then(Option::as_ref);
-        self.batch.set(id, stored, node);
-        self.handled += 1;
+        self.batch.set_node(id, stored, node);
+        self.handled_items += 1;
     }
 
     /// Returns the queue entry with this key as this tick leaves it.
-    pub(crate) async fn waits(&mut self, queue: Queue, key: &str) -> Result<Option<String>, Halt> {
-        if let Some(touched) = self.batch.waits(queue, key) {
+    pub(crate) async fn queue_entry(
+        &mut self,
+        queue: SyncQueue,
+        key: &str,
+    ) -> Result<Option<String>, TickError> {
+        if let Some(touched) = self.batch.touched_entry(queue, key) {
             return Ok(touched.map(str::to_owned));
         }
-        self.load_waits(queue, vec![key.to_owned()]).await?;
+        self.load_queue_entries(queue, vec![key.to_owned()]).await?;
         Ok(self
             .waiting
             .get(&(queue, key.to_owned()))
@@ -320,39 +335,42 @@ impl<'a> Work<'a> {
     }
 
     /// Returns the entry of an item whose document waits to be removed.
-    pub(crate) async fn leaving(&mut self, id: &str) -> Result<Option<Leaving>, Halt> {
-        let text = self.waits(Queue::Leave, id).await?;
+    pub(crate) async fn leaving_entry(
+        &mut self,
+        id: &str,
+    ) -> Result<Option<PendingRemoval>, TickError> {
+        let text = self.queue_entry(SyncQueue::Leave, id).await?;
         Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
     }
 
     /// Returns the first entries of a queue after the key `after`, as they are stored.
-    pub(crate) async fn first(
+    pub(crate) async fn first_entries(
         &self,
-        queue: Queue,
+        queue: SyncQueue,
         after: Option<&str>,
         limit: usize,
-    ) -> Result<Vec<QueueEntry>, Halt> {
+    ) -> Result<Vec<SyncQueueEntry>, TickError> {
         let sync = self.tools.desk.sync();
         Ok(sync
-            .waiting(self.tenant, &self.connection.id, queue, after, limit)
+            .list_queue(self.tenant, &self.connection.id, queue, after, limit)
             .await?)
     }
 
     /// Enqueues a walk through a folder. Does nothing if a walk that is at least as recent is
     /// already waiting, unless `afresh`: then the folder itself has changed, and its listing starts
     /// again.
-    pub(crate) async fn walk(
+    pub(crate) async fn enqueue_walk(
         &mut self,
         folder: &str,
         drive: Option<&str>,
         stamp: u64,
         afresh: bool,
-    ) -> Result<(), Halt> {
+    ) -> Result<(), TickError> {
         let key = keys::walk_key(folder);
-        let known: Option<WalkEntry> = self
-            .waits(Queue::Walk, &key)
+        let known: Option<FolderWalk> = self
+            .queue_entry(SyncQueue::Walk, &key)
             .await?
-            .map(|text| keys::read(&text));
+            .map(|text| keys::parse_entry(&text));
         if known
             .as_ref()
             .is_some_and(|known| known.stamp >= stamp && !afresh)
@@ -361,24 +379,28 @@ impl<'a> Work<'a> {
         }
 
         let stamp = known.map_or(stamp, |known| known.stamp.max(stamp));
-        let entry = WalkEntry {
+        let entry = FolderWalk {
             drive: drive.map(str::to_owned),
             stamp,
-            ..WalkEntry::default()
+            ..FolderWalk::default()
         };
 
-        self.batch.enqueue(Queue::Walk, key, keys::text(&entry));
+        self.batch
+            .enqueue(SyncQueue::Walk, key, keys::to_entry_text(&entry));
         Ok(())
     }
 
     /// Schedules the removal of all records below a folder, which precedes all other work.
-    pub(crate) fn drop_below(&mut self, folder: &str, deselected: bool) {
-        let entry = WalkEntry {
+    pub(crate) fn enqueue_removal_below(&mut self, folder: &str, deselected: bool) {
+        let entry = FolderWalk {
             deselected,
-            ..WalkEntry::default()
+            ..FolderWalk::default()
         };
-        self.batch
-            .enqueue(Queue::Walk, keys::drop_key(folder), keys::text(&entry));
-        self.dropping = true;
+        self.batch.enqueue(
+            SyncQueue::Walk,
+            keys::drop_key(folder),
+            keys::to_entry_text(&entry),
+        );
+        self.has_pending_removals = true;
     }
 }

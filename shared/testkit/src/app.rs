@@ -11,50 +11,50 @@ use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use domain::key::{KeyKind, KeyPlan, NewKey, Permission};
-use domain::usecase::{Authenticator, Backlog, Caps, create_key};
+use domain::key::{KeyKind, KeySpec, NewKey, Permission};
+use domain::usecase::{Authenticator, Backlog, OrganizationCaps, create_key};
 use domain::{ContainerTag, OrgId, Tenant, Timestamp};
 use edge::App;
-use embedded::{ACCESS_KEY, Durability, REGION, SECRET_KEY, Services};
+use embedded::{ACCESS_KEY_ID, Durability, EmbeddedServices, REGION, SECRET_ACCESS_KEY};
 use http::{HeaderMap, Request, StatusCode};
-use local::{Outside, Queues, System};
-use processor::Readers;
-use remote::{Fetcher, ModelSettings, Models};
+use local::{ExternalServices, LocalSystem, QueueSet};
+use processor::ContentReaders;
+use remote::{Fetcher, ModelClient, ModelSettings};
 use sandbox::Sandbox;
 use serde_json::Value;
 use tempfile::TempDir;
 use tower::ServiceExt;
 
 use crate::clock::TestClock;
-use crate::faults::Faults;
-use crate::internet::Internet;
+use crate::faults::FaultyTransport;
+use crate::internet::TestInternet;
 use crate::openapi;
 use crate::sleep::NoSleep;
 
 /// Services in a temporary folder, and their clock. Several apps may share one world, as processes
 /// share AWS.
 #[derive(Clone)]
-pub struct World {
+pub struct TestEnvironment {
     /// The embedded services.
-    pub services: Services,
+    pub services: EmbeddedServices,
     /// The clock.
     pub clock: TestClock,
     /// The simulated internet from which pages are fetched.
-    pub internet: Internet,
+    pub internet: TestInternet,
     /// The models that describe pictures and transcribe recordings. There are none unless a test
     /// sets them before it starts an app.
     pub models: ModelSettings,
     /// The settings of the cloud drive. There is none unless a test starts one and sets it before
     /// it starts an app.
-    pub drive: connectors::Settings,
+    pub drive: connectors::DriveSettings,
     /// The most unfinished documents of an organization. A test may set it before it starts an app.
     pub max_unfinished: Option<usize>,
     /// The most tags and keys of an organization.
-    pub caps: Caps,
+    pub caps: OrganizationCaps,
     folder: Arc<TempDir>,
 }
 
-impl World {
+impl TestEnvironment {
     /// Creates a new world.
     ///
     /// # Errors
@@ -63,17 +63,20 @@ impl World {
         let folder = tempfile::tempdir()?;
         let clock = TestClock::default();
         // The folder is deleted with the test, so the data need not survive a power cut.
-        let services =
-            Services::open_with(folder.path(), Durability::Process, clock.for_services())?;
+        let services = EmbeddedServices::open_with(
+            folder.path(),
+            Durability::Process,
+            clock.as_service_clock(),
+        )?;
 
         Ok(Self {
             services,
             clock,
-            internet: Internet::default(),
+            internet: TestInternet::default(),
             models: ModelSettings::default(),
-            drive: connectors::Settings::default(),
+            drive: connectors::DriveSettings::default(),
             max_unfinished: None,
-            caps: Caps::default(),
+            caps: OrganizationCaps::default(),
             folder: Arc::new(folder),
         })
     }
@@ -82,18 +85,18 @@ impl World {
 /// One process of the app.
 pub struct TestApp {
     /// The world of this process.
-    pub world: World,
+    pub world: TestEnvironment,
     /// The faults on the way to the services.
-    pub faults: Faults,
+    pub faults: FaultyTransport,
     /// The system behind the routes.
-    pub system: System,
+    pub system: LocalSystem,
     router: Router,
-    queues: Queues,
+    queues: QueueSet,
 }
 
 /// An answer to a request.
 #[derive(Debug)]
-pub struct Answer {
+pub struct TestAnswer {
     /// The status.
     pub status: StatusCode,
     /// The headers.
@@ -114,7 +117,7 @@ impl TestApp {
     /// # Panics
     /// Panics if the app cannot be set up.
     pub async fn new() -> Self {
-        let world = World::new().expect("a temporary folder");
+        let world = TestEnvironment::new().expect("a temporary folder");
         Self::start(&world, 0)
             .await
             .expect("an app in a fresh world")
@@ -124,9 +127,9 @@ impl TestApp {
     ///
     /// # Errors
     /// Fails if the services refuse a request.
-    pub async fn start(world: &World, seed: u64) -> Result<Self> {
-        let faults = Faults::new(world.services.clone(), seed);
-        let config = aws::through(faults.clone(), ACCESS_KEY, SECRET_KEY, REGION);
+    pub async fn start(world: &TestEnvironment, seed: u64) -> Result<Self> {
+        let faults = FaultyTransport::new(world.services.clone(), seed);
+        let config = aws::config_through(faults.clone(), ACCESS_KEY_ID, SECRET_ACCESS_KEY, REGION);
         let config = config
             .into_builder()
             .sleep_impl(SharedAsyncSleep::new(NoSleep))
@@ -134,18 +137,19 @@ impl TestApp {
         let clock = Arc::new(world.clock.clone());
         let clients = Clients::new(&config);
         let mut system =
-            System::over(world.services.clone(), &clients, clock, Some(PUBLIC_URL)).await?;
+            LocalSystem::over_services(world.services.clone(), &clients, clock, Some(PUBLIC_URL))
+                .await?;
         if let Some(max) = world.max_unfinished {
             system.ctx.backlog = Backlog::new(max);
         }
 
         system.ctx.caps = world.caps;
-        let outside = world.outside()?;
-        let queues = Queues::open(&system, &outside).await?;
+        let outside = world.external_systems()?;
+        let queues = QueueSet::open(&system, &outside).await?;
         let authenticator = Authenticator::new(system.ctx.keys.clone(), system.ctx.clock.clone());
         let app = App::new(system.ctx.clone(), authenticator);
-        let routes = local::routes(&app, CACHE_BYTES, outside.connectors, outside.public_url);
-        let router = openapi::checked(routes);
+        let routes = local::all_routes(&app, CACHE_BYTES, outside.connectors, outside.public_url);
+        let router = openapi::with_contract_checks(routes);
         let router = router.merge(local::bucket_routes(world.services.clone()));
 
         Ok(Self {
@@ -161,15 +165,15 @@ impl TestApp {
     ///
     /// # Panics
     /// Panics if the key cannot be stored.
-    pub async fn key(&self, org: &str) -> String {
-        self.key_with(org, Permission::Write, None).await
+    pub async fn create_key(&self, org: &str) -> String {
+        self.create_key_with(org, Permission::Write, None).await
     }
 
     /// Creates a key of `org` with limited permissions.
     ///
     /// # Panics
     /// Panics if the key cannot be stored.
-    pub async fn key_with(
+    pub async fn create_key_with(
         &self,
         org: &str,
         permission: Permission,
@@ -189,24 +193,24 @@ impl TestApp {
             },
             "test".to_owned(),
         );
-        let plan = KeyPlan {
+        let plan = KeySpec {
             name,
             kind,
             permission,
             tags,
             expires_at: None,
-            rate: None,
+            rate_limit: None,
         };
 
-        self.key_of(org, plan).await.text
+        self.create_planned_key(org, plan).await.key_text
     }
 
     /// Creates a key of `org` as planned, and returns it with its record.
     ///
     /// # Panics
     /// Panics if the key cannot be stored.
-    pub async fn key_of(&self, org: &str, plan: KeyPlan) -> NewKey {
-        let tenant = Tenant::of_operator(OrgId::parse(org).expect("an organization id"));
+    pub async fn create_planned_key(&self, org: &str, plan: KeySpec) -> NewKey {
+        let tenant = Tenant::for_operator(OrgId::parse(org).expect("an organization id"));
         create_key(&self.system.ctx, &tenant, plan)
             .await
             .expect("a stored key")
@@ -216,17 +220,17 @@ impl TestApp {
     ///
     /// # Panics
     /// Panics if the request cannot be built.
-    pub async fn send(&self, request: Request<Body>) -> Answer {
-        let (parts, bytes) = self.raw(request).await;
+    pub async fn send(&self, request: Request<Body>) -> TestAnswer {
+        let (parts, bytes) = self.send_raw(request).await;
         let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
-        Answer {
+        TestAnswer {
             status: parts.status,
             headers: parts.headers,
             body,
         }
     }
 
-    pub(crate) async fn routed(&self, request: Request<Body>) -> Response {
+    pub(crate) async fn send_through_routes(&self, request: Request<Body>) -> Response {
         self.router
             .clone()
             .oneshot(request)
@@ -235,48 +239,57 @@ impl TestApp {
     }
 
     /// Sends a request with a JSON body.
-    pub async fn call(&self, method: &str, path: &str, key: &str, body: &Value) -> Answer {
+    pub async fn call_json(&self, method: &str, path: &str, key: &str, body: &Value) -> TestAnswer {
         let body = if body.is_null() {
             Bytes::new()
         } else {
             Bytes::from(body.to_string())
         };
-        self.send(request(method, path, key, "application/json", body))
+        self.send(build_request(method, path, key, "application/json", body))
             .await
     }
 
     /// Sends a `POST` with a JSON body.
-    pub async fn post(&self, path: &str, key: &str, body: &Value) -> Answer {
-        self.call("POST", path, key, body).await
+    pub async fn post(&self, path: &str, key: &str, body: &Value) -> TestAnswer {
+        self.call_json("POST", path, key, body).await
     }
 
     /// Sends a `GET`.
-    pub async fn get(&self, path: &str, key: &str) -> Answer {
-        self.call("GET", path, key, &Value::Null).await
+    pub async fn get(&self, path: &str, key: &str) -> TestAnswer {
+        self.call_json("GET", path, key, &Value::Null).await
     }
 
     /// Sends a `DELETE`.
-    pub async fn delete(&self, path: &str, key: &str) -> Answer {
-        self.call("DELETE", path, key, &Value::Null).await
+    pub async fn delete(&self, path: &str, key: &str) -> TestAnswer {
+        self.call_json("DELETE", path, key, &Value::Null).await
     }
 
     /// Sends a `POST` of a file with other form fields.
-    pub async fn upload(
+    pub async fn upload_file(
         &self,
         key: &str,
         name: &str,
         bytes: &[u8],
         fields: &[(&str, &str)],
-    ) -> Answer {
-        let (kind, body) = multipart(name, bytes, fields);
-        self.send(request("POST", "/v3/documents/file", key, &kind, body))
-            .await
+    ) -> TestAnswer {
+        let (kind, body) = multipart_form(name, bytes, fields);
+        self.send(build_request(
+            "POST",
+            "/v3/documents/file",
+            key,
+            &kind,
+            body,
+        ))
+        .await
     }
 
     /// Handles one batch of each queue and returns the number of messages. Faults may interrupt the
     /// batch; the result is then 0.
-    pub async fn turn(&self) -> usize {
-        self.queues.turn().await.unwrap_or_default()
+    pub async fn run_workers_once(&self) -> usize {
+        self.queues
+            .handle_one_batch_each()
+            .await
+            .unwrap_or_default()
     }
 
     /// Runs the workers and the sweep until nothing is unfinished. Advances the clock whenever they
@@ -284,19 +297,19 @@ impl TestApp {
     ///
     /// # Errors
     /// Fails if some work never ends.
-    pub async fn settle(&self) -> Result<()> {
+    pub async fn run_until_settled(&self) -> Result<()> {
         const ROUNDS: usize = 400;
         for _ in 0..ROUNDS {
-            if self.turn().await > 0 {
+            if self.run_workers_once().await > 0 {
                 continue;
             }
             let all = Timestamp::from_millis(i64::MAX);
-            let left = self.system.ctx.documents.overdue(all, 1).await;
+            let left = self.system.ctx.documents.list_overdue(all, 1).await;
             if left.is_ok_and(|left| left.is_empty()) {
                 return Ok(());
             }
             self.world.clock.advance_seconds(30);
-            keeper::sweep(&self.system.ctx, self.world.clock_now())
+            keeper::sweep_overdue_work(&self.system.ctx, self.world.clock_now())
                 .await
                 .ok();
         }
@@ -305,7 +318,7 @@ impl TestApp {
             .system
             .ctx
             .documents
-            .overdue(Timestamp::from_millis(i64::MAX), 3)
+            .list_overdue(Timestamp::from_millis(i64::MAX), 3)
             .await?;
         Err(anyhow::anyhow!("{left:?}")).context("work that never ends")
     }
@@ -314,10 +327,10 @@ impl TestApp {
     ///
     /// # Panics
     /// Panics if the document does not become `done`.
-    pub async fn add(&self, key: &str, body: &Value) -> String {
+    pub async fn add_document(&self, key: &str, body: &Value) -> String {
         let answer = self.post("/v3/documents", key, body).await;
         assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
-        self.settle().await.expect("work that ends");
+        self.run_until_settled().await.expect("work that ends");
         let id = answer.body["id"].as_str().expect("an id").to_owned();
         let document = self.get(&format!("/v3/documents/{id}"), key).await.body;
         assert_eq!(document["status"], "done", "{document}");
@@ -325,14 +338,14 @@ impl TestApp {
     }
 }
 
-impl World {
+impl TestEnvironment {
     /// Returns the readers of content: parsers in this process, the internet of this world and its
     /// models. They retry without a pause.
-    pub fn readers(&self) -> Readers {
-        Readers {
+    pub fn content_readers(&self) -> ContentReaders {
+        ContentReaders {
             sandbox: Sandbox::in_process(),
-            fetcher: Fetcher::new(self.internet.network()).retry_pause(Duration::ZERO),
-            models: Models::new(self.models.clone()).retry_pause(Duration::ZERO),
+            fetcher: Fetcher::new(self.internet.as_network()).with_retry_pause(Duration::ZERO),
+            models: ModelClient::new(self.models.clone()).with_retry_pause(Duration::ZERO),
         }
     }
 
@@ -341,10 +354,10 @@ impl World {
     ///
     /// # Errors
     /// Fails if the address of the drive is invalid.
-    pub fn outside(&self) -> Result<Outside> {
-        let readers = self.readers();
-        let connectors = connectors::all(&self.drive, readers.fetcher.clone())?;
-        Ok(Outside {
+    pub fn external_systems(&self) -> Result<ExternalServices> {
+        let readers = self.content_readers();
+        let connectors = connectors::all_connectors(&self.drive, readers.fetcher.clone())?;
+        Ok(ExternalServices {
             readers,
             connectors,
             public_url: Some(PUBLIC_URL.to_owned()),
@@ -352,7 +365,7 @@ impl World {
     }
 
     /// Returns the folder that holds all stored data.
-    pub fn folder(&self) -> &std::path::Path {
+    pub fn data_folder(&self) -> &std::path::Path {
         self.folder.path()
     }
 
@@ -361,7 +374,7 @@ impl World {
     }
 }
 
-fn request(method: &str, path: &str, key: &str, kind: &str, body: Bytes) -> Request<Body> {
+fn build_request(method: &str, path: &str, key: &str, kind: &str, body: Bytes) -> Request<Body> {
     let request = Request::builder()
         .method(method)
         .uri(path)
@@ -377,7 +390,7 @@ fn request(method: &str, path: &str, key: &str, kind: &str, body: Bytes) -> Requ
 }
 
 /// Builds a form with one file. Returns its content type and its body.
-pub fn multipart(name: &str, bytes: &[u8], fields: &[(&str, &str)]) -> (String, Bytes) {
+pub fn multipart_form(name: &str, bytes: &[u8], fields: &[(&str, &str)]) -> (String, Bytes) {
     const BOUNDARY: &str = "recollect-test-boundary";
     let mut body = Vec::new();
     for (field, value) in fields {

@@ -24,7 +24,7 @@ impl TestClock {
     }
 
     /// Returns the clock for the embedded services.
-    pub fn for_services(&self) -> embedded::Clock {
+    pub fn as_service_clock(&self) -> embedded::Clock {
         let now = self.0.clone();
         Arc::new(move || now.load(Ordering::SeqCst).unsigned_abs())
     }

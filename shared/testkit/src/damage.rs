@@ -12,7 +12,7 @@ use crate::app::TestApp;
 
 /// A kind of damage to stored bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Harm {
+pub enum DamageKind {
     /// The bytes are gone, but the file or item is there.
     Empty,
     /// The file or item is gone, but something still names it.
@@ -23,7 +23,7 @@ pub enum Harm {
     Flipped,
 }
 
-impl Harm {
+impl DamageKind {
     /// All kinds of damage.
     pub const ALL: [Self; 4] = [Self::Empty, Self::Missing, Self::Truncated, Self::Flipped];
 }
@@ -36,30 +36,30 @@ impl TestApp {
     ///
     /// # Panics
     /// Panics if the blob does not exist.
-    pub async fn harm(&self, tenant: &Tenant, blob: &BlobRef, harm: Harm) {
+    pub async fn damage_blob(&self, tenant: &Tenant, blob: &BlobRef, harm: DamageKind) {
         match blob {
             BlobRef::Inline(path) => {
-                self.harm_item(&format!("B#{}#{path}", tenant.org()), harm)
+                self.damage_item(&format!("B#{}#{path}", tenant.org()), harm)
                     .await
             }
             BlobRef::Object(_) => {
-                let bytes = self.whole(tenant, blob).await;
-                let file = files(self.world.folder())
+                let bytes = self.read_intact(tenant, blob).await;
+                let file = list_files(self.world.data_folder())
                     .into_iter()
-                    .find(|file| holds(file, &bytes));
-                harm_file(&file.expect("the file of the object"), harm);
+                    .find(|file| file_contains(file, &bytes));
+                damage_file(&file.expect("the file of the object"), harm);
             }
         }
     }
 
     /// Reads the bytes of an intact blob, even while the services lose requests.
-    async fn whole(&self, tenant: &Tenant, blob: &BlobRef) -> Bytes {
+    async fn read_intact(&self, tenant: &Tenant, blob: &BlobRef) -> Bytes {
         loop {
             match self
                 .system
                 .ctx
                 .blobs
-                .get(tenant, std::slice::from_ref(blob))
+                .get_intact(tenant, std::slice::from_ref(blob))
                 .await
             {
                 Ok(mut found) => return found.remove(0).expect("a blob"),
@@ -69,16 +69,16 @@ impl TestApp {
         }
     }
 
-    async fn harm_item(&self, pk: &str, harm: Harm) {
+    async fn damage_item(&self, pk: &str, harm: DamageKind) {
         let table = &self.system.names.records;
         let key = json!({"pk": {"S": pk}, "sk": {"S": "A"}});
         let found = self
-            .dynamodb("GetItem", &json!({"TableName": table, "Key": key}))
+            .call_dynamodb("GetItem", &json!({"TableName": table, "Key": key}))
             .await;
         let mut item = found["Item"].clone();
         assert!(item.is_object(), "no item {pk}");
-        if harm == Harm::Missing {
-            self.dynamodb("DeleteItem", &json!({"TableName": table, "Key": key}))
+        if harm == DamageKind::Missing {
+            self.call_dynamodb("DeleteItem", &json!({"TableName": table, "Key": key}))
                 .await;
             return;
         }
@@ -89,15 +89,15 @@ impl TestApp {
         let half = coded.len() / 8 * 4;
         let other = |letter: char| if letter == 'A' { 'B' } else { 'A' };
         item[name]["B"] = match harm {
-            Harm::Empty => json!(""),
-            Harm::Truncated => json!(coded[..half]),
-            Harm::Flipped | Harm::Missing => {
+            DamageKind::Empty => json!(""),
+            DamageKind::Truncated => json!(coded[..half]),
+            DamageKind::Flipped | DamageKind::Missing => {
                 let middle: String = coded[half..half + 4].chars().map(other).collect();
                 json!(format!("{}{middle}{}", &coded[..half], &coded[half + 4..]))
             }
         };
 
-        self.dynamodb("PutItem", &json!({"TableName": table, "Item": item}))
+        self.call_dynamodb("PutItem", &json!({"TableName": table, "Item": item}))
             .await;
     }
 
@@ -105,25 +105,25 @@ impl TestApp {
     ///
     /// # Panics
     /// Panics if the operation is refused.
-    pub async fn dynamodb(&self, operation: &str, body: &Value) -> Value {
+    pub async fn call_dynamodb(&self, operation: &str, body: &Value) -> Value {
         let request =
             Request::post("/").header("x-amz-target", format!("DynamoDB_20120810.{operation}"));
         let request = request
             .body(Bytes::from(body.to_string()))
             .expect("a request");
-        let answer = self.world.services.call(request).await;
+        let answer = self.world.services.handle_request(request).await;
         assert!(answer.status().is_success(), "{operation}: {answer:?}");
         serde_json::from_slice(answer.body()).unwrap_or(Value::Null)
     }
 }
 
 /// Returns every file below a folder.
-pub fn files(folder: &Path) -> Vec<PathBuf> {
+pub fn list_files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
         if path.is_dir() {
-            found.extend(files(&path));
+            found.extend(list_files(&path));
         } else {
             found.push(path);
         }
@@ -131,18 +131,18 @@ pub fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn holds(file: &Path, bytes: &[u8]) -> bool {
+fn file_contains(file: &Path, bytes: &[u8]) -> bool {
     let same_size = fs::metadata(file).is_ok_and(|about| about.len() == bytes.len() as u64);
     same_size && fs::read(file).is_ok_and(|found| found == bytes)
 }
 
-fn harm_file(file: &Path, harm: Harm) {
+fn damage_file(file: &Path, harm: DamageKind) {
     let mut bytes = fs::read(file).expect("a file");
     match harm {
-        Harm::Missing => return fs::remove_file(file).expect("a file"),
-        Harm::Empty => bytes.clear(),
-        Harm::Truncated => bytes.truncate(bytes.len() / 2),
-        Harm::Flipped => {
+        DamageKind::Missing => return fs::remove_file(file).expect("a file"),
+        DamageKind::Empty => bytes.clear(),
+        DamageKind::Truncated => bytes.truncate(bytes.len() / 2),
+        DamageKind::Flipped => {
             let middle = bytes.len() / 2;
             bytes
                 .iter_mut()

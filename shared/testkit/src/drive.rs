@@ -6,9 +6,9 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use axum::body::Body;
 use bytes::Bytes;
-use connectors::Settings;
+use connectors::DriveSettings;
 use domain::ports::Clock;
-use fake_drive::{Config, Consent, FakeDrive};
+use fake_drive::{ConsentDecision, DriveConfig, FakeDrive};
 use http::header::{COOKIE, HOST, LOCATION, SET_COOKIE};
 use http::{HeaderMap, Request, StatusCode, Uri};
 use http_body_util::{BodyExt, Empty};
@@ -16,12 +16,12 @@ use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::net::TcpStream;
 
-use crate::app::{PUBLIC_URL, TestApp, World};
+use crate::app::{PUBLIC_URL, TestApp, TestEnvironment};
 
 /// The account that owns the drive.
 pub const DRIVE_ACCOUNT: &str = "ada@drive.example";
 
-impl World {
+impl TestEnvironment {
     /// Creates a new world with an empty drive whose account [`DRIVE_ACCOUNT`] grants every
     /// permission that is requested.
     ///
@@ -30,22 +30,22 @@ impl World {
     pub async fn with_drive() -> Result<(Self, FakeDrive)> {
         let mut world = Self::new()?;
         let clock = world.clock.clone();
-        let config = Config {
-            now: Some(Arc::new(move || clock.now().as_millis())),
-            redirects: vec![format!(
+        let config = DriveConfig {
+            clock: Some(Arc::new(move || clock.now().as_millis())),
+            redirect_addresses: vec![format!(
                 "{PUBLIC_URL}/v3/connections/auth/callback/cloud-drive"
             )],
-            ..Config::default()
+            ..DriveConfig::default()
         };
 
         let drive = FakeDrive::start_with(config).await?;
-        drive.account(DRIVE_ACCOUNT);
-        drive.always_consent(Some(Consent::Allow {
+        drive.get_or_create_account(DRIVE_ACCOUNT);
+        drive.set_default_consent(Some(ConsentDecision::Allow {
             email: DRIVE_ACCOUNT.to_owned(),
         }));
 
-        let (id, secret) = drive.client();
-        world.drive = Settings::stand_in(drive.url(), id, secret);
+        let (id, secret) = drive.client_credentials();
+        world.drive = DriveSettings::for_fake_drive(drive.base_url(), id, secret);
 
         Ok((world, drive))
     }
@@ -59,7 +59,7 @@ pub struct Browser {
 
 /// A page that a browser was shown.
 #[derive(Debug)]
-pub struct Shown {
+pub struct BrowserPage {
     /// The address.
     pub url: String,
     /// The status.
@@ -75,7 +75,7 @@ impl Browser {
     ///
     /// # Errors
     /// Fails if the address is invalid or its server does not answer.
-    pub async fn get(&mut self, app: &TestApp, url: &str) -> Result<Shown> {
+    pub async fn get(&mut self, app: &TestApp, url: &str) -> Result<BrowserPage> {
         self.send(app, "GET", url, &[], Bytes::new()).await
     }
 
@@ -90,9 +90,9 @@ impl Browser {
         url: &str,
         headers: &[(&str, &str)],
         body: Bytes,
-    ) -> Result<Shown> {
+    ) -> Result<BrowserPage> {
         let Some(path) = url.strip_prefix(PUBLIC_URL) else {
-            return get_outside(url).await;
+            return get_from_loopback(url).await;
         };
 
         let mut request = Request::builder()
@@ -112,7 +112,7 @@ impl Browser {
             request = request.header(*name, *value);
         }
 
-        let (parts, bytes) = app.raw(request.body(Body::from(body))?).await;
+        let (parts, bytes) = app.send_raw(request.body(Body::from(body))?).await;
         for cookie in parts.headers.get_all(SET_COOKIE) {
             let pair = cookie.to_str()?.split(';').next().unwrap_or_default();
             let (name, value) = pair.split_once('=').context("a cookie without a value")?;
@@ -120,7 +120,7 @@ impl Browser {
         }
 
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        Ok(Shown {
+        Ok(BrowserPage {
             url: url.to_owned(),
             status: parts.status,
             headers: parts.headers,
@@ -133,13 +133,13 @@ impl Browser {
     ///
     /// # Errors
     /// Fails as [`Browser::get`] does, and if the redirects do not end.
-    pub async fn open(&mut self, app: &TestApp, url: &str) -> Result<Shown> {
+    pub async fn follow(&mut self, app: &TestApp, url: &str) -> Result<BrowserPage> {
         let mut url = url.to_owned();
         for _ in 0..12 {
             let shown = self.get(app, &url).await?;
-            let next = shown.location().or_else(|| shown.button());
+            let next = shown.redirect_target().or_else(|| shown.button_target());
             match next {
-                Some(next) if is_ours(app, &next) => url = next,
+                Some(next) if is_own_address(app, &next) => url = next,
                 _ => return Ok(shown),
             }
         }
@@ -148,7 +148,7 @@ impl Browser {
 }
 
 /// Checks whether an address belongs to the app or its drive.
-fn is_ours(app: &TestApp, url: &str) -> bool {
+fn is_own_address(app: &TestApp, url: &str) -> bool {
     url.starts_with(PUBLIC_URL)
         || app
             .world
@@ -158,9 +158,9 @@ fn is_ours(app: &TestApp, url: &str) -> bool {
             .is_some_and(|drive| url.starts_with(drive))
 }
 
-impl Shown {
+impl BrowserPage {
     /// Returns the target of the redirect.
-    pub fn location(&self) -> Option<String> {
+    pub fn redirect_target(&self) -> Option<String> {
         self.headers
             .get(LOCATION)
             .and_then(|value| value.to_str().ok())
@@ -168,7 +168,7 @@ impl Shown {
     }
 
     /// Returns the target of the button on the page that shows who asks for permission.
-    fn button(&self) -> Option<String> {
+    fn button_target(&self) -> Option<String> {
         let link = self
             .text
             .split("class=\"button primary\" href=\"")
@@ -180,7 +180,7 @@ impl Shown {
 }
 
 /// Sends a request to a server on loopback.
-async fn get_outside(url: &str) -> Result<Shown> {
+async fn get_from_loopback(url: &str) -> Result<BrowserPage> {
     let uri: Uri = url.parse()?;
     let authority = uri
         .authority()
@@ -198,7 +198,7 @@ async fn get_outside(url: &str) -> Result<Shown> {
     let text = String::from_utf8_lossy(&body.collect().await?.to_bytes()).into_owned();
     driver.abort();
 
-    Ok(Shown {
+    Ok(BrowserPage {
         url: url.to_owned(),
         status: parts.status,
         headers: parts.headers,
@@ -212,13 +212,17 @@ impl TestApp {
     ///
     /// # Errors
     /// Fails if any step of this fails.
-    pub async fn connect_drive(&self, key: &str, body: &Value) -> Result<(String, Browser, Shown)> {
+    pub async fn connect_drive(
+        &self,
+        key: &str,
+        body: &Value,
+    ) -> Result<(String, Browser, BrowserPage)> {
         let made = self.post("/v3/connections/cloud-drive", key, body).await;
         let link = made.body["authLink"]
             .as_str()
             .with_context(|| format!("no link: {}", made.body))?;
         let mut browser = Browser::default();
-        let shown = browser.open(self, link).await?;
+        let shown = browser.follow(self, link).await?;
         let id = made.body["id"].as_str().context("an id")?.to_owned();
         Ok((id, browser, shown))
     }
@@ -227,7 +231,7 @@ impl TestApp {
     ///
     /// # Panics
     /// Panics if the request is refused.
-    pub async fn select(&self, key: &str, connection: &str, ids: &[&str]) {
+    pub async fn select_items(&self, key: &str, connection: &str, ids: &[&str]) {
         let resources: Vec<Value> = ids.iter().map(|id| serde_json::json!({"id": id})).collect();
         let body = serde_json::json!({"resources": resources});
         let answer = self
@@ -244,11 +248,11 @@ impl TestApp {
     ///
     /// # Panics
     /// Panics if that never happens.
-    pub async fn settle_connection(&self, key: &str, connection: &str) -> Value {
+    pub async fn run_connection_until_settled(&self, key: &str, connection: &str) -> Value {
         const ROUNDS: usize = 200;
         let path = format!("/v3/connections/{connection}");
         for _ in 0..ROUNDS {
-            self.settle().await.expect("work that ends");
+            self.run_until_settled().await.expect("work that ends");
             let now = self.get(&path, key).await.body;
             let waits = now["nextSyncAt"]
                 .as_str()
@@ -259,7 +263,7 @@ impl TestApp {
                 return now;
             }
             self.world.clock.advance_seconds(5);
-            keeper::sweep(&self.system.ctx, self.world.clock.now())
+            keeper::sweep_overdue_work(&self.system.ctx, self.world.clock.now())
                 .await
                 .ok();
         }
@@ -271,16 +275,16 @@ impl TestApp {
     ///
     /// # Panics
     /// Panics if that never happens.
-    pub async fn import(&self, key: &str, connection: &str) -> Value {
+    pub async fn run_import(&self, key: &str, connection: &str) -> Value {
         let path = format!("/v3/connections/{connection}/import");
         let answer = self.post(&path, key, &Value::Null).await;
         assert_eq!(answer.status, StatusCode::ACCEPTED, "{}", answer.body);
-        self.settle_connection(key, connection).await
+        self.run_connection_until_settled(key, connection).await
     }
 
     /// Sends a request and returns the raw answer.
-    pub(crate) async fn raw(&self, request: Request<Body>) -> (http::response::Parts, Bytes) {
-        let response = self.routed(request).await;
+    pub(crate) async fn send_raw(&self, request: Request<Body>) -> (http::response::Parts, Bytes) {
+        let response = self.send_through_routes(request).await;
         let (parts, body) = response.into_parts();
         let bytes = body
             .collect()

@@ -11,7 +11,7 @@ use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::body::SdkBody;
 use bytes::Bytes;
-use embedded::Services;
+use embedded::EmbeddedServices;
 use http_body_util::BodyExt;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
@@ -21,7 +21,7 @@ use tokio::sync::Notify;
 
 /// The probability of each kind of fault, from 0 to 1 per call.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Rates {
+pub struct FaultRates {
     /// The service answers that it is busy, and does nothing.
     pub throttle: f64,
     /// The request never arrives.
@@ -36,9 +36,9 @@ pub struct Rates {
     pub yields: u32,
 }
 
-impl Rates {
+impl FaultRates {
     /// The rates at which every kind of fault happens occasionally.
-    pub const ROUGH: Self = Self {
+    pub const OCCASIONAL: Self = Self {
         throttle: 0.03,
         lost_request: 0.03,
         lost_answer: 0.03,
@@ -50,43 +50,43 @@ impl Rates {
 
 /// The faults of one transport.
 #[derive(Clone)]
-pub struct Faults {
-    services: Services,
+pub struct FaultyTransport {
+    services: EmbeddedServices,
     state: Arc<Mutex<State>>,
     resume: Arc<Notify>,
 }
 
 struct State {
     random: StdRng,
-    rates: Rates,
+    rates: FaultRates,
     calls: u64,
     crash_at: Option<u64>,
     pause_at: Option<u64>,
     refused: Option<&'static str>,
 }
 
-enum Fate {
+enum CallOutcome {
     Pass,
     Throttle,
     LoseRequest,
     LoseAnswer,
 }
 
-impl std::fmt::Debug for Faults {
+impl std::fmt::Debug for FaultyTransport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Faults")
-            .field("calls", &self.calls())
+            .field("calls", &self.call_count())
             .finish_non_exhaustive()
     }
 }
 
-impl Faults {
+impl FaultyTransport {
     /// Creates a transport to `services` without faults. `seed` determines its later faults.
-    pub fn new(services: Services, seed: u64) -> Self {
+    pub fn new(services: EmbeddedServices, seed: u64) -> Self {
         let random = StdRng::seed_from_u64(seed);
         let state = State {
             random,
-            rates: Rates::default(),
+            rates: FaultRates::default(),
             calls: 0,
             crash_at: None,
             pause_at: None,
@@ -101,7 +101,7 @@ impl Faults {
     }
 
     /// Sets the rates of faults from now on.
-    pub fn set_rates(&self, rates: Rates) {
+    pub fn set_rates(&self, rates: FaultRates) {
         self.lock().rates = rates;
     }
 
@@ -113,23 +113,23 @@ impl Faults {
 
     /// Throttles every call of the operation with this name, such as `Query`, from now on; `None`
     /// lifts this.
-    pub fn refuse(&self, operation: Option<&'static str>) {
+    pub fn refuse_operation(&self, operation: Option<&'static str>) {
         self.lock().refused = operation;
     }
 
-    /// Pauses the process before its call number `call` until [`Faults::resume`].
+    /// Pauses the process before its call number `call` until [`FaultyTransport::resume_calls`].
     pub fn pause_at(&self, call: u64) {
         self.lock().pause_at = Some(call);
     }
 
     /// Resumes a paused process with all of its calls, and cancels a pause that has not begun.
-    pub fn resume(&self) {
+    pub fn resume_calls(&self) {
         self.lock().pause_at = None;
         self.resume.notify_waiters();
     }
 
     /// Returns the number of calls so far.
-    pub fn calls(&self) -> u64 {
+    pub fn call_count(&self) -> u64 {
         self.lock().calls
     }
 
@@ -137,44 +137,44 @@ impl Faults {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn fate(&self, target: &str) -> Fate {
+    fn decide_outcome(&self, target: &str) -> CallOutcome {
         let mut state = self.lock();
         let call = state.calls;
         state.calls += 1;
         if state.crash_at.is_some_and(|at| call >= at) {
-            return Fate::LoseRequest;
+            return CallOutcome::LoseRequest;
         }
 
         if state
             .refused
             .is_some_and(|refused| target.split('.').next_back() == Some(refused))
         {
-            return Fate::Throttle;
+            return CallOutcome::Throttle;
         }
 
         let rates = state.rates;
         let roll = |state: &mut State, rate: f64| rate > 0.0 && state.random.random_bool(rate);
         if target.starts_with("AmazonSQS.DeleteMessage") && roll(&mut state, rates.duplicate) {
-            return Fate::LoseRequest;
+            return CallOutcome::LoseRequest;
         }
 
         if roll(&mut state, rates.throttle) {
-            Fate::Throttle
+            CallOutcome::Throttle
         } else if roll(&mut state, rates.lost_request) {
-            Fate::LoseRequest
+            CallOutcome::LoseRequest
         } else if roll(&mut state, rates.lost_answer) {
-            Fate::LoseAnswer
+            CallOutcome::LoseAnswer
         } else {
-            Fate::Pass
+            CallOutcome::Pass
         }
     }
 
-    fn pauses(&self) -> bool {
+    fn is_pause_due(&self) -> bool {
         let state = self.lock();
         state.pause_at.is_some_and(|at| state.calls >= at)
     }
 
-    fn yields(&self) -> u32 {
+    fn random_yields(&self) -> u32 {
         let mut state = self.lock();
         if state.rates.yields == 0 {
             0
@@ -185,7 +185,7 @@ impl Faults {
     }
 
     /// Shuffles the messages in an answer of a standard queue.
-    fn reorder(&self, body: Bytes) -> Bytes {
+    fn reorder_messages(&self, body: Bytes) -> Bytes {
         let mut state = self.lock();
         let rate = state.rates.reorder;
         if rate == 0.0 || !state.random.random_bool(rate) {
@@ -207,7 +207,7 @@ impl Faults {
     }
 }
 
-impl HttpClient for Faults {
+impl HttpClient for FaultyTransport {
     fn http_connector(
         &self,
         _: &HttpConnectorSettings,
@@ -217,13 +217,13 @@ impl HttpClient for Faults {
     }
 }
 
-fn broken() -> ConnectorError {
+fn connection_lost() -> ConnectorError {
     ConnectorError::io("the connection was lost".into())
 }
 
 /// Returns the answer of a busy service to a request for `target`. Only requests to S3 have no
 /// target.
-fn throttled(target: &str) -> http::Response<Bytes> {
+fn throttled_response(target: &str) -> http::Response<Bytes> {
     let (status, body) = if target.is_empty() {
         let body = "<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>";
         (http::StatusCode::SERVICE_UNAVAILABLE, body)
@@ -236,7 +236,7 @@ fn throttled(target: &str) -> http::Response<Bytes> {
     response
 }
 
-impl HttpConnector for Faults {
+impl HttpConnector for FaultyTransport {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let this = self.clone();
         HttpConnectorFuture::new(async move {
@@ -258,31 +258,31 @@ impl HttpConnector for Faults {
 
             // This is created before the check, so that it notices a resume in between.
             let resumed = this.resume.notified();
-            if this.pauses() {
+            if this.is_pause_due() {
                 resumed.await;
             }
-            let fate = this.fate(&target);
+            let fate = this.decide_outcome(&target);
 
             // Other tasks go first at random, so that concurrent work happens in every order.
-            for _ in 0..this.yields() {
+            for _ in 0..this.random_yields() {
                 tokio::task::yield_now().await;
             }
 
             let response = match fate {
-                Fate::LoseRequest => return Err(broken()),
-                Fate::Throttle => throttled(&target),
-                Fate::Pass | Fate::LoseAnswer => {
+                CallOutcome::LoseRequest => return Err(connection_lost()),
+                CallOutcome::Throttle => throttled_response(&target),
+                CallOutcome::Pass | CallOutcome::LoseAnswer => {
                     this.services
-                        .call(http::Request::from_parts(parts, body))
+                        .handle_request(http::Request::from_parts(parts, body))
                         .await
                 }
             };
-            if matches!(fate, Fate::LoseAnswer) {
-                return Err(broken());
+            if matches!(fate, CallOutcome::LoseAnswer) {
+                return Err(connection_lost());
             }
             let (parts, mut body) = response.into_parts();
             if target == "AmazonSQS.ReceiveMessage" {
-                body = this.reorder(body);
+                body = this.reorder_messages(body);
             }
             let mut response = http::Response::from_parts(parts, SdkBody::from(body));
             response.headers_mut().remove(http::header::CONTENT_LENGTH);
@@ -303,7 +303,8 @@ mod tests {
     #[tokio::test]
     async fn all_calls_of_a_process_that_stood_still_go_on() {
         let folder = tempfile::tempdir().expect("a folder");
-        let faults = Faults::new(Services::open(folder.path()).expect("services"), 0);
+        let faults =
+            FaultyTransport::new(EmbeddedServices::open(folder.path()).expect("services"), 0);
         faults.pause_at(0);
         let call = || {
             let mut request = Request::new(SdkBody::empty());
@@ -314,9 +315,9 @@ mod tests {
         };
         let calls: Vec<_> = (0..3).map(|_| tokio::spawn(call())).collect();
         tokio::time::sleep(Duration::from_millis(50)).await;
-        assert_eq!(faults.calls(), 0);
+        assert_eq!(faults.call_count(), 0);
 
-        faults.resume();
+        faults.resume_calls();
         let all =
             tokio::time::timeout(Duration::from_secs(20), futures::future::join_all(calls)).await;
         assert_eq!(all.map(|ended| ended.len()), Ok(3));
@@ -324,6 +325,6 @@ mod tests {
         // No notification may be left over that would skip a later pause.
         faults.pause_at(3);
         let later = tokio::time::timeout(Duration::from_millis(50), call()).await;
-        assert!(later.is_err() && faults.calls() == 3);
+        assert!(later.is_err() && faults.call_count() == 3);
     }
 }

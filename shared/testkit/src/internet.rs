@@ -9,7 +9,7 @@ use remote::Network;
 
 /// The names of a simulated internet. A clone is the same internet.
 #[derive(Debug, Clone, Default)]
-pub struct Internet {
+pub struct TestInternet {
     hosts: Arc<Mutex<HashMap<String, Host>>>,
 }
 
@@ -19,16 +19,16 @@ struct Host {
     server: SocketAddr,
 }
 
-impl Internet {
+impl TestInternet {
     /// Makes `name` resolve to the address `claimed`, and connects the ports 80 and 443 of that
     /// address to `server`.
-    pub fn put(&self, name: &str, claimed: IpAddr, server: SocketAddr) {
+    pub fn add_host(&self, name: &str, claimed: IpAddr, server: SocketAddr) {
         self.lock()
             .insert(name.to_owned(), Host { claimed, server });
     }
 
     /// Returns the network through which this internet is reached.
-    pub fn network(&self) -> Network {
+    pub fn as_network(&self) -> Network {
         let (names, servers) = (self.clone(), self.clone());
         let resolve = move |name: &str| {
             names

@@ -12,11 +12,11 @@ mod log;
 mod openapi;
 mod sleep;
 
-pub use app::{Answer, PUBLIC_URL, TestApp, World, multipart};
+pub use app::{PUBLIC_URL, TestAnswer, TestApp, TestEnvironment, multipart_form};
 pub use clock::TestClock;
-pub use damage::{Harm, files};
-pub use drive::{Browser, DRIVE_ACCOUNT, JSON, Shown};
-pub use faults::{Faults, Rates};
-pub use internet::Internet;
-pub use log::Log;
+pub use damage::{DamageKind, list_files};
+pub use drive::{Browser, BrowserPage, DRIVE_ACCOUNT, JSON};
+pub use faults::{FaultRates, FaultyTransport};
+pub use internet::TestInternet;
+pub use log::LogCapture;
 pub use openapi::is_for_browsers;

@@ -13,14 +13,14 @@ use tracing_subscriber::fmt::MakeWriter;
 static SECOND: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::new()));
 
 /// A capture of the log lines of the current thread.
-pub struct Log {
+pub struct LogCapture {
     lines: Lines,
     _guard: DefaultGuard,
 }
 
-impl Log {
+impl LogCapture {
     /// Starts to capture lines of `level` and above.
-    pub fn capture(level: Level) -> Self {
+    pub fn start(level: Level) -> Self {
         LazyLock::force(&SECOND);
         let lines = Lines::default();
         let subscriber = tracing_subscriber::fmt()
@@ -35,7 +35,7 @@ impl Log {
     }
 
     /// Stops the capture and returns the lines.
-    pub fn end(self) -> String {
+    pub fn finish(self) -> String {
         String::from_utf8_lossy(&self.lines.0.lock().unwrap_or_else(PoisonError::into_inner))
             .into_owned()
     }

@@ -20,16 +20,16 @@ const TEXT: &str = include_str!("../../../openapi.yaml");
 /// The URI by which schemas refer to the document.
 const URI: &str = "urn:recollect:openapi";
 
-static CONTRACT: LazyLock<Contract> = LazyLock::new(Contract::read);
+static CONTRACT: LazyLock<OpenApiContract> = LazyLock::new(OpenApiContract::load);
 
 /// The document, and the schemas of its request bodies and responses, by reference and media type.
-struct Contract {
+struct OpenApiContract {
     document: Value,
     schemas: HashMap<(String, String), Validator>,
 }
 
 /// A request and its answer.
-struct Exchange {
+struct HttpExchange {
     method: Method,
     /// The path as the router knows it.
     path: String,
@@ -51,11 +51,11 @@ pub fn is_for_browsers(path: &str) -> bool {
 
 /// Wraps routes so that they panic if an answer, or a request that was accepted, does not match the
 /// document.
-pub(crate) fn checked(routes: Router) -> Router {
-    routes.layer(from_fn(check))
+pub(crate) fn with_contract_checks(routes: Router) -> Router {
+    routes.layer(from_fn(check_exchange))
 }
 
-async fn check(request: Request, next: Next) -> Response {
+async fn check_exchange(request: Request, next: Next) -> Response {
     let Some(path) = request
         .extensions()
         .get::<MatchedPath>()
@@ -70,14 +70,14 @@ async fn check(request: Request, next: Next) -> Response {
 
     let (parts, body) = request.into_parts();
     let (method, headers) = (parts.method.clone(), parts.headers.clone());
-    let sent = whole(body).await;
+    let sent = read_whole_body(body).await;
     let response = next
         .run(Request::from_parts(parts, Body::from(sent.clone())))
         .await;
     let (parts, body) = response.into_parts();
-    let answer = whole(body).await;
+    let answer = read_whole_body(body).await;
     let (status, answer_headers) = (parts.status, parts.headers.clone());
-    let exchange = Exchange {
+    let exchange = HttpExchange {
         method,
         path,
         headers,
@@ -88,13 +88,13 @@ async fn check(request: Request, next: Next) -> Response {
     };
 
     if let Err(fault) = CONTRACT.check(&exchange).await {
-        let Exchange {
+        let HttpExchange {
             method,
             path,
             answer,
             ..
         } = &exchange;
-        let answer = short(&String::from_utf8_lossy(answer));
+        let answer = shorten(&String::from_utf8_lossy(answer));
         panic!(
             "openapi.yaml and the service differ at {method} {path}, answered {status}: {fault}\n{answer}"
         );
@@ -103,14 +103,14 @@ async fn check(request: Request, next: Next) -> Response {
     Response::from_parts(parts, Body::from(answer))
 }
 
-async fn whole(body: Body) -> Bytes {
+async fn read_whole_body(body: Body) -> Bytes {
     body.collect()
         .await
         .expect("bodies in tests are in memory")
         .to_bytes()
 }
 
-fn short(text: &str) -> String {
+fn shorten(text: &str) -> String {
     const CHARS: usize = 500;
     let mut short: String = text.chars().take(CHARS).collect();
     if short.len() < text.len() {
@@ -119,8 +119,8 @@ fn short(text: &str) -> String {
     short
 }
 
-impl Contract {
-    fn read() -> Self {
+impl OpenApiContract {
+    fn load() -> Self {
         let document: Value = serde_norway::from_str(TEXT).expect("openapi.yaml is YAML");
         let registry = Registry::new()
             .add(URI, document.clone())
@@ -131,9 +131,9 @@ impl Contract {
             .with_registry(&registry);
         let mut schemas = HashMap::new();
         for kind in ["requestBodies", "responses"] {
-            for (name, component) in entries(&document["components"][kind]) {
+            for (name, component) in object_entries(&document["components"][kind]) {
                 let place = format!("#/components/{kind}/{name}");
-                for (media, _) in entries(&component["content"]) {
+                for (media, _) in object_entries(&component["content"]) {
                     let pointer = format!("{place}/content/{}/schema", media.replace('/', "~1"));
                     let schema = options.build(&json!({"$ref": format!("{URI}{pointer}")}));
                     let schema = schema.unwrap_or_else(|error| panic!("{pointer}: {error}"));
@@ -146,7 +146,7 @@ impl Contract {
     }
 
     /// Validates the answer, and the request if it was accepted.
-    async fn check(&self, exchange: &Exchange) -> Result<(), String> {
+    async fn check(&self, exchange: &HttpExchange) -> Result<(), String> {
         let method = exchange.method.as_str().to_lowercase();
         let operation = &self.document["paths"][&exchange.path][method];
         if operation.is_null() {
@@ -162,8 +162,8 @@ impl Contract {
         let response = response["$ref"]
             .as_str()
             .ok_or("the document has no such status")?;
-        let (answer, form) = self.answer(response, exchange)?;
-        self.satisfies(response, form, &answer)?;
+        let (answer, form) = self.check_answer(response, exchange)?;
+        self.check_schema(response, form, &answer)?;
         let Some(body) = operation["requestBody"]["$ref"].as_str() else {
             return Ok(());
         };
@@ -174,23 +174,28 @@ impl Contract {
             return Ok(());
         }
 
-        let declared = media(self.component(body));
+        let declared = media_type(self.find_component(body));
         let sent = match declared {
-            Some("multipart/form-data") => fields(exchange).await?,
+            Some("multipart/form-data") => form_fields(exchange).await?,
             _ if exchange.sent.is_empty() => json!({}),
             _ => serde_json::from_slice(&exchange.sent)
                 .map_err(|error| format!("the request: {error}"))?,
         };
 
-        self.satisfies(body, declared, &sent)
+        self.check_schema(body, declared, &sent)
             .map_err(|fault| format!("the request was taken, but {fault}"))
     }
 
     /// Parses the body of an answer, which must have a media type and headers that the document
     /// names. Returns the body and the media type.
-    fn answer(&self, response: &str, exchange: &Exchange) -> Result<(Value, Option<&str>), String> {
-        let (component, headers) = (self.component(response), &exchange.answer_headers);
-        let missing = entries(&component["headers"]).find(|(name, _)| !headers.contains_key(*name));
+    fn check_answer(
+        &self,
+        response: &str,
+        exchange: &HttpExchange,
+    ) -> Result<(Value, Option<&str>), String> {
+        let (component, headers) = (self.find_component(response), &exchange.answer_headers);
+        let missing =
+            object_entries(&component["headers"]).find(|(name, _)| !headers.contains_key(*name));
         if let Some((name, _)) = missing {
             return Err(format!("the answer lacks the header {name}"));
         }
@@ -199,7 +204,7 @@ impl Contract {
             .get(CONTENT_TYPE)
             .and_then(|kind| kind.to_str().ok())
             .unwrap_or_default();
-        let mut forms = entries(&component["content"]).map(|(media, _)| media.as_str());
+        let mut forms = object_entries(&component["content"]).map(|(media, _)| media.as_str());
         match forms.clone().next() {
             None if exchange.answer.is_empty() => return Ok((Value::Null, None)),
             None => return Err("the answer should be empty".into()),
@@ -218,13 +223,18 @@ impl Contract {
         Ok((value, Some(form)))
     }
 
-    fn component(&self, reference: &str) -> &Value {
+    fn find_component(&self, reference: &str) -> &Value {
         let component = self.document.pointer(reference.trim_start_matches('#'));
         component.unwrap_or_else(|| panic!("openapi.yaml has no {reference}"))
     }
 
     /// Validates `value` against the schema of a request body or a response, which may be empty.
-    fn satisfies(&self, reference: &str, media: Option<&str>, value: &Value) -> Result<(), String> {
+    fn check_schema(
+        &self,
+        reference: &str,
+        media: Option<&str>,
+        value: &Value,
+    ) -> Result<(), String> {
         let form = (reference.to_owned(), media.unwrap_or_default().to_owned());
         let Some(schema) = self
             .schemas
@@ -237,7 +247,7 @@ impl Contract {
         let faults = schema.iter_errors(value).take(3);
         let faults: Vec<String> = faults
             .map(|fault| {
-                short(&format!(
+                shorten(&format!(
                     "at `{}` {}",
                     fault.instance_path(),
                     fault.masked()
@@ -250,19 +260,19 @@ impl Contract {
 }
 
 /// Iterates over the properties of a value; there are none if it is not an object.
-fn entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> + Clone {
+fn object_entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> + Clone {
     value.as_object().into_iter().flatten()
 }
 
 /// Returns the only media type of a request body.
-fn media(component: &Value) -> Option<&str> {
-    entries(&component["content"])
+fn media_type(component: &Value) -> Option<&str> {
+    object_entries(&component["content"])
         .next()
         .map(|(media, _)| media.as_str())
 }
 
 /// Parses the fields of a form as texts, with an empty text for the file.
-async fn fields(exchange: &Exchange) -> Result<Value, String> {
+async fn form_fields(exchange: &HttpExchange) -> Result<Value, String> {
     let broken = |error: multer::Error| format!("the form: {error}");
     let kind = exchange
         .headers
@@ -294,11 +304,11 @@ mod tests {
     use super::*;
 
     /// Returns the error in an answer to this request.
-    async fn fault(request: (&str, &str, &Value), status: u16, answer: &Value) -> String {
+    async fn check_fault(request: (&str, &str, &Value), status: u16, answer: &Value) -> String {
         let (method, path, sent) = request;
         let mut answer_headers = HeaderMap::new();
         answer_headers.insert(CONTENT_TYPE, "application/json".parse().unwrap());
-        let exchange = Exchange {
+        let exchange = HttpExchange {
             method: method.parse().unwrap(),
             path: path.into(),
             headers: HeaderMap::new(),
@@ -316,10 +326,10 @@ mod tests {
         let add = ("POST", "/v3/documents", &json!({"content": "Words."}));
         let id = "acxV5LHMEsG2hMSNb4umbn";
         let good = json!({"id": id, "status": "queued"});
-        assert_eq!(fault(add, 200, &good).await, "");
+        assert_eq!(check_fault(add, 200, &good).await, "");
 
         let refusal = json!({"error": "no", "type": "ValidationError", "requestId": id});
-        assert_eq!(fault(add, 400, &refusal).await, "");
+        assert_eq!(check_fault(add, 400, &refusal).await, "");
         let cases = [
             (add, 200, json!({"id": id}), "status"),
             (add, 200, json!({"id": id, "status": "ready"}), "status"),
@@ -355,7 +365,7 @@ mod tests {
         ];
 
         for (request, status, answer, place) in cases {
-            let fault = fault(request, status, &answer).await;
+            let fault = check_fault(request, status, &answer).await;
             assert!(
                 fault.contains(place),
                 "{request:?} {status} {answer}: {fault:?} does not name {place}"
@@ -370,19 +380,19 @@ mod tests {
         let request = Request::post("/v3/documents")
             .body(Body::from("{}"))
             .unwrap();
-        checked(routes).oneshot(request).await.ok();
+        with_contract_checks(routes).oneshot(request).await.ok();
     }
 
     #[test]
     fn every_example_has_its_schema() {
         let mut seen = 0;
         for kind in ["requestBodies", "responses"] {
-            for (name, component) in entries(&CONTRACT.document["components"][kind]) {
-                for (media, content) in entries(&component["content"]) {
+            for (name, component) in object_entries(&CONTRACT.document["components"][kind]) {
+                for (media, content) in object_entries(&component["content"]) {
                     if let Some(example) = content.get("example") {
                         let place = format!("#/components/{kind}/{name}");
                         assert_eq!(
-                            CONTRACT.satisfies(&place, Some(media), example),
+                            CONTRACT.check_schema(&place, Some(media), example),
                             Ok(()),
                             "{place}"
                         );

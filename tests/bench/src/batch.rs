@@ -6,24 +6,26 @@ use std::time::Instant;
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
-use crate::rig::Rig;
-use crate::text::Writer;
+use crate::rig::BenchSystem;
+use crate::text::TextGenerator;
 
 const DOCUMENTS: usize = 600;
 const TIMES: usize = 5;
 
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 pub(crate) async fn run() -> Result<()> {
-    let mut rig = Rig::new().await?;
-    rig.work().await?;
-    let mut writer = Writer::new(6);
+    let mut rig = BenchSystem::new().await?;
+    rig.start_workers().await?;
+    let mut writer = TextGenerator::new(6);
     println!(
         "{:>5} {:>12} {:>9} {:>12}",
         "batch", "accepted ms", "done ms", "documents/s"
     );
     let mut rates = Vec::new();
     for number in 1..=TIMES {
-        let documents: Vec<Value> = (0..DOCUMENTS).map(|_| writer.text(2048).into()).collect();
+        let documents: Vec<Value> = (0..DOCUMENTS)
+            .map(|_| writer.generate_text(2048).into())
+            .collect();
         let body = json!({"documents": documents, "containerTag": format!("batch{number}")});
         let begun = Instant::now();
         let answer = rig.post("/v3/documents/batch", &body).await?;
@@ -34,7 +36,8 @@ pub(crate) async fn run() -> Result<()> {
             answer["success"]
         );
         for result in answer["results"].as_array().into_iter().flatten() {
-            rig.wait(result["id"].as_str().unwrap_or_default()).await?;
+            rig.wait_until_done(result["id"].as_str().unwrap_or_default())
+                .await?;
         }
         let done = begun.elapsed();
         let rate = DOCUMENTS as f64 / done.as_secs_f64();
@@ -48,7 +51,7 @@ pub(crate) async fn run() -> Result<()> {
         "a batch of {DOCUMENTS} x 2 KB to done: {:.0} documents/s (median of {TIMES})",
         rates[TIMES / 2]
     );
-    rig.rest().await;
+    rig.stop_workers().await;
 
     Ok(())
 }

@@ -11,19 +11,20 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use aws::SystemClock;
-use connectors::Settings;
+use connectors::DriveSettings;
 use domain::connection::{
-    Account, AppRef, Connection, ConnectionStatus, Grant, Provider, SyncScope, Tokens, Trigger,
+    Connection, ConnectionStatus, Grant, OAuthAppRef, OAuthTokens, Provider, ProviderAccount,
+    RunTrigger, SyncScope,
 };
 use domain::ports::Clock;
 use domain::usecase::change_connection;
 use domain::{ConnectionId, ContainerTag, GrantId, OrgId, Secret, Tenant};
-use fake_drive::{Config, FakeDrive};
-use remote::{Fetcher, ModelSettings, Models, Network};
+use fake_drive::{DriveConfig, FakeDrive};
+use remote::{Fetcher, ModelClient, ModelSettings, Network};
 use serde_json::{Value, json};
-use sync::{Engine, ModelJudge, Next};
+use sync::{ModelJudge, NextStep, SyncEngine};
 
-use crate::rig::{Rig, resident_mb};
+use crate::rig::{BenchSystem, resident_megabytes};
 
 const EMAIL: &str = "ada@drive.example";
 /// The number of files in a folder.
@@ -33,14 +34,14 @@ const PATIENCE: Duration = Duration::from_secs(3600);
 
 /// Serves a drive with `files` documents until standard input ends. The drive has its own process
 /// so that its memory does not count as the product's.
-pub(crate) async fn serve(files: usize) -> Result<()> {
+pub(crate) async fn serve_drive(files: usize) -> Result<()> {
     let now = || SystemClock.now().as_millis();
-    let drive = FakeDrive::start_with(Config {
-        now: Some(Arc::new(now)),
-        ..Config::default()
+    let drive = FakeDrive::start_with(DriveConfig {
+        clock: Some(Arc::new(now)),
+        ..DriveConfig::default()
     })
     .await?;
-    let root = drive.account(EMAIL).root().to_owned();
+    let root = drive.get_or_create_account(EMAIL).root().to_owned();
     let wrong = |refused| anyhow::anyhow!("the drive refuses: {refused:?}");
     let mut last = String::new();
     for folder in 0..files.div_ceil(IN_FOLDER) {
@@ -58,9 +59,9 @@ pub(crate) async fn serve(files: usize) -> Result<()> {
         }
     }
 
-    let (id, secret) = drive.client();
+    let (id, secret) = drive.client_credentials();
     let about = json!({
-        "url": drive.url(), "id": id, "secret": secret, "token": drive.access_token(EMAIL), "last": last,
+        "url": drive.base_url(), "id": id, "secret": secret, "token": drive.access_token(EMAIL), "last": last,
     });
 
     println!("{about}");
@@ -70,12 +71,12 @@ pub(crate) async fn serve(files: usize) -> Result<()> {
 }
 
 /// The drive's process. It ends when this value is dropped.
-struct Server {
+struct DriveProcess {
     child: Child,
     about: Value,
 }
 
-impl Server {
+impl DriveProcess {
     fn start(files: usize) -> Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         command
@@ -96,7 +97,7 @@ impl Server {
     }
 
     /// Sends an admin command to the drive.
-    async fn admin(&self, command: &Value) -> Result<Value> {
+    async fn send_admin_command(&self, command: &Value) -> Result<Value> {
         let client = plain_client()?;
         let answer = client
             .post(format!("{}/admin", self.text("url")))
@@ -106,13 +107,13 @@ impl Server {
         Ok(answer.json().await?)
     }
 
-    async fn requests(&self) -> Result<usize> {
-        let seen = self.admin(&json!({"do": "requests"})).await?;
+    async fn count_requests(&self) -> Result<usize> {
+        let seen = self.send_admin_command(&json!({"do": "requests"})).await?;
         Ok(seen.to_string().matches("\"path\"").count())
     }
 }
 
-impl Drop for Server {
+impl Drop for DriveProcess {
     fn drop(&mut self) {
         self.child.kill().ok();
         self.child.wait().ok();
@@ -134,24 +135,29 @@ fn plain_client() -> Result<reqwest::Client> {
 }
 
 pub(crate) async fn run(files: usize) -> Result<()> {
-    let server = Server::start(files)?;
-    let rig = Rig::new().await?;
-    let tenant = Tenant::of_operator(OrgId::parse("local")?);
-    let settings = Settings::stand_in(server.text("url"), server.text("id"), server.text("secret"));
+    let server = DriveProcess::start(files)?;
+    let rig = BenchSystem::new().await?;
+    let tenant = Tenant::for_operator(OrgId::parse("local")?);
+    let settings =
+        DriveSettings::for_fake_drive(server.text("url"), server.text("id"), server.text("secret"));
     let fetcher = Fetcher::new(Network::simulated(|_| Vec::new(), |_, _| None));
-    let engine = Engine {
+    let engine = SyncEngine {
         ctx: rig.system.ctx.clone(),
-        connectors: connectors::all(&settings, fetcher)?,
-        judge: Arc::new(ModelJudge(Models::new(ModelSettings::default()))),
+        connectors: connectors::all_connectors(&settings, fetcher)?,
+        judge: Arc::new(ModelJudge(ModelClient::new(ModelSettings::default()))),
         notifications: None,
     };
 
-    let id = connect(&rig, &tenant, &server).await?;
-    let before = resident_mb();
-    server.admin(&json!({"do": "clearRequests"})).await?;
-    let (took, steps, largest) = settle(&engine, &tenant, &id).await?;
-    let state = rig.system.ctx.sync.state(&tenant, &id).await?;
-    let units = server.admin(&json!({"do": "quotaUnits"})).await?;
+    let id = create_connection(&rig, &tenant, &server).await?;
+    let before = resident_megabytes();
+    server
+        .send_admin_command(&json!({"do": "clearRequests"}))
+        .await?;
+    let (took, steps, largest) = step_until_idle(&engine, &tenant, &id).await?;
+    let state = rig.system.ctx.sync.get_state(&tenant, &id).await?;
+    let units = server
+        .send_admin_command(&json!({"do": "quotaUnits"}))
+        .await?;
     println!(
         "{files} files: {:.1} s in {steps} steps, {} documents",
         took.as_secs_f64(),
@@ -159,22 +165,24 @@ pub(crate) async fn run(files: usize) -> Result<()> {
     );
     println!(
         "  requests {}, quota units {units}",
-        server.requests().await?
+        server.count_requests().await?
     );
     println!("  memory {before} MB before, {largest} MB at most");
 
-    poll(&engine, &tenant, &id).await?;
-    server.admin(&json!({"do": "clearRequests"})).await?;
-    let took = poll(&engine, &tenant, &id).await?;
+    measure_poll(&engine, &tenant, &id).await?;
+    server
+        .send_admin_command(&json!({"do": "clearRequests"}))
+        .await?;
+    let took = measure_poll(&engine, &tenant, &id).await?;
     println!(
         "no change: {:.0} ms, {} requests",
         took.as_secs_f64() * 1000.0,
-        server.requests().await?
+        server.count_requests().await?
     );
     let edit =
         json!({"do": "editDoc", "id": server.text("last"), "markdown": "Berth 9 is free now."});
-    server.admin(&edit).await?;
-    let took = poll(&engine, &tenant, &id).await?;
+    server.send_admin_command(&edit).await?;
+    let took = measure_poll(&engine, &tenant, &id).await?;
     println!(
         "one change: {:.0} ms until it is filed",
         took.as_secs_f64() * 1000.0
@@ -184,15 +192,19 @@ pub(crate) async fn run(files: usize) -> Result<()> {
 }
 
 /// Creates a connection to everything, with a permission that already exists.
-async fn connect(rig: &Rig, tenant: &Tenant, server: &Server) -> Result<ConnectionId> {
+async fn create_connection(
+    rig: &BenchSystem,
+    tenant: &Tenant,
+    server: &DriveProcess,
+) -> Result<ConnectionId> {
     let ctx = &rig.system.ctx;
     let now = ctx.clock.now();
     let mut connection = Connection::new(Provider::CloudDrive, ContainerTag::parse("drive")?, now);
-    let app = AppRef::Operator {
+    let app = OAuthAppRef::Operator {
         client_id: server.text("id").to_owned(),
     };
 
-    let account = Account {
+    let account = ProviderAccount {
         subject: "1".to_owned(),
         email: Some(EMAIL.to_owned()),
     };
@@ -209,7 +221,7 @@ async fn connect(rig: &Rig, tenant: &Tenant, server: &Server) -> Result<Connecti
         rev: 0,
     };
 
-    let tokens = Tokens {
+    let tokens = OAuthTokens {
         access: Secret::new(server.text("token")),
         access_until: now.plus_seconds(3600),
         refresh: Secret::new("none"),
@@ -224,7 +236,7 @@ async fn connect(rig: &Rig, tenant: &Tenant, server: &Server) -> Result<Connecti
     connection.status = ConnectionStatus::Active;
     connection.account = Some(account);
     connection.grant = Some(grant.id);
-    connection.request(Trigger::Manual, now);
+    connection.request_run(RunTrigger::Manual, now);
     ctx.connections.save(tenant, &connection).await?;
 
     Ok(connection.id)
@@ -232,22 +244,22 @@ async fn connect(rig: &Rig, tenant: &Tenant, server: &Server) -> Result<Connecti
 
 /// Runs steps until there is nothing left to do. Returns the duration, the number of steps, and the
 /// highest memory use between steps.
-async fn settle(
-    engine: &Engine,
+async fn step_until_idle(
+    engine: &SyncEngine,
     tenant: &Tenant,
     id: &ConnectionId,
 ) -> Result<(Duration, u32, u64)> {
     let (begun, mut steps, mut largest) = (Instant::now(), 0, 0);
     loop {
         steps += 1;
-        let next = sync::step(engine, tenant, id).await?;
-        largest = largest.max(resident_mb());
+        let next = sync::synchronize_step(engine, tenant, id).await?;
+        largest = largest.max(resident_megabytes());
         match next {
-            Next::Again => {}
-            Next::Later(seconds) if seconds < 60 => {
+            NextStep::Again => {}
+            NextStep::Later(seconds) if seconds < 60 => {
                 tokio::time::sleep(Duration::from_secs(1)).await
             }
-            Next::Later(_) | Next::Idle => return Ok((begun.elapsed(), steps, largest)),
+            NextStep::Later(_) | NextStep::Idle => return Ok((begun.elapsed(), steps, largest)),
         }
 
         if begun.elapsed() > PATIENCE {
@@ -257,12 +269,12 @@ async fn settle(
 }
 
 /// Requests a run, waits until it ends, and returns the duration.
-async fn poll(engine: &Engine, tenant: &Tenant, id: &ConnectionId) -> Result<Duration> {
+async fn measure_poll(engine: &SyncEngine, tenant: &Tenant, id: &ConnectionId) -> Result<Duration> {
     let now = engine.ctx.clock.now();
     let ask = |connection: &mut Connection| {
-        connection.request(Trigger::Manual, now);
+        connection.request_run(RunTrigger::Manual, now);
         Ok(true)
     };
     change_connection(&engine.ctx, tenant, id, ask).await?;
-    Ok(settle(engine, tenant, id).await?.0)
+    Ok(step_until_idle(engine, tenant, id).await?.0)
 }

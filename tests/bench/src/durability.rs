@@ -8,8 +8,8 @@ use anyhow::Result;
 use embedded::Durability;
 use futures::future::try_join_all;
 
-use crate::rig::{Rig, percentiles};
-use crate::text::Writer;
+use crate::rig::{BenchSystem, percentiles};
+use crate::text::TextGenerator;
 
 /// The numbers of concurrent clients.
 const CLIENTS: [usize; 2] = [1, 16];
@@ -20,20 +20,24 @@ pub(crate) async fn run(documents: usize) -> Result<()> {
     println!("durability  clients  accepted/s  done/s  accept p50 ms  p99 ms");
     for clients in CLIENTS {
         for durability in [Durability::Full, Durability::Relaxed] {
-            measure(durability, clients, documents).await?;
+            measure_durability(durability, clients, documents).await?;
         }
     }
     Ok(())
 }
 
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
-async fn measure(durability: Durability, clients: usize, documents: usize) -> Result<()> {
-    let mut rig = Rig::with(durability).await?;
-    rig.work().await?;
-    rig.add("warm", "warm up").await?;
-    rig.wait_all().await?;
-    let mut writer = Writer::new(6);
-    let texts: Vec<String> = (0..documents).map(|_| writer.text(2048)).collect();
+async fn measure_durability(
+    durability: Durability,
+    clients: usize,
+    documents: usize,
+) -> Result<()> {
+    let mut rig = BenchSystem::with_durability(durability).await?;
+    rig.start_workers().await?;
+    rig.add_text("warm", "warm up").await?;
+    rig.wait_until_idle().await?;
+    let mut writer = TextGenerator::new(6);
+    let texts: Vec<String> = (0..documents).map(|_| writer.generate_text(2048)).collect();
     let begun = Instant::now();
     let rig = Arc::new(rig);
     // Each client needs its own task: a call to services in the same process may never wait, so
@@ -47,7 +51,7 @@ async fn measure(durability: Durability, clients: usize, documents: usize) -> Re
         .into_iter()
         .collect::<Result<Vec<_>>>()?;
     let accepted = begun.elapsed();
-    rig.wait_all().await?;
+    rig.wait_until_idle().await?;
     let done = begun.elapsed();
     let mut times: Vec<Duration> = times.into_iter().flatten().collect();
     let (p50, p99, _) = percentiles(&mut times);
@@ -59,18 +63,18 @@ async fn measure(durability: Durability, clients: usize, documents: usize) -> Re
         rate(done)
     );
     if let Some(mut rig) = Arc::into_inner(rig) {
-        rig.rest().await;
+        rig.stop_workers().await;
     }
 
     Ok(())
 }
 
 /// Sends one text after another, as one client, and returns the latencies.
-async fn send(rig: Arc<Rig>, texts: Vec<String>) -> Result<Vec<Duration>> {
+async fn send(rig: Arc<BenchSystem>, texts: Vec<String>) -> Result<Vec<Duration>> {
     let mut times = Vec::with_capacity(texts.len());
     for text in texts {
         let begun = Instant::now();
-        rig.add("rate", &text).await?;
+        rig.add_text("rate", &text).await?;
         times.push(begun.elapsed());
     }
     Ok(times)

@@ -15,11 +15,11 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use domain::{Statement, Timestamp, Trust};
-use memory::{Passage, Role, Source, extract};
+use memory::{Passage, Role, SourceText, extract_statements};
 use serde::Deserialize;
 
-use self::rate::rate;
-use self::words::{Words, content, cut, spans};
+use self::rate::measure_rate;
+use self::words::{Words, content_words, is_sentence_end, sentence_spans};
 
 /// The date of texts that have none, in milliseconds.
 const SAID_AT: i64 = 1_744_709_400_000;
@@ -44,16 +44,16 @@ struct Label {
 
 /// The counts from which recall and precision are computed.
 #[derive(Default)]
-struct Tally {
+struct MatchCounts {
     labels: usize,
     recalled: usize,
     memories: usize,
     precise: usize,
 }
 
-impl Tally {
+impl MatchCounts {
     #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
-    fn show(&self, name: &str) {
+    fn print_shares(&self, name: &str) {
         let share = |part: usize, whole: usize| part as f64 / whole.max(1) as f64;
         println!(
             "{name:<22} recall {:.3} ({}/{})   precision {:.3} ({}/{})",
@@ -69,22 +69,22 @@ impl Tally {
 
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 pub(crate) fn run(folder: &Path, conversations: Option<&Path>, show: bool) -> Result<()> {
-    let entries: Vec<Entry> = lines(&folder.join("dataset.jsonl"))?;
-    let labels: Vec<Labels> = lines(&folder.join("labels.jsonl"))?;
+    let entries: Vec<Entry> = read_lines(&folder.join("dataset.jsonl"))?;
+    let labels: Vec<Labels> = read_lines(&folder.join("labels.jsonl"))?;
     let labels: BTreeMap<_, _> = labels
         .into_iter()
         .map(|labels| (labels.id, labels.memories))
         .collect();
-    let (mut cover, mut both) = (Tally::default(), Tally::default());
+    let (mut cover, mut both) = (MatchCounts::default(), MatchCounts::default());
     let (mut words, mut count) = (0, 0);
 
     for entry in &entries {
-        let found = statements(&entry.text);
-        check(&found, &entry.text)?;
+        let found = extract_text(&entry.text);
+        check_not_invented(&found, &entry.text)?;
         let of_entry = labels.get(&entry.id).map_or(&[][..], Vec::as_slice);
         words += entry.text.split_whitespace().count();
         count += found.len();
-        tally(
+        count_matches(
             &mut cover,
             &found,
             of_entry,
@@ -93,16 +93,16 @@ pub(crate) fn run(folder: &Path, conversations: Option<&Path>, show: bool) -> Re
                 common * 2 >= whole
             },
         );
-        tally(&mut both, &found, of_entry, |common, label, memory, _| {
+        count_matches(&mut both, &found, of_entry, |common, label, memory, _| {
             common * 4 >= label + memory
         });
         if show {
-            list(entry, &found, of_entry);
+            print_memories(entry, &found, of_entry);
         }
     }
 
-    cover.show("en, cover");
-    both.show("en, both ways");
+    cover.print_shares("en, cover");
+    both.print_shares("en, both ways");
     println!(
         "en: {:.1} statements per 1000 words",
         count as f64 * 1000.0 / words.max(1) as f64
@@ -111,23 +111,25 @@ pub(crate) fn run(folder: &Path, conversations: Option<&Path>, show: bool) -> Re
     for language in LANGUAGES {
         let path = folder.join(format!("dataset.{language}.jsonl"));
         if path.exists() {
-            translated(language, &entries, &lines(&path)?, &labels, show)?;
+            measure_translation(language, &entries, &read_lines(&path)?, &labels, show)?;
         }
     }
 
-    conversations.map_or(Ok(()), |path| rate(path, show))
+    conversations.map_or(Ok(()), |path| measure_rate(path, show))
 }
 
 /// Returns the words of a statement that neither its span nor the speaker explains. There must be
 /// none.
-fn invented(statement: &Statement, source: &str) -> Vec<String> {
-    let span = cut(source, (statement.start, statement.end));
-    let mut known = content(&span);
-    known.extend(content(statement.speaker.as_deref().unwrap_or_default()));
+fn invented_words(statement: &Statement, source: &str) -> Vec<String> {
+    let span = is_sentence_end(source, (statement.start, statement.end));
+    let mut known = content_words(&span);
+    known.extend(content_words(
+        statement.speaker.as_deref().unwrap_or_default(),
+    ));
     // Extraction may add dates in digits, and words that grammatical agreement changes or adds.
     let added = ["assistant", "themselv", "their"];
     let wide = |word: &str| !word.is_ascii();
-    let words = content(&statement.text).into_iter();
+    let words = content_words(&statement.text).into_iter();
     let new = words.filter(|word| !known.contains(word) && !added.contains(&word.as_str()));
     let date = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
     let within = |word: &str| wide(word) && span.to_lowercase().contains(word);
@@ -135,9 +137,9 @@ fn invented(statement: &Statement, source: &str) -> Vec<String> {
 }
 
 /// Fails if a statement says something that its source does not.
-fn check(found: &[Statement], source: &str) -> Result<()> {
+fn check_not_invented(found: &[Statement], source: &str) -> Result<()> {
     for statement in found {
-        let new = invented(statement, source);
+        let new = invented_words(statement, source);
         anyhow::ensure!(
             new.is_empty(),
             "{new:?} in {:?} of {source:?}",
@@ -147,7 +149,7 @@ fn check(found: &[Statement], source: &str) -> Result<()> {
     Ok(())
 }
 
-fn lines<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<T>> {
+fn read_lines<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<T>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
     text.lines()
         .map(|line| Ok(serde_json::from_str(line)?))
@@ -155,18 +157,18 @@ fn lines<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<T>> {
 }
 
 /// Extracts the statements of a text without a known author.
-fn statements(text: &str) -> Vec<Statement> {
+fn extract_text(text: &str) -> Vec<Statement> {
     let said_at = Timestamp::from_millis(SAID_AT);
     let passage = Passage {
         text,
-        start: 0,
+        start_char: 0,
         role: Role::Author,
         speaker: None,
         quoted: None,
         said_at,
     };
 
-    extract(&Source {
+    extract_statements(&SourceText {
         passages: vec![passage],
         trust: Trust::Document,
     })
@@ -174,17 +176,20 @@ fn statements(text: &str) -> Vec<Statement> {
 
 /// Counts matches by a rule over the number of common words, the words of the label, the words of
 /// the memory, and whether recall is measured.
-fn tally(
-    tally: &mut Tally,
+fn count_matches(
+    tally: &mut MatchCounts,
     found: &[Statement],
     labels: &[Label],
     meets: impl Fn(usize, usize, usize, bool) -> bool,
 ) {
     let memories: Vec<Words> = found
         .iter()
-        .map(|statement| content(&statement.text))
+        .map(|statement| content_words(&statement.text))
         .collect();
-    let labels: Vec<Words> = labels.iter().map(|label| content(&label.content)).collect();
+    let labels: Vec<Words> = labels
+        .iter()
+        .map(|label| content_words(&label.content))
+        .collect();
     let met = |label: &Words, memory: &Words, recall: bool| {
         meets(
             label.intersection(memory).count(),
@@ -207,15 +212,15 @@ fn tally(
 }
 
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
-fn list(entry: &Entry, found: &[Statement], labels: &[Label]) {
+fn print_memories(entry: &Entry, found: &[Statement], labels: &[Label]) {
     println!("\n{}: {}", entry.id, entry.text);
     let memories: Vec<Words> = found
         .iter()
-        .map(|statement| content(&statement.text))
+        .map(|statement| content_words(&statement.text))
         .collect();
     let common = |one: &Words, other: &Words| one.intersection(other).count() * 2;
     for label in labels {
-        let words = content(&label.content);
+        let words = content_words(&label.content);
         let hit = memories
             .iter()
             .any(|memory| common(memory, &words) >= words.len());
@@ -224,7 +229,7 @@ fn list(entry: &Entry, found: &[Statement], labels: &[Label]) {
 
     for (statement, words) in found.iter().zip(&memories) {
         let hit = labels.iter().any(|label| {
-            let label = content(&label.content);
+            let label = content_words(&label.content);
             common(&label, words) >= label.len().min(words.len())
         });
         println!("  {} {}", if hit { "=" } else { "!" }, describe(statement));
@@ -258,35 +263,35 @@ fn describe(statement: &Statement) -> String {
 
 /// Measures recall and precision of a translation. Each label belongs to the sentence with the same
 /// number.
-fn translated(
+fn measure_translation(
     language: &str,
     entries: &[Entry],
     translations: &[Entry],
     labels: &BTreeMap<String, Vec<Label>>,
     show: bool,
 ) -> Result<()> {
-    let mut tally = Tally::default();
+    let mut tally = MatchCounts::default();
     for entry in translations {
         let Some(source) = entries.iter().find(|source| source.id == entry.id) else {
             continue;
         };
-        let sentences: Vec<Words> = spans(&source.text)
+        let sentences: Vec<Words> = sentence_spans(&source.text)
             .iter()
-            .map(|span| content(&cut(&source.text, *span)))
+            .map(|span| content_words(&is_sentence_end(&source.text, *span)))
             .collect();
-        let places = spans(&entry.text);
+        let places = sentence_spans(&entry.text);
         let wanted: Vec<(usize, usize)> = labels
             .get(&entry.id)
             .into_iter()
             .flatten()
             .filter_map(|label| {
                 places
-                    .get(best(&content(&label.content), &sentences))
+                    .get(best_sentence(&content_words(&label.content), &sentences))
                     .copied()
             })
             .collect();
-        let found = statements(&entry.text);
-        check(&found, &entry.text)?;
+        let found = extract_text(&entry.text);
+        check_not_invented(&found, &entry.text)?;
         let meets = |statement: &Statement, (start, end): (usize, usize)| {
             statement.start < end && start < statement.end
         };
@@ -301,16 +306,16 @@ fn translated(
             .filter(|one| wanted.iter().any(|span| meets(one, *span)))
             .count();
         if show {
-            list(entry, &found, &[]);
+            print_memories(entry, &found, &[]);
         }
     }
 
-    tally.show(&format!("{language}, by alignment"));
+    tally.print_shares(&format!("{language}, by alignment"));
     Ok(())
 }
 
 /// Returns the index of the sentence with the most words of the label.
-fn best(label: &Words, sentences: &[Words]) -> usize {
+fn best_sentence(label: &Words, sentences: &[Words]) -> usize {
     let common = |sentence: &Words| label.intersection(sentence).count();
     (0..sentences.len())
         .rev()

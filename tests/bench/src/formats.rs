@@ -1,7 +1,7 @@
 //! Extraction of real files: outcome, rate, memory, and the share of another extractor's text that
 //! is found.
 //!
-//! Each file goes through [`Sandbox::child`] as in the server; this executable is the child. The
+//! Each file goes through [`Sandbox::in_child`] as in the server; this executable is the child. The
 //! only difference is that the child sends its peak memory, time and panics to a socket, which is
 //! in the folder of the name by which it was started.
 
@@ -62,7 +62,7 @@ fn memory_kib(key: &str) -> u64 {
 }
 
 /// The measurements of one file.
-struct Measured {
+struct FileMeasurement {
     name: String,
     format: String,
     bytes: usize,
@@ -77,7 +77,7 @@ struct Measured {
     tokens: Option<(u64, u64, u64)>,
 }
 
-impl Measured {
+impl FileMeasurement {
     fn is_ok(&self) -> bool {
         self.outcome == "ok"
     }
@@ -97,7 +97,7 @@ impl Measured {
 
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 pub(crate) async fn run(folder: &Path, executable: Option<PathBuf>) -> Result<()> {
-    let files = files(folder)?;
+    let files = find_files(folder)?;
     anyhow::ensure!(
         !files.is_empty(),
         "{} has no files; fixtures.py fetches some",
@@ -119,8 +119,8 @@ pub(crate) async fn run(folder: &Path, executable: Option<PathBuf>) -> Result<()
         }
     };
 
-    let sandbox = Sandbox::child(executable);
-    let start = start_up(&sandbox, &reports).await?;
+    let sandbox = Sandbox::in_child(executable);
+    let start = measure_start_up(&sandbox, &reports).await?;
     let style = ProgressStyle::with_template("  [{bar:30}] {pos}/{len} {msg:.40} {eta}")?;
     let bar = ProgressBar::new(files.len() as u64).with_style(style);
     let mut all = Vec::new();
@@ -131,23 +131,23 @@ pub(crate) async fn run(folder: &Path, executable: Option<PathBuf>) -> Result<()
                 .to_string_lossy()
                 .into_owned(),
         );
-        all.push(measure(&sandbox, &reports, format, &path).await?);
+        all.push(measure_file(&sandbox, &reports, format, &path).await?);
         bar.inc(1);
     }
 
     bar.finish_and_clear();
-    table(&all, is_own);
+    print_table(&all, is_own);
     println!(
         "\nstart of a child with an almost empty page: {:.1} ms",
         start.as_secs_f64() * 1000.0
     );
-    worst(&all);
+    print_worst(&all);
 
     Ok(())
 }
 
 /// Returns the files in the folders that are named after formats, without the references.
-fn files(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
+fn find_files(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
     let mut files = Vec::new();
     for entry in
         std::fs::read_dir(folder).with_context(|| format!("{} cannot be read", folder.display()))?
@@ -170,26 +170,28 @@ fn files(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
 }
 
 /// Measures the median time of a child that has almost nothing to do.
-async fn start_up(sandbox: &Sandbox, reports: &UnixDatagram) -> Result<Duration> {
+async fn measure_start_up(sandbox: &Sandbox, reports: &UnixDatagram) -> Result<Duration> {
     let page = b"<!DOCTYPE html><html><body><p>A page.</p></body></html>";
     let mut times = Vec::new();
     for _ in 0..STARTS {
         let begun = Instant::now();
-        sandbox.extract(page, Some("page.html"), None).await?;
+        sandbox
+            .extract_document(page, Some("page.html"), None)
+            .await?;
         times.push(begun.elapsed());
         // A full socket would block the next child.
-        report(reports);
+        receive_report(reports);
     }
     times.sort_unstable();
     Ok(times[STARTS / 2])
 }
 
-async fn measure(
+async fn measure_file(
     sandbox: &Sandbox,
     reports: &UnixDatagram,
     format: String,
     path: &Path,
-) -> Result<Measured> {
+) -> Result<FileMeasurement> {
     let bytes = std::fs::read(path)?;
     let name = path
         .file_name()
@@ -197,10 +199,10 @@ async fn measure(
         .to_string_lossy()
         .into_owned();
     // Discards reports of earlier children that arrived late.
-    while report(reports).is_some() {}
+    while receive_report(reports).is_some() {}
     let panics_before = PANICS.load(SeqCst);
     let begun = Instant::now();
-    let answer = sandbox.extract(&bytes, Some(&name), None).await;
+    let answer = sandbox.extract_document(&bytes, Some(&name), None).await;
     let wall = begun.elapsed();
     let (outcome, text) = match answer {
         Ok(extracted) => ("ok".to_owned(), extracted.text),
@@ -209,14 +211,14 @@ async fn measure(
         Err(SandboxError::Unavailable(_)) => ("unavailable".to_owned(), String::new()),
     };
 
-    let reported = report(reports);
+    let reported = receive_report(reports);
     let here = PANICS.load(SeqCst) - panics_before;
     let reference = std::fs::read_to_string(format!("{}{REFERENCE}", path.display())).ok();
     let tokens = reference
-        .map(|reference| compare(&text, &reference))
+        .map(|reference| count_common_tokens(&text, &reference))
         .filter(|(_, reference, _)| *reference > 0);
 
-    Ok(Measured {
+    Ok(FileMeasurement {
         name,
         format,
         bytes: bytes.len(),
@@ -230,7 +232,7 @@ async fn measure(
 }
 
 /// Receives a child's report: its peak memory, its panics and its microseconds.
-fn report(reports: &UnixDatagram) -> Option<[u64; 3]> {
+fn receive_report(reports: &UnixDatagram) -> Option<[u64; 3]> {
     let mut buffer = [0; 64];
     let length = reports.recv(&mut buffer).ok()?;
     let mut numbers = std::str::from_utf8(&buffer[..length])
@@ -241,8 +243,8 @@ fn report(reports: &UnixDatagram) -> Option<[u64; 3]> {
 }
 
 /// Counts the tokens of a text, of its reference, and of both, as multisets.
-fn compare(text: &str, reference: &str) -> (u64, u64, u64) {
-    let (ours, theirs) = (tokens(text), tokens(reference));
+fn count_common_tokens(text: &str, reference: &str) -> (u64, u64, u64) {
+    let (ours, theirs) = (count_tokens(text), count_tokens(reference));
     let both = theirs
         .iter()
         .map(|(token, count)| ours.get(token).map_or(0, |have| *have.min(count)))
@@ -251,7 +253,7 @@ fn compare(text: &str, reference: &str) -> (u64, u64, u64) {
 }
 
 /// Counts words in lower case and compatibility form. In scripts without spaces, counts characters.
-fn tokens(text: &str) -> HashMap<String, u64> {
+fn count_tokens(text: &str) -> HashMap<String, u64> {
     let mut counts = HashMap::new();
     let text: String = text.nfkc().flat_map(char::to_lowercase).collect();
     for word in text
@@ -280,18 +282,19 @@ fn has_no_spaces(c: char) -> bool {
 }
 
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
-fn table(all: &[Measured], is_own: bool) {
+fn print_table(all: &[FileMeasurement], is_own: bool) {
     println!(
         "format  files   ok panics    MB/s  inside    p50 ms   max ms    MiB recall median  prec. refs missed  failures"
     );
     let mut formats: Vec<&str> = all.iter().map(|one| one.format.as_str()).collect();
     formats.dedup();
     for format in formats {
-        let of_format: Vec<&Measured> = all.iter().filter(|one| one.format == format).collect();
-        row(format, &of_format, is_own);
+        let of_format: Vec<&FileMeasurement> =
+            all.iter().filter(|one| one.format == format).collect();
+        format_row(format, &of_format, is_own);
     }
 
-    row("all", &all.iter().collect::<Vec<_>>(), is_own);
+    format_row("all", &all.iter().collect::<Vec<_>>(), is_own);
     println!(
         "\nMB/s: input over wall time; inside: over the time within the child, without its start. MiB: the worst child. recall, prec.: the\n\
          mean over files that were read and have a reference (refs); missed: the reference reads them, we do not."
@@ -299,8 +302,9 @@ fn table(all: &[Measured], is_own: bool) {
 }
 
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
-fn row(name: &str, files: &[&Measured], is_own: bool) {
-    let (ok, failed): (Vec<&Measured>, Vec<&Measured>) = files.iter().partition(|one| one.is_ok());
+fn format_row(name: &str, files: &[&FileMeasurement], is_own: bool) {
+    let (ok, failed): (Vec<&FileMeasurement>, Vec<&FileMeasurement>) =
+        files.iter().partition(|one| one.is_ok());
     let megabytes = files.iter().map(|one| one.bytes).sum::<usize>() as f64 / 1e6;
     let seconds: f64 = files.iter().map(|one| one.wall.as_secs_f64()).sum();
     let inside: f64 = files
@@ -339,7 +343,7 @@ fn row(name: &str, files: &[&Measured], is_own: bool) {
         share(mean(&precisions)),
         recalls.len(),
         failed.iter().filter(|one| one.tokens.is_some()).count(),
-        reasons(&failed)
+        print_failures(&failed)
     );
 }
 
@@ -351,7 +355,7 @@ fn share(value: Option<f64>) -> String {
     value.map_or("-".into(), |value| format!("{value:.3}"))
 }
 
-fn reasons(failed: &[&Measured]) -> String {
+fn print_failures(failed: &[&FileMeasurement]) -> String {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     for one in failed {
         *counts.entry(one.outcome.as_str()).or_default() += 1;
@@ -368,10 +372,10 @@ fn reasons(failed: &[&Measured]) -> String {
 /// Prints the files of each format with the lowest recall, and those that only the reference
 /// extractor can read.
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
-fn worst(all: &[Measured]) {
+fn print_worst(all: &[FileMeasurement]) {
     println!("\nleast recall of each format (ours / reference / both, in tokens), below .95");
     for of_format in all.chunk_by(|a, b| a.format == b.format) {
-        let mut scored: Vec<(f64, &Measured)> = of_format
+        let mut scored: Vec<(f64, &FileMeasurement)> = of_format
             .iter()
             .filter_map(|one| one.recall().map(|recall| (recall, one)))
             .collect();

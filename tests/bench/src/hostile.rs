@@ -4,15 +4,15 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use content::{Source, extract};
-use domain::key::{KeyKind, KeyPlan, Permission};
+use content::{ContentSource, extract_document};
+use domain::key::{KeyKind, KeySpec, Permission};
 use domain::usecase::create_key;
 use domain::{OrgId, Tenant};
 use sandbox::Sandbox;
 use serde_json::{Value, json};
 
 use crate::make;
-use crate::rig::{Rig, percentiles};
+use crate::rig::{BenchSystem, percentiles};
 
 /// The number of measurements of each time. The shortest counts.
 const TIMES: usize = 3;
@@ -24,7 +24,7 @@ const LINES: usize = 5;
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// A kind of file that repeats something.
-struct Shape {
+struct HostileFile {
     name: &'static str,
     file: &'static str,
     /// The smallest number of repetitions that is measured. The files of a flood have four times as
@@ -33,8 +33,8 @@ struct Shape {
     make: fn(usize) -> Vec<u8>,
 }
 
-impl Shape {
-    const fn html(name: &'static str, n: usize, make: fn(usize) -> Vec<u8>) -> Self {
+impl HostileFile {
+    const fn nested_html(name: &'static str, n: usize, make: fn(usize) -> Vec<u8>) -> Self {
         Self {
             name,
             file: "a.html",
@@ -44,85 +44,91 @@ impl Shape {
     }
 }
 
-const SHAPES: [Shape; 18] = [
-    Shape::html("attributes of one tag", 45_000, attributes),
-    Shape::html("attributes of many tags", 45_000, tags_with_attributes),
-    Shape::html("nested elements", 80_000, |n| page(&"<div>".repeat(n))),
-    Shape::html("nested tables", 25_000, |n| {
-        page(&"<table><tr><td>".repeat(n))
+const SHAPES: [HostileFile; 18] = [
+    HostileFile::nested_html("attributes of one tag", 45_000, build_attributes),
+    HostileFile::nested_html("attributes of many tags", 45_000, tags_with_attributes),
+    HostileFile::nested_html("nested elements", 80_000, |n| {
+        build_page(&"<div>".repeat(n))
     }),
-    Shape::html("open formatting", 60_000, |n| page(&"<p><b>x".repeat(n))),
-    Shape::html("misnested formatting", 28_000, |n| {
-        page(&"<a><b></a>x</b>".repeat(n))
+    HostileFile::nested_html("nested tables", 25_000, |n| {
+        build_page(&"<table><tr><td>".repeat(n))
     }),
-    Shape::html("paragraphs", 50_000, |n| page(&"<p>word</p>".repeat(n))),
-    Shape::html("table cells", 50_000, |n| {
-        page(&format!("<table><tr>{}", "<td>x</td>".repeat(n)))
+    HostileFile::nested_html("open formatting", 60_000, |n| {
+        build_page(&"<p><b>x".repeat(n))
     }),
-    Shape::html("list items", 50_000, |n| page(&"<ul><li>x".repeat(n))),
-    Shape::html("entities", 90_000, |n| page(&"&amp;".repeat(n))),
-    Shape::html("entities in attributes", 90_000, |n| {
-        page(&format!("<p title='{}'>x", "&amp;".repeat(n)))
+    HostileFile::nested_html("misnested formatting", 28_000, |n| {
+        build_page(&"<a><b></a>x</b>".repeat(n))
     }),
-    Shape {
+    HostileFile::nested_html("paragraphs", 50_000, |n| {
+        build_page(&"<p>word</p>".repeat(n))
+    }),
+    HostileFile::nested_html("table cells", 50_000, |n| {
+        build_page(&format!("<table><tr>{}", "<td>x</td>".repeat(n)))
+    }),
+    HostileFile::nested_html("list items", 50_000, |n| build_page(&"<ul><li>x".repeat(n))),
+    HostileFile::nested_html("entities", 90_000, |n| build_page(&"&amp;".repeat(n))),
+    HostileFile::nested_html("entities in attributes", 90_000, |n| {
+        build_page(&format!("<p title='{}'>x", "&amp;".repeat(n)))
+    }),
+    HostileFile {
         name: "commas",
         file: "a.csv",
         n: 450_000,
         make: |n| format!("a,b\n{}", "1,2\n".repeat(n / 4)).into_bytes(),
     },
-    Shape {
+    HostileFile {
         name: "RTF groups",
         file: "a.rtf",
         n: 200_000,
-        make: rtf,
+        make: build_rtf,
     },
-    Shape {
+    HostileFile {
         name: "mail parts",
         file: "a.eml",
         n: 10_000,
-        make: mail,
+        make: build_mail,
     },
-    Shape {
+    HostileFile {
         name: "Word paragraphs",
         file: "a.docx",
         n: 50_000,
         make: |n| make::docx(&"<w:p><w:r><w:t>word</w:t></w:r></w:p>".repeat(n)),
     },
-    Shape {
+    HostileFile {
         name: "Word table rows",
         file: "a.docx",
         n: 20_000,
         make: word_table,
     },
-    Shape {
+    HostileFile {
         name: "cells",
         file: "a.xlsx",
         n: 100_000,
-        make: sheet,
+        make: build_sheet,
     },
-    Shape {
+    HostileFile {
         name: "PDF text operators",
         file: "a.pdf",
         n: 50_000,
-        make: pdf,
+        make: build_pdf,
     },
 ];
 
-fn page(body: &str) -> Vec<u8> {
+fn build_page(body: &str) -> Vec<u8> {
     format!("<!doctype html><html><head><title>Page</title></head><body>{body}").into_bytes()
 }
 
-fn attributes(n: usize) -> Vec<u8> {
+fn build_attributes(n: usize) -> Vec<u8> {
     let attributes: String = (0..n).map(|i| format!(" a{i}=1")).collect();
-    page(&format!("<p{attributes}>text</p>"))
+    build_page(&format!("<p{attributes}>text</p>"))
 }
 
 fn tags_with_attributes(n: usize) -> Vec<u8> {
     let tag: String = (0..200).map(|i| format!(" a{i}=1")).collect();
-    page(&format!("<p{tag}>text</p>").repeat(n / 200))
+    build_page(&format!("<p{tag}>text</p>").repeat(n / 200))
 }
 
-fn rtf(n: usize) -> Vec<u8> {
+fn build_rtf(n: usize) -> Vec<u8> {
     format!(
         r"{{\rtf1\ansi {}word{}}}",
         r"{\b ".repeat(n / 2),
@@ -131,7 +137,7 @@ fn rtf(n: usize) -> Vec<u8> {
     .into_bytes()
 }
 
-fn mail(n: usize) -> Vec<u8> {
+fn build_mail(n: usize) -> Vec<u8> {
     let part = "--b\r\nContent-Type: text/plain\r\n\r\nA part.\r\n".repeat(n);
     let head =
         "From: ada@example.com\r\nTo: ben@example.com\r\nSubject: Parts\r\nMIME-Version: 1.0\r\n";
@@ -143,7 +149,7 @@ fn word_table(n: usize) -> Vec<u8> {
     make::docx(&format!("<w:tbl>{}</w:tbl>", row.repeat(n)))
 }
 
-fn sheet(n: usize) -> Vec<u8> {
+fn build_sheet(n: usize) -> Vec<u8> {
     let row = |row: usize| {
         format!(
             "<row>{}{}</row>",
@@ -155,7 +161,7 @@ fn sheet(n: usize) -> Vec<u8> {
 }
 
 /// Builds a PDF of one page that shows `n` words.
-fn pdf(n: usize) -> Vec<u8> {
+fn build_pdf(n: usize) -> Vec<u8> {
     let shown = format!("BT /F 9 Tf 9 TL 20 800 Td {}ET", "(word) Tj T* ".repeat(n));
     let objects = [
         "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
@@ -189,7 +195,7 @@ pub(crate) async fn run() -> Result<()> {
     println!("shape                      KB at 4n    n ms   2n ms   4n ms  4n to n  outcome");
     for shape in &SHAPES {
         let bytes = (shape.make)(4 * shape.n).len() / 1000;
-        let times = [1, 2, 4].map(|times| read(shape, times * shape.n));
+        let times = [1, 2, 4].map(|times| measure_read(shape, times * shape.n));
         let [one, two, four] = times
             .each_ref()
             .map(|(time, _)| time.as_secs_f64() * 1000.0);
@@ -206,15 +212,15 @@ pub(crate) async fn run() -> Result<()> {
     );
     println!("shape                      line p50 ms     max ms  flood s");
     for shape in &SHAPES {
-        flood(shape).await?;
+        measure_flood(shape).await?;
     }
     Ok(())
 }
 
 /// Returns the shortest time to read the file, and the outcome.
-fn read(shape: &Shape, n: usize) -> (Duration, String) {
+fn measure_read(shape: &HostileFile, n: usize) -> (Duration, String) {
     let bytes = (shape.make)(n);
-    let source = Source {
+    let source = ContentSource {
         bytes: &bytes,
         name: Some(shape.file),
         declared: None,
@@ -223,7 +229,7 @@ fn read(shape: &Shape, n: usize) -> (Duration, String) {
     let mut best = (Duration::MAX, String::new());
     for _ in 0..TIMES {
         let begun = Instant::now();
-        let outcome = match extract(&source) {
+        let outcome = match extract_document(&source) {
             Ok(read) => format!("{} KB of text", read.text.len() / 1000),
             Err(failure) => failure.code.as_str().to_owned(),
         };
@@ -234,27 +240,27 @@ fn read(shape: &Shape, n: usize) -> (Duration, String) {
 }
 
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
-async fn flood(shape: &Shape) -> Result<()> {
-    let mut rig = Rig::confined(Sandbox::child(std::env::current_exe()?)).await?;
-    let tenant = Tenant::of_operator(OrgId::parse("quiet")?);
-    let plan = KeyPlan {
+async fn measure_flood(shape: &HostileFile) -> Result<()> {
+    let mut rig = BenchSystem::with_sandbox(Sandbox::in_child(std::env::current_exe()?)).await?;
+    let tenant = Tenant::for_operator(OrgId::parse("quiet")?);
+    let plan = KeySpec {
         name: "quiet".into(),
         kind: KeyKind::Full,
         permission: Permission::Write,
         tags: None,
         expires_at: None,
-        rate: None,
+        rate_limit: None,
     };
 
-    let key = create_key(&rig.system.ctx, &tenant, plan).await?.text;
+    let key = create_key(&rig.system.ctx, &tenant, plan).await?.key_text;
     let bytes = (shape.make)(4 * shape.n);
     for number in 0..FLOOD {
-        rig.upload(&format!("{number}-{}", shape.file), &bytes)
+        rig.upload_file(&format!("{number}-{}", shape.file), &bytes)
             .await?;
     }
 
     let begun = Instant::now();
-    rig.work().await?;
+    rig.start_workers().await?;
     let mut times = Vec::new();
     for number in 0..LINES {
         let sent = Instant::now();
@@ -271,13 +277,13 @@ async fn flood(shape: &Shape) -> Result<()> {
     }
 
     let (middle, _, longest) = percentiles(&mut times);
-    rig.wait_all().await?;
+    rig.wait_until_idle().await?;
     println!(
         "{:<26} {middle:>11.0} {longest:>10.0} {:>8.1}",
         shape.name,
         begun.elapsed().as_secs_f64()
     );
-    rig.rest().await;
+    rig.stop_workers().await;
 
     Ok(())
 }

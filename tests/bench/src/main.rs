@@ -66,7 +66,8 @@ enum What {
         #[arg(long, default_value_t = 1000)]
         documents: usize,
     },
-    /// Files made to be slow: the time to read n, 2n and 4n, and how long another organization waits beside them
+    /// Files made to be slow: the time to read n, 2n and 4n, and how long another organization
+    /// waits beside them
     Hostile,
     /// Requests and request units of each operation, and what they cost on AWS
     Cost,
@@ -82,8 +83,8 @@ enum What {
     Formats {
         /// The folder that fixtures.py filled
         folder: PathBuf,
-        /// Extract in children of this executable, such as recollect, instead of in this one's; their memory and
-        /// panics are then not known
+        /// Extract in children of this executable, such as recollect, instead of in this one's;
+        /// their memory and panics are then not known
         #[arg(long)]
         exe: Option<PathBuf>,
     },
@@ -105,7 +106,8 @@ enum What {
         /// The folder with dataset.jsonl and labels.jsonl
         labelled: PathBuf,
     },
-    /// Deletion and merge of a large container, analytics over a long request log, what logging costs
+    /// Deletion and merge of a large container, analytics over a long request log, what logging
+    /// costs
     Organization {
         /// Documents of the large container
         #[arg(long, default_value_t = 20_000)]
@@ -143,7 +145,7 @@ fn main() -> Result<ExitCode> {
         .with_filter(LevelFilter::WARN);
     tracing_subscriber::registry()
         .with(warnings)
-        .with(reuse::Counter.with_filter(processed))
+        .with(reuse::EmbeddingCounter.with_filter(processed))
         .init();
     run(Cli::parse().what)?;
     Ok(ExitCode::SUCCESS)
@@ -176,7 +178,7 @@ async fn run(what: What) -> Result<()> {
             requests,
         } => organization::run(documents, requests).await,
         What::Drive { files } => drive::run(files).await,
-        What::DriveServer { files } => drive::serve(files).await,
+        What::DriveServer { files } => drive::serve_drive(files).await,
         What::Batch => batch::run().await,
         What::Reuse => reuse::run().await,
     }

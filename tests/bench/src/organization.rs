@@ -6,16 +6,16 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use bytes::Bytes;
 use domain::activity::{RequestRecord, RequestType};
-use domain::document::{Body, BodyForm, Indexed};
+use domain::document::{BodyForm, DocumentBody, IndexedRevision};
 use domain::{
-    Change, ContainerId, ContainerTag, Document, DocumentId, DocumentType, Dreaming, Metadata,
-    OrgId, Pack, Revision, Status, TaskType, Tenant, Timestamp,
+    ContainerId, ContainerTag, Document, DocumentChange, DocumentId, DocumentStatus, DocumentType,
+    Dreaming, Metadata, OrgId, Pack, Revision, TaskType, Tenant, Timestamp,
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
-use crate::rig::{Rig, percentiles};
+use crate::rig::{BenchSystem, percentiles};
 
 /// The number of concurrent writes.
 const PARALLEL: usize = 16;
@@ -24,26 +24,26 @@ const DAYS: i64 = 90;
 
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 pub(crate) async fn run(documents: usize, requests: usize) -> Result<()> {
-    let mut rig = Rig::new().await?;
-    let tenant = Tenant::of_operator(OrgId::parse("local")?);
+    let mut rig = BenchSystem::new().await?;
+    let tenant = Tenant::for_operator(OrgId::parse("local")?);
     log_overhead(&rig).await?;
-    fill(&rig, &tenant, "large", documents).await?;
-    fill(&rig, &tenant, "target", 100).await?;
-    fill(&rig, &tenant, "small", 100).await?;
+    fill_container(&rig, &tenant, "large", documents).await?;
+    fill_container(&rig, &tenant, "target", 100).await?;
+    fill_container(&rig, &tenant, "small", 100).await?;
 
-    rig.work().await?;
+    rig.start_workers().await?;
     let begun = Instant::now();
     let body = json!({"containerTags": ["large", "target"], "targetContainerTag": "target"});
     let merge = rig.post("/v3/container-tags/merge", &body).await?;
     println!(
         "merge answer, {documents} documents:  {:.1} ms",
-        ms(begun.elapsed())
+        to_millis(begun.elapsed())
     );
     let path = format!(
         "/v3/container-tags/merge/{}",
         merge["mergeId"].as_str().unwrap_or_default()
     );
-    let merged = until(&rig, &path, "completed").await?;
+    let merged = wait_for_status(&rig, &path, "completed").await?;
     println!(
         "merge to completed:  {:.1} s, 30 of them waiting",
         merged.as_secs_f64()
@@ -58,7 +58,7 @@ pub(crate) async fn run(documents: usize, requests: usize) -> Result<()> {
         println!(
             "delete answer, {} documents:  {:.1} ms",
             answer["deletedDocumentsCount"],
-            ms(begun.elapsed())
+            to_millis(begun.elapsed())
         );
         answers.push(answer);
     }
@@ -70,15 +70,17 @@ pub(crate) async fn run(documents: usize, requests: usize) -> Result<()> {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 
-    let purged = until(&rig, &path, "verifying").await?.as_secs_f64();
+    let purged = wait_for_status(&rig, &path, "verifying")
+        .await?
+        .as_secs_f64();
     println!(
         "purge of {documents} documents:  {purged:.1} s, {:.0} documents/s",
         documents as f64 / purged
     );
     println!("{}", rig.call("GET", &path, &Value::Null).await?["report"]);
-    rig.rest().await;
+    rig.stop_workers().await;
 
-    log_requests(&rig, &tenant, requests).await?;
+    write_request_log(&rig, &tenant, requests).await?;
     for path in [
         "usage",
         "errors",
@@ -92,7 +94,7 @@ pub(crate) async fn run(documents: usize, requests: usize) -> Result<()> {
         let answer = rig
             .call(
                 "GET",
-                &format!("{to}{join}from={}", start(&rig)),
+                &format!("{to}{join}from={}", analytics_start(&rig)),
                 &Value::Null,
             )
             .await?;
@@ -101,19 +103,19 @@ pub(crate) async fn run(documents: usize, requests: usize) -> Result<()> {
             .or(answer["totalErrors"].as_u64());
         println!(
             "analytics {path} over 90 days:  {:.1} ms ({total:?})",
-            ms(begun.elapsed())
+            to_millis(begun.elapsed())
         );
     }
 
     Ok(())
 }
 
-fn ms(time: Duration) -> f64 {
+fn to_millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
 }
 
 /// Returns the earliest time that analytics covers, an hour later.
-fn start(rig: &Rig) -> Timestamp {
+fn analytics_start(rig: &BenchSystem) -> Timestamp {
     rig.system
         .ctx
         .clock
@@ -123,9 +125,9 @@ fn start(rig: &Rig) -> Timestamp {
 
 /// Measures the cheapest request that is logged, with and without a log.
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
-async fn log_overhead(rig: &Rig) -> Result<()> {
+async fn log_overhead(rig: &BenchSystem) -> Result<()> {
     const CALLS: usize = 500;
-    rig.add("small-talk", "Something.").await?;
+    rig.add_text("small-talk", "Something.").await?;
     let search = json!({"q": "something", "containerTag": "small-talk"});
     let mut times = Vec::with_capacity(CALLS);
     for _ in 0..CALLS {
@@ -136,7 +138,7 @@ async fn log_overhead(rig: &Rig) -> Result<()> {
 
     let (middle, late, _) = percentiles(&mut times);
     println!("search of next to nothing, logged:  p50 {middle:.2} ms, p99 {late:.2} ms");
-    let tenant = Tenant::of_operator(OrgId::parse("local")?);
+    let tenant = Tenant::for_operator(OrgId::parse("local")?);
     let mut times = Vec::with_capacity(CALLS);
     for number in 0..CALLS {
         let now = rig.system.ctx.clock.now();
@@ -144,7 +146,7 @@ async fn log_overhead(rig: &Rig) -> Result<()> {
         rig.system
             .ctx
             .activity
-            .record(&tenant, &record(number, now), now)
+            .record(&tenant, &random_record(number, now), now)
             .await?;
         times.push(begun.elapsed());
     }
@@ -155,7 +157,7 @@ async fn log_overhead(rig: &Rig) -> Result<()> {
     Ok(())
 }
 
-fn progress(what: &'static str, length: usize) -> ProgressBar {
+fn print_progress(what: &'static str, length: usize) -> ProgressBar {
     let bar = ProgressBar::new(length as u64).with_message(what);
     let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} {eta}");
     style
@@ -164,31 +166,37 @@ fn progress(what: &'static str, length: usize) -> ProgressBar {
 }
 
 /// Fills a container with documents that search serves, without the time that processing takes.
-async fn fill(rig: &Rig, tenant: &Tenant, tag: &str, documents: usize) -> Result<()> {
+async fn fill_container(
+    rig: &BenchSystem,
+    tenant: &Tenant,
+    tag: &str,
+    documents: usize,
+) -> Result<()> {
     let ctx = &rig.system.ctx;
     let tag = ContainerTag::parse(tag)?;
     let now = ctx.clock.now();
     let container = ctx
         .containers
-        .create(tenant, &tag, ContainerId::random(), now)
+        .create_tag(tenant, &tag, ContainerId::random(), now)
         .await?;
-    let bar = progress("documents", documents);
+    let bar = print_progress("documents", documents);
     let mut left = documents;
     while left > 0 {
-        let batch = left.min(domain::ports::MAX_CHANGES);
-        let made = stream::iter(0..batch).map(|_| document(rig, tenant, &tag, container.primary()));
-        let changes: Vec<Change> = made.buffered(PARALLEL).try_collect().await?;
-        let head = ctx.index.head(tenant, container.primary()).await?;
+        let batch = left.min(domain::ports::MAX_CHANGES_PER_COMMIT);
+        let made =
+            stream::iter(0..batch).map(|_| document(rig, tenant, &tag, container.primary_id()));
+        let changes: Vec<DocumentChange> = made.buffered(PARALLEL).try_collect().await?;
+        let head = ctx.index.get_head(tenant, container.primary_id()).await?;
         let committed = ctx
             .index
-            .commit(tenant, container.primary(), &head, &changes, now)
+            .commit(tenant, container.primary_id(), &head, &changes, now)
             .await?;
-        if !matches!(committed, domain::ports::Committed::Done(_)) {
+        if !matches!(committed, domain::ports::CommitOutcome::Done(_)) {
             bail!("{committed:?} with nobody else writing");
         }
         // Compacts as maintenance would, so that the log stays short.
-        if head.wants_compaction(&changes) {
-            index::compact(ctx, tenant, container.primary()).await?;
+        if head.needs_compaction(&changes) {
+            index::compact_index(ctx, tenant, container.primary_id()).await?;
         }
         left -= batch;
         bar.inc(batch as u64);
@@ -199,11 +207,11 @@ async fn fill(rig: &Rig, tenant: &Tenant, tag: &str, documents: usize) -> Result
 }
 
 async fn document(
-    rig: &Rig,
+    rig: &BenchSystem,
     tenant: &Tenant,
     tag: &ContainerTag,
     container: &ContainerId,
-) -> Result<Change> {
+) -> Result<DocumentChange> {
     let (id, revision, now) = (
         DocumentId::random(),
         Revision::random(),
@@ -226,7 +234,7 @@ async fn document(
     let pack = blobs
         .put(tenant, &format!("{place}/pack"), pack.encode().into())
         .await?;
-    let body = Body {
+    let body = DocumentBody {
         blob: blob.clone(),
         form: BodyForm::Text,
         hash: String::new(),
@@ -235,7 +243,7 @@ async fn document(
         sent_at: Some(now),
     };
 
-    let indexed = Indexed {
+    let indexed = IndexedRevision {
         revision: revision.clone(),
         pack,
         body: blob,
@@ -246,14 +254,14 @@ async fn document(
         authorship: None,
     };
 
-    Ok(Change::Create(Box::new(Document {
+    Ok(DocumentChange::Create(Box::new(Document {
         id,
         container: container.clone(),
         tag: tag.clone(),
         custom_id: None,
         revision,
         revision_number: 1,
-        status: Status::Done,
+        status: DocumentStatus::Done,
         failure: None,
         attempts: 0,
         lease_until: Timestamp::from_millis(0),
@@ -266,7 +274,7 @@ async fn document(
         url: None,
         metadata: Metadata::default(),
         filepath: None,
-        edits: 0,
+        edit_count: 0,
         filter_by_metadata: None,
         task_type: TaskType::Memory,
         dreaming: Dreaming::Dynamic,
@@ -280,7 +288,7 @@ async fn document(
 }
 
 /// Waits until the resource at `path` has the status, and returns the duration.
-async fn until(rig: &Rig, path: &str, status: &str) -> Result<Duration> {
+async fn wait_for_status(rig: &BenchSystem, path: &str, status: &str) -> Result<Duration> {
     const PATIENCE: Duration = Duration::from_secs(3600);
     let begun = Instant::now();
     loop {
@@ -294,7 +302,7 @@ async fn until(rig: &Rig, path: &str, status: &str) -> Result<Duration> {
     }
 }
 
-fn record(number: usize, at: Timestamp) -> RequestRecord {
+fn random_record(number: usize, at: Timestamp) -> RequestRecord {
     let status = [200, 200, 200, 200, 200, 200, 200, 200, 404, 400][number % 10];
     let error = match status {
         404 => Some("NotFoundError".to_owned()),
@@ -320,17 +328,17 @@ fn record(number: usize, at: Timestamp) -> RequestRecord {
 
 /// Writes requests spread over the last 90 days, and rolls up the hours that have ended.
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
-async fn log_requests(rig: &Rig, tenant: &Tenant, requests: usize) -> Result<()> {
+async fn write_request_log(rig: &BenchSystem, tenant: &Tenant, requests: usize) -> Result<()> {
     let ctx = &rig.system.ctx;
     let now = ctx.clock.now();
-    let first = start(rig).as_millis();
+    let first = analytics_start(rig).as_millis();
     let step = ((DAYS * DAY_MS - 2 * 3_600_000) / requests.max(1) as i64).max(1);
-    let bar = progress("requests", requests);
+    let bar = print_progress("requests", requests);
     let writes = stream::iter(0..requests).map(|number| {
         let at = Timestamp::from_millis((first + number as i64 * step).min(now.as_millis()));
         let bar = bar.clone();
         async move {
-            let record = record(number, at);
+            let record = random_record(number, at);
             bar.inc(1);
             // The record is written with its own time, so that it does not count as late.
             ctx.activity.record(tenant, &record, at).await
@@ -345,7 +353,7 @@ async fn log_requests(rig: &Rig, tenant: &Tenant, requests: usize) -> Result<()>
     let begun = Instant::now();
     let mut hours = 0;
     loop {
-        let counted = keeper::roll_up(ctx, now).await?;
+        let counted = keeper::roll_up_hours(ctx, now).await?;
         hours += counted;
         if counted == 0 {
             break;

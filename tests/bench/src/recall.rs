@@ -12,12 +12,12 @@ use anyhow::{Context, Result};
 use indicatif::ProgressBar;
 use processor::WINDOW_CHARS;
 use recall::{DEFAULT_THRESHOLD, MEMORY_SHARE};
-use retrieval::{Config, Embedder, StaticEmbedder};
+use retrieval::{Embedder, RankingConfig, StaticEmbedder};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::rig::{Rig, percentiles};
+use crate::rig::{BenchSystem, percentiles};
 
 #[derive(Deserialize)]
 struct Sample {
@@ -35,15 +35,15 @@ struct Question {
 }
 
 #[derive(Deserialize)]
-struct Turn {
+struct EvidenceTurn {
     speaker: String,
     dia_id: String,
     text: String,
     blip_caption: Option<String>,
 }
 
-impl Turn {
-    fn content(&self) -> String {
+impl EvidenceTurn {
+    fn turn_text(&self) -> String {
         match &self.blip_caption {
             Some(caption) => format!("{} [photo: {caption}]", self.text),
             None => self.text.clone(),
@@ -53,7 +53,7 @@ impl Turn {
 
 /// The sums over all questions.
 #[derive(Default)]
-struct Sums {
+struct RecallSums {
     questions: f64,
     turns: f64,
     /// The turns of which a memory states a part, among these.
@@ -70,27 +70,30 @@ pub(crate) async fn run(folder: &Path, limit: usize) -> Result<()> {
     let text = std::fs::read_to_string(folder.join("conversations.json"))
         .context("read conversations.json")?;
     let samples: Vec<Sample> = serde_json::from_str(&text)?;
-    let mut rig = Rig::new().await?;
-    rig.work().await?;
+    let mut rig = BenchSystem::new().await?;
+    rig.start_workers().await?;
     let questions: usize = samples.iter().map(|sample| sample.qa.len()).sum();
     let bar = ProgressBar::new(questions as u64);
-    let (mut all, mut by_category) = (Sums::default(), [(); 5].map(|()| Sums::default()));
+    let (mut all, mut by_category) = (
+        RecallSums::default(),
+        [(); 5].map(|()| RecallSums::default()),
+    );
     for sample in &samples {
-        let sessions = ingest(&rig, sample).await?;
+        let sessions = ingest_session(&rig, sample).await?;
         for question in &sample.qa {
             bar.inc(1);
             // Category 5 asks about things that were never said; its evidence is not an answer.
-            if question.category == 5 || evidence(question).is_empty() {
+            if question.category == 5 || evidence_turns(question).is_empty() {
                 continue;
             }
             for sums in [&mut all, &mut by_category[usize::from(question.category)]] {
-                ask(&rig, sample, &sessions, question, limit, sums).await?;
+                search_body(&rig, sample, &sessions, question, limit, sums).await?;
             }
         }
     }
 
     bar.finish_and_clear();
-    rig.rest().await;
+    rig.stop_workers().await;
     println!(
         "LoCoMo, {} conversations, POST /v4/search hybrid, limit {limit}, default threshold",
         samples.len()
@@ -108,13 +111,13 @@ pub(crate) async fn run(folder: &Path, limit: usize) -> Result<()> {
     );
     for (category, sums) in by_category.iter().enumerate().skip(1) {
         let name = ["", "multi-hop", "temporal", "open-domain", "single-hop"][category];
-        show(name, sums);
+        print_sums(name, sums);
     }
 
-    show("all", &all);
+    print_sums("all", &all);
     let (p50, p99, _) = percentiles(&mut all.times);
     println!("search: p50 {p50:.2} ms, p99 {p99:.2} ms");
-    let configuration = configuration(limit);
+    let configuration = describe_configuration(limit);
     let digest: String = Sha256::digest(&configuration)
         .iter()
         .take(8)
@@ -126,17 +129,17 @@ pub(crate) async fn run(folder: &Path, limit: usize) -> Result<()> {
 }
 
 /// Describes everything besides the code that the figures depend on.
-fn configuration(limit: usize) -> String {
+fn describe_configuration(limit: usize) -> String {
     format!(
         "limit {limit}, threshold {DEFAULT_THRESHOLD}, memories {MEMORY_SHARE} of the rows, windows of {WINDOW_CHARS} \
          characters, {}, {:?}",
         StaticEmbedder.model_id(),
-        Config::default(),
+        RankingConfig::default(),
     )
 }
 
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
-fn show(name: &str, sums: &Sums) {
+fn print_sums(name: &str, sums: &RecallSums) {
     let n = sums.questions.max(1.0);
     println!(
         "{name:<14} {:>9} {:>10.3} {:>10.3} {:>13.3} {:>9.1} {:>7.0} {:>7.1}%",
@@ -151,7 +154,7 @@ fn show(name: &str, sums: &Sums) {
 }
 
 /// Returns the evidence turns of a question. Some cells of the data name several.
-fn evidence(question: &Question) -> BTreeSet<String> {
+fn evidence_turns(question: &Question) -> BTreeSet<String> {
     let cells = question
         .evidence
         .iter()
@@ -167,10 +170,10 @@ struct Session {
     document: String,
     /// The characters that spans refer to.
     text: Vec<char>,
-    turns: Vec<Turn>,
+    turns: Vec<EvidenceTurn>,
 }
 
-async fn ingest(rig: &Rig, sample: &Sample) -> Result<Vec<Session>> {
+async fn ingest_session(rig: &BenchSystem, sample: &Sample) -> Result<Vec<Session>> {
     let mut sessions = Vec::new();
     for number in 1.. {
         let Some(turns) = sample.conversation.get(format!("session_{number}")) else {
@@ -183,7 +186,7 @@ async fn ingest(rig: &Rig, sample: &Sample) -> Result<Vec<Session>> {
             }
             break;
         };
-        let turns: Vec<Turn> = serde_json::from_value(turns.clone())?;
+        let turns: Vec<EvidenceTurn> = serde_json::from_value(turns.clone())?;
         let date = sample.conversation[format!("session_{number}_date_time")]
             .as_str()
             .and_then(iso_date);
@@ -196,7 +199,7 @@ async fn ingest(rig: &Rig, sample: &Sample) -> Result<Vec<Session>> {
                 } else {
                     "assistant"
                 };
-                json!({"role": role, "name": turn.speaker, "content": turn.content()})
+                json!({"role": role, "name": turn.speaker, "content": turn.turn_text()})
             })
             .collect();
         let body = json!({
@@ -215,7 +218,7 @@ async fn ingest(rig: &Rig, sample: &Sample) -> Result<Vec<Session>> {
     }
 
     for session in &mut sessions {
-        rig.wait(&session.document).await?;
+        rig.wait_until_done(&session.document).await?;
         let path = format!("/v3/documents/{}", session.document);
         let document = rig.call("GET", &path, &Value::Null).await?;
         session.text = document["content"]
@@ -252,17 +255,17 @@ fn iso_date(text: &str) -> Option<String> {
     Some(format!("{year}-{month:02}-{:02}", day.parse::<u8>().ok()?))
 }
 
-fn squeeze(text: &str) -> String {
+fn squeeze_spaces(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-async fn ask(
-    rig: &Rig,
+async fn search_body(
+    rig: &BenchSystem,
     sample: &Sample,
     sessions: &[Session],
     question: &Question,
     limit: usize,
-    sums: &mut Sums,
+    sums: &mut RecallSums,
 ) -> Result<()> {
     let ask = |limit: usize, threshold: f64| {
         json!({
@@ -274,16 +277,16 @@ async fn ask(
     let begun = Instant::now();
     let answer = rig.post("/v4/search", &ask(limit, 0.6)).await?;
     sums.times.push(begun.elapsed());
-    let chunks: Vec<String> = texts(&answer, "chunk").map(squeeze).collect();
-    let spans = spans(&answer, sessions);
-    let wanted = evidence(question);
+    let chunks: Vec<String> = result_texts(&answer, "chunk").map(squeeze_spaces).collect();
+    let spans = memory_spans(&answer, sessions);
+    let wanted = evidence_turns(question);
     let turns = sessions
         .iter()
         .flat_map(|session| session.turns.iter().map(move |turn| (session, turn)));
     let (mut found, mut touched, mut documents) = (0.0, 0.0, BTreeSet::new());
     for (session, turn) in turns.filter(|(_, turn)| wanted.contains(&turn.dia_id)) {
         documents.insert(session.document.as_str());
-        let text = squeeze(&turn.content());
+        let text = squeeze_spaces(&turn.turn_text());
         let of_session = || {
             spans
                 .iter()
@@ -317,7 +320,7 @@ async fn ask(
     sums.touched += (found + touched) / wanted.len() as f64;
     sums.memories += spans.len() as f64;
     sums.sessions += sessions_found / (documents.len() as f64).max(1.0);
-    let said = texts(&answer, "chunk").chain(texts(&answer, "memory"));
+    let said = result_texts(&answer, "chunk").chain(result_texts(&answer, "memory"));
     sums.tokens += said
         .map(|text| StaticEmbedder.count_tokens(text))
         .sum::<usize>() as f64;
@@ -331,7 +334,7 @@ async fn ask(
 }
 
 /// Returns the source spans of the memories in an answer, with their documents.
-fn spans<'a>(answer: &'a Value, sessions: &[Session]) -> Vec<(&'a str, String)> {
+fn memory_spans<'a>(answer: &'a Value, sessions: &[Session]) -> Vec<(&'a str, String)> {
     let rows = answer["results"]
         .as_array()
         .into_iter()
@@ -345,13 +348,13 @@ fn spans<'a>(answer: &'a Value, sessions: &[Session]) -> Vec<(&'a str, String)> 
             .find(|session| session.document == document)?;
         let place = |end: &str| usize::try_from(source["span"][end].as_u64()?).ok();
         let span = session.text.get(place("start")?..place("end")?)?;
-        Some((document, squeeze(&span.iter().collect::<String>())))
+        Some((document, squeeze_spaces(&span.iter().collect::<String>())))
     };
 
     sources.filter_map(text).collect()
 }
 
-fn texts<'a>(answer: &'a Value, field: &'a str) -> impl Iterator<Item = &'a str> {
+fn result_texts<'a>(answer: &'a Value, field: &'a str) -> impl Iterator<Item = &'a str> {
     answer["results"]
         .as_array()
         .into_iter()

@@ -11,8 +11,8 @@ use tracing::{Event, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 
-use crate::rig::{Rig, percentiles};
-use crate::text::Writer;
+use crate::rig::{BenchSystem, percentiles};
+use crate::text::TextGenerator;
 
 const PARAGRAPHS: usize = 100;
 /// The length of a paragraph, about one chunk.
@@ -25,9 +25,9 @@ static EMBEDDED: AtomicU64 = AtomicU64::new(0);
 
 /// A counter of the chunks of the last document, and of those that the processor embedded, taken
 /// from its log.
-pub(crate) struct Counter;
+pub(crate) struct EmbeddingCounter;
 
-impl<S: Subscriber> Layer<S> for Counter {
+impl<S: Subscriber> Layer<S> for EmbeddingCounter {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         event.record(&mut Fields);
     }
@@ -49,20 +49,20 @@ impl Visit for Fields {
 
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 pub(crate) async fn run() -> Result<()> {
-    let mut rig = Rig::new().await?;
-    rig.work().await?;
-    let mut writer = Writer::new(7);
-    ingest(&rig, "warm", &[writer.text(PARAGRAPH_CHARS)]).await?;
+    let mut rig = BenchSystem::new().await?;
+    rig.start_workers().await?;
+    let mut writer = TextGenerator::new(7);
+    ingest_document(&rig, "warm", &[writer.generate_text(PARAGRAPH_CHARS)]).await?;
     let (mut firsts, mut seconds) = (Vec::new(), Vec::new());
     for number in 0..TIMES {
         let name = format!("long{number}");
         let mut paragraphs: Vec<String> = (0..PARAGRAPHS)
-            .map(|_| writer.text(PARAGRAPH_CHARS))
+            .map(|_| writer.generate_text(PARAGRAPH_CHARS))
             .collect();
-        firsts.push(ingest(&rig, &name, &paragraphs).await?);
+        firsts.push(ingest_document(&rig, &name, &paragraphs).await?);
         let (chunks, all) = (CHUNKS.load(SeqCst), EMBEDDED.load(SeqCst));
-        paragraphs[CHANGED] = writer.text(PARAGRAPH_CHARS);
-        seconds.push(ingest(&rig, &name, &paragraphs).await?);
+        paragraphs[CHANGED] = writer.generate_text(PARAGRAPH_CHARS);
+        seconds.push(ingest_document(&rig, &name, &paragraphs).await?);
         let (after, new) = (CHUNKS.load(SeqCst), EMBEDDED.load(SeqCst));
         println!(
             "{name}: {chunks} chunks, {all} embedded; one paragraph changed: {after} chunks, {new} embedded"
@@ -74,17 +74,18 @@ pub(crate) async fn run() -> Result<()> {
     println!(
         "to done, median of {TIMES}: {first:.1} ms first, {second:.1} ms again with one changed paragraph of {PARAGRAPHS}"
     );
-    rig.rest().await;
+    rig.stop_workers().await;
 
     Ok(())
 }
 
 /// Adds a document under its own name, or replaces it, and returns the time until it is done.
-async fn ingest(rig: &Rig, name: &str, paragraphs: &[String]) -> Result<Duration> {
+async fn ingest_document(rig: &BenchSystem, name: &str, paragraphs: &[String]) -> Result<Duration> {
     let content = paragraphs.join("\n\n");
     let begun = Instant::now();
     let body = json!({"content": content, "customId": name, "containerTag": "reuse"});
     let answer: Value = rig.post("/v3/documents", &body).await?;
-    rig.wait(answer["id"].as_str().unwrap_or_default()).await?;
+    rig.wait_until_done(answer["id"].as_str().unwrap_or_default())
+        .await?;
     Ok(begun.elapsed())
 }

@@ -9,15 +9,18 @@ use axum::Router;
 use axum::body::Body;
 use domain::OrgId;
 use domain::ports::Connectors;
-use domain::ports::Overdue;
+use domain::ports::OverdueWork;
 use domain::usecase::Authenticator;
 use edge::{App, LoopbackPeer};
-use embedded::{ACCESS_KEY, Durability, Meter, REGION, SECRET_KEY, Services, Transport};
+use embedded::{
+    ACCESS_KEY_ID, Durability, EmbeddedServices, InProcessTransport, MeteredTransport, REGION,
+    SECRET_ACCESS_KEY,
+};
 use http::Request;
 use http_body_util::BodyExt;
-use local::{Outside, System, Workers};
-use processor::Readers;
-use remote::{Fetcher, ModelSettings, Models, Network};
+use local::{ExternalServices, LocalSystem, Workers};
+use processor::ContentReaders;
+use remote::{Fetcher, ModelClient, ModelSettings, Network};
 use sandbox::Sandbox;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -27,23 +30,24 @@ const CACHE_BYTES: usize = 2 * 1024 * 1024 * 1024;
 const PATIENCE: Duration = Duration::from_secs(1200);
 
 /// A running system in a temporary folder.
-pub(crate) struct Rig {
-    pub(crate) system: System,
-    pub(crate) meter: Meter,
+pub(crate) struct BenchSystem {
+    pub(crate) system: LocalSystem,
+    pub(crate) meter: MeteredTransport,
     routes: Router,
     sandbox: Sandbox,
     workers: Option<Workers>,
     _folder: TempDir,
 }
 
-impl Rig {
-    /// Creates a system. Without workers, it processes nothing until [`Rig::work`].
+impl BenchSystem {
+    /// Creates a system. Without workers, it processes nothing until
+    /// [`BenchSystem::start_workers`].
     pub(crate) async fn new() -> Result<Self> {
-        Self::with(Durability::Full).await
+        Self::with_durability(Durability::Full).await
     }
 
     /// Creates a system whose parsers run in `sandbox`.
-    pub(crate) async fn confined(sandbox: Sandbox) -> Result<Self> {
+    pub(crate) async fn with_sandbox(sandbox: Sandbox) -> Result<Self> {
         Ok(Self {
             sandbox,
             ..Self::new().await?
@@ -51,12 +55,12 @@ impl Rig {
     }
 
     /// Creates a system with this durability.
-    pub(crate) async fn with(durability: Durability) -> Result<Self> {
+    pub(crate) async fn with_durability(durability: Durability) -> Result<Self> {
         let folder = tempfile::tempdir()?;
-        let services = Services::open_durable(folder.path(), durability)?;
-        let meter = Meter::new(Transport::new(services.clone()));
-        let config = aws::through(meter.clone(), ACCESS_KEY, SECRET_KEY, REGION);
-        let system = System::over(
+        let services = EmbeddedServices::open_durable(folder.path(), durability)?;
+        let meter = MeteredTransport::new(InProcessTransport::new(services.clone()));
+        let config = aws::config_through(meter.clone(), ACCESS_KEY_ID, SECRET_ACCESS_KEY, REGION);
+        let system = LocalSystem::over_services(
             services,
             &Clients::new(&config),
             Arc::new(SystemClock),
@@ -66,7 +70,7 @@ impl Rig {
         let ctx = system.ctx.clone();
         let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
         let authenticator = authenticator.with_local_key(OrgId::parse("local")?);
-        let routes = local::routes(
+        let routes = local::all_routes(
             &App::new(ctx, authenticator),
             CACHE_BYTES,
             Connectors::default(),
@@ -84,8 +88,9 @@ impl Rig {
     }
 
     /// Starts the workers.
-    pub(crate) async fn work(&mut self) -> Result<()> {
-        self.workers = Some(Workers::start(&self.system, &outside(self.sandbox.clone())).await?);
+    pub(crate) async fn start_workers(&mut self) -> Result<()> {
+        self.workers =
+            Some(Workers::start(&self.system, &no_external_systems(self.sandbox.clone())).await?);
         Ok(())
     }
 
@@ -113,7 +118,7 @@ impl Rig {
     }
 
     /// Sends a file in a form.
-    pub(crate) async fn upload(&self, name: &str, bytes: &[u8]) -> Result<Value> {
+    pub(crate) async fn upload_file(&self, name: &str, bytes: &[u8]) -> Result<Value> {
         let head =
             format!("content-disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\r\n");
         let form = [b"--part\r\n", head.as_bytes(), bytes, b"\r\n--part--\r\n"].concat();
@@ -156,7 +161,7 @@ impl Rig {
     }
 
     /// Adds text and returns the document's id.
-    pub(crate) async fn add(&self, tag: &str, content: &str) -> Result<String> {
+    pub(crate) async fn add_text(&self, tag: &str, content: &str) -> Result<String> {
         let answer = self
             .post(
                 "/v3/documents",
@@ -167,7 +172,7 @@ impl Rig {
     }
 
     /// Waits until a document is done.
-    pub(crate) async fn wait(&self, id: &str) -> Result<()> {
+    pub(crate) async fn wait_until_done(&self, id: &str) -> Result<()> {
         let begun = Instant::now();
         loop {
             let document = self
@@ -183,9 +188,9 @@ impl Rig {
     }
 
     /// Waits until no document is unfinished.
-    pub(crate) async fn wait_all(&self) -> Result<()> {
+    pub(crate) async fn wait_until_idle(&self) -> Result<()> {
         let begun = Instant::now();
-        while self.unfinished().await? {
+        while self.has_unfinished().await? {
             if begun.elapsed() > PATIENCE {
                 bail!("work is left after {} s", PATIENCE.as_secs());
             }
@@ -196,16 +201,16 @@ impl Rig {
     }
 
     /// Checks whether a document is unfinished. Purges wait a minute by design and do not count.
-    async fn unfinished(&self) -> Result<bool> {
+    async fn has_unfinished(&self) -> Result<bool> {
         let all = domain::Timestamp::from_millis(i64::MAX);
-        let overdue = self.system.ctx.documents.overdue(all, 1000).await?;
+        let overdue = self.system.ctx.documents.list_overdue(all, 1000).await?;
         Ok(overdue
             .iter()
-            .any(|work| matches!(work, Overdue::Document(..))))
+            .any(|work| matches!(work, OverdueWork::Document(..))))
     }
 
     /// Stops the workers.
-    pub(crate) async fn rest(&mut self) {
+    pub(crate) async fn stop_workers(&mut self) {
         if let Some(workers) = self.workers.take() {
             workers.stop().await;
         }
@@ -213,7 +218,7 @@ impl Rig {
 }
 
 /// Returns the resident memory of this process in megabytes; 0 if the system does not provide it.
-pub(crate) fn resident_mb() -> u64 {
+pub(crate) fn resident_megabytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok())
@@ -234,14 +239,14 @@ pub(crate) fn percentiles(times: &mut [Duration]) -> (f64, f64, f64) {
 }
 
 /// Returns external systems without a network, models or providers.
-fn outside(sandbox: Sandbox) -> Outside {
+fn no_external_systems(sandbox: Sandbox) -> ExternalServices {
     let nowhere = Network::simulated(|_| Vec::new(), |_, _| None);
-    let readers = Readers {
+    let readers = ContentReaders {
         sandbox,
         fetcher: Fetcher::new(nowhere),
-        models: Models::new(ModelSettings::default()),
+        models: ModelClient::new(ModelSettings::default()),
     };
-    Outside {
+    ExternalServices {
         readers,
         connectors: Connectors::default(),
         public_url: None,

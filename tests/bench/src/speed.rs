@@ -7,8 +7,8 @@ use futures::future::try_join_all;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
-use crate::rig::{Rig, percentiles, resident_mb};
-use crate::text::Writer;
+use crate::rig::{BenchSystem, percentiles, resident_megabytes};
+use crate::text::TextGenerator;
 
 const ACCEPTS: usize = 1000;
 const RATE_DOCUMENTS: usize = 2000;
@@ -22,28 +22,28 @@ const BULK_CHARS: usize = 45_000;
 
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 pub(crate) async fn run(sizes: &[usize]) -> Result<()> {
-    println!("resident before anything: {} MB", resident_mb());
-    accept().await?;
-    time_to_searchable().await?;
-    rate(Writer::text, "2 KB").await?;
-    rate(Writer::note, "2 KB of statements").await?;
-    memories().await?;
+    println!("resident before anything: {} MB", resident_megabytes());
+    measure_accept().await?;
+    measure_time_to_searchable().await?;
+    measure_rate(TextGenerator::generate_text, "2 KB").await?;
+    measure_rate(TextGenerator::generate_note, "2 KB of statements").await?;
+    measure_memories().await?;
     for &size in sizes {
-        search(size).await?;
+        measure_search(size).await?;
     }
     Ok(())
 }
 
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
-async fn accept() -> Result<()> {
-    let rig = Rig::new().await?;
-    let mut writer = Writer::new(1);
-    rig.add("warm", "warm up").await?;
+async fn measure_accept() -> Result<()> {
+    let rig = BenchSystem::new().await?;
+    let mut writer = TextGenerator::new(1);
+    rig.add_text("warm", "warm up").await?;
     let mut times = Vec::new();
     for _ in 0..ACCEPTS {
-        let text = writer.text(2048);
+        let text = writer.generate_text(2048);
         let begun = Instant::now();
-        rig.add("accept", &text).await?;
+        rig.add_text("accept", &text).await?;
         times.push(begun.elapsed());
     }
 
@@ -56,16 +56,16 @@ async fn accept() -> Result<()> {
 }
 
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
-async fn time_to_searchable() -> Result<()> {
-    let mut rig = Rig::new().await?;
-    rig.work().await?;
-    let mut writer = Writer::new(2);
+async fn measure_time_to_searchable() -> Result<()> {
+    let mut rig = BenchSystem::new().await?;
+    rig.start_workers().await?;
+    let mut writer = TextGenerator::new(2);
     let mut times = Vec::new();
     for number in 0..SINGLES {
-        let text = format!("{} needle{number}x", writer.text(2048));
+        let text = format!("{} needle{number}x", writer.generate_text(2048));
         let begun = Instant::now();
-        let id = rig.add("single", &text).await?;
-        rig.wait(&id).await?;
+        let id = rig.add_text("single", &text).await?;
+        rig.wait_until_done(&id).await?;
         let body = json!({"q": format!("needle{number}x"), "containerTag": "single", "searchMode": "documents"});
         let found = rig.post("/v4/search", &body).await?;
         anyhow::ensure!(
@@ -81,48 +81,48 @@ async fn time_to_searchable() -> Result<()> {
     println!(
         "accept to found by search ({SINGLES} times): p50 {p50:.1} ms, p99 {p99:.1} ms, max {max:.1} ms   (goal p50 250)"
     );
-    rig.rest().await;
+    rig.stop_workers().await;
 
     Ok(())
 }
 
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
-async fn rate(write: fn(&mut Writer, usize) -> String, what: &str) -> Result<()> {
-    let mut rig = Rig::new().await?;
-    rig.work().await?;
-    let mut writer = Writer::new(3);
+async fn measure_rate(write: fn(&mut TextGenerator, usize) -> String, what: &str) -> Result<()> {
+    let mut rig = BenchSystem::new().await?;
+    rig.start_workers().await?;
+    let mut writer = TextGenerator::new(3);
     let texts: Vec<String> = (0..RATE_DOCUMENTS)
         .map(|_| write(&mut writer, 2048))
         .collect();
     let begun = Instant::now();
     for batch in texts.chunks(SENDERS) {
-        try_join_all(batch.iter().map(|text| rig.add("rate", text))).await?;
+        try_join_all(batch.iter().map(|text| rig.add_text("rate", text))).await?;
     }
 
     let accepted = begun.elapsed();
-    rig.wait_all().await?;
+    rig.wait_until_idle().await?;
     let rate = RATE_DOCUMENTS as f64 / begun.elapsed().as_secs_f64();
     let accepts = RATE_DOCUMENTS as f64 / accepted.as_secs_f64();
     println!(
         "ingest to done, {RATE_DOCUMENTS} x {what} in one container: {rate:.0} documents/s   (goal 150; accepted at {accepts:.0}/s meanwhile)"
     );
-    rig.rest().await;
+    rig.stop_workers().await;
 
     Ok(())
 }
 
 /// Measures the profile, search and list of containers with few and with many memories.
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
-async fn memories() -> Result<()> {
-    let mut rig = Rig::new().await?;
-    rig.work().await?;
-    let mut writer = Writer::new(5);
+async fn measure_memories() -> Result<()> {
+    let mut rig = BenchSystem::new().await?;
+    rig.start_workers().await?;
+    let mut writer = TextGenerator::new(5);
     for (tag, documents) in [("some", 40), ("many", 400)] {
-        let texts: Vec<String> = (0..documents).map(|_| writer.note(2048)).collect();
+        let texts: Vec<String> = (0..documents).map(|_| writer.generate_note(2048)).collect();
         for batch in texts.chunks(SENDERS) {
-            try_join_all(batch.iter().map(|text| rig.add(tag, text))).await?;
+            try_join_all(batch.iter().map(|text| rig.add_text(tag, text))).await?;
         }
-        rig.wait_all().await?;
+        rig.wait_until_idle().await?;
         let list = json!({"containerTags": [tag], "limit": 10});
         let listed = rig.post("/v4/memories/list", &list).await?;
         let question = json!({"q": "deadline of the project", "containerTag": tag});
@@ -146,26 +146,26 @@ async fn memories() -> Result<()> {
         }
     }
 
-    rig.rest().await;
+    rig.stop_workers().await;
     Ok(())
 }
 
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
-async fn search(chunks: usize) -> Result<()> {
-    let mut rig = Rig::new().await?;
-    rig.work().await?;
-    let mut writer = Writer::new(4);
+async fn measure_search(chunks: usize) -> Result<()> {
+    let mut rig = BenchSystem::new().await?;
+    rig.start_workers().await?;
+    let mut writer = TextGenerator::new(4);
     let style = ProgressStyle::with_template("  filling [{bar:30}] {pos}/{len} documents {eta}")?;
     let begun = Instant::now();
     let mut have = 0;
     let bar = ProgressBar::new((chunks / 50).max(1) as u64).with_style(style);
     while have < chunks {
         let texts: Vec<String> = (0..SENDERS)
-            .map(|_| writer.text(BULK_CHARS.min((chunks - have) * 900)))
+            .map(|_| writer.generate_text(BULK_CHARS.min((chunks - have) * 900)))
             .collect();
-        let ids = try_join_all(texts.iter().map(|text| rig.add("big", text))).await?;
+        let ids = try_join_all(texts.iter().map(|text| rig.add_text("big", text))).await?;
         for id in &ids {
-            rig.wait(id).await?;
+            rig.wait_until_done(id).await?;
             let found = rig
                 .call(
                     "GET",
@@ -179,17 +179,18 @@ async fn search(chunks: usize) -> Result<()> {
     }
 
     bar.finish_and_clear();
-    rig.wait_all().await?;
+    rig.wait_until_idle().await?;
     tokio::time::sleep(Duration::from_secs(1)).await;
     let filled = begun.elapsed();
     let ask =
         |q: String| json!({"q": q, "containerTag": "big", "searchMode": "hybrid", "threshold": 0});
     let cold = Instant::now();
-    rig.post("/v4/search", &ask(writer.question())).await?;
+    rig.post("/v4/search", &ask(writer.generate_question()))
+        .await?;
     let cold = cold.elapsed();
     let mut times = Vec::new();
     for _ in 0..SEARCHES {
-        let body = ask(writer.question());
+        let body = ask(writer.generate_question());
         let begun = Instant::now();
         rig.post("/v4/search", &body).await?;
         times.push(begun.elapsed());
@@ -200,9 +201,9 @@ async fn search(chunks: usize) -> Result<()> {
         "search {have} chunks: p50 {p50:.2} ms, p99 {p99:.2} ms, max {max:.1} ms; first {:.0} ms; filled in {:.0} s; resident {} MB",
         cold.as_secs_f64() * 1000.0,
         filled.as_secs_f64(),
-        resident_mb()
+        resident_megabytes()
     );
-    rig.rest().await;
+    rig.stop_workers().await;
 
     Ok(())
 }

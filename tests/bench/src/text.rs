@@ -4,7 +4,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 /// A generator of texts from a seed.
-pub(crate) struct Writer {
+pub(crate) struct TextGenerator {
     random: StdRng,
     words: Vec<String>,
 }
@@ -15,7 +15,7 @@ const SYLLABLES: [&str; 20] = [
     "lan", "mer", "tor", "sil", "ven",
 ];
 
-impl Writer {
+impl TextGenerator {
     pub(crate) fn new(seed: u64) -> Self {
         let mut random = StdRng::seed_from_u64(seed);
         let mut word = || {
@@ -29,18 +29,18 @@ impl Writer {
     }
 
     /// Returns a word. The n-th word is about 1/n as frequent as the first.
-    pub(crate) fn word(&mut self) -> &str {
+    pub(crate) fn next_word(&mut self) -> &str {
         let uniform: f64 = self.random.random();
         let rank = (VOCABULARY as f64).powf(uniform) as usize;
         &self.words[rank.min(VOCABULARY) - 1]
     }
 
     /// Returns sentences of about `chars` characters in all.
-    pub(crate) fn text(&mut self, chars: usize) -> String {
+    pub(crate) fn generate_text(&mut self, chars: usize) -> String {
         let mut text = String::with_capacity(chars + 20);
         while text.len() < chars {
             for place in 0..12 {
-                let word = self.word().to_owned();
+                let word = self.next_word().to_owned();
                 if place == 0 {
                     text.push_str(&word[..1].to_uppercase());
                     text.push_str(&word[1..]);
@@ -58,18 +58,18 @@ impl Writer {
 
     /// Returns a note as people write them: sentences of about `chars` characters in all, most of
     /// which state something about invented things.
-    pub(crate) fn note(&mut self, chars: usize) -> String {
+    pub(crate) fn generate_note(&mut self, chars: usize) -> String {
         let mut text = String::with_capacity(chars + 100);
         while text.len() < chars {
-            let (name, thing) = (capital(self.word()), self.word().to_owned());
-            let (other, number) = (self.word().to_owned(), self.random.random_range(2..28));
+            let (name, thing) = (capitalize(self.next_word()), self.next_word().to_owned());
+            let (other, number) = (self.next_word().to_owned(), self.random.random_range(2..28));
             text.push_str(&match self.random.random_range(0..8) {
                 0 => format!("{name} prefers {thing} over {other}. "),
                 1 => format!("The deadline of the {thing} project is March {number}. "),
                 2 => format!(
                     "{name} lives in {} and works at {}. ",
-                    capital(&thing),
-                    capital(&other)
+                    capitalize(&thing),
+                    capitalize(&other)
                 ),
                 3 => format!(
                     "We decided to switch from {thing} to {other} for the {name} pipeline. "
@@ -86,14 +86,14 @@ impl Writer {
     }
 
     /// Returns a question of a few words.
-    pub(crate) fn question(&mut self) -> String {
+    pub(crate) fn generate_question(&mut self) -> String {
         (0..5)
-            .map(|_| self.word().to_owned())
+            .map(|_| self.next_word().to_owned())
             .collect::<Vec<_>>()
             .join(" ")
     }
 }
 
-fn capital(word: &str) -> String {
+fn capitalize(word: &str) -> String {
     format!("{}{}", word[..1].to_uppercase(), &word[1..])
 }

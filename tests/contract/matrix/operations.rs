@@ -12,7 +12,7 @@ static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
 
 /// The kind of object that a parameter names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Names {
+pub(super) enum NamedKind {
     Tag,
     Document,
     Memory,
@@ -25,7 +25,7 @@ pub(super) enum Names {
 
 /// The position of a parameter in a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum At {
+pub(super) enum ParameterPosition {
     Path,
     Query,
     /// A field of the body.
@@ -36,19 +36,19 @@ pub(super) enum At {
 
 /// An operation and one of its parameters that name something.
 #[derive(Debug, Clone)]
-pub(super) struct Target {
+pub(super) struct NamingParameter {
     pub(super) method: String,
     pub(super) path: String,
     pub(super) parameter: String,
-    pub(super) at: At,
-    pub(super) names: Names,
+    pub(super) at: ParameterPosition,
+    pub(super) names: NamedKind,
     /// The example of the body; `null` if there is none.
     example: Value,
 }
 
 /// A request that can be sent.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
+pub(super) struct TestRequest {
     pub(super) method: String,
     pub(super) path: String,
     pub(super) body: Value,
@@ -67,7 +67,7 @@ pub(crate) fn every_operation() -> impl Iterator<Item = (String, String, &'stati
 }
 
 /// Returns every parameter of every operation that names something.
-pub(super) fn targets() -> Vec<Target> {
+pub(super) fn naming_parameters() -> Vec<NamingParameter> {
     let mut targets = Vec::new();
     for (path, operations) in DOCUMENT["paths"].as_object().expect("paths") {
         for (method, operation) in operations.as_object().expect("operations") {
@@ -81,11 +81,11 @@ pub(super) fn targets() -> Vec<Target> {
     targets
 }
 
-fn targets_of(method: &str, path: &str, operation: &Value) -> Vec<Target> {
-    let body = component(&operation["requestBody"]);
+fn targets_of(method: &str, path: &str, operation: &Value) -> Vec<NamingParameter> {
+    let body = resolve_reference(&operation["requestBody"]);
     let form = entries(&body["content"]).next();
     let example = form.map_or(Value::Null, |(_, form)| form["example"].clone());
-    let target = |parameter: &str, at, names| Target {
+    let target = |parameter: &str, at, names| NamingParameter {
         method: method.to_owned(),
         path: path.to_owned(),
         parameter: parameter.to_owned(),
@@ -96,29 +96,33 @@ fn targets_of(method: &str, path: &str, operation: &Value) -> Vec<Target> {
 
     let mut found = Vec::new();
     for parameter in operation["parameters"].as_array().into_iter().flatten() {
-        let parameter = component(parameter);
+        let parameter = resolve_reference(parameter);
         let name = parameter["name"].as_str().expect("a name");
         let at = if parameter["in"] == "path" {
-            At::Path
+            ParameterPosition::Path
         } else {
-            At::Query
+            ParameterPosition::Query
         };
-        match names(path, name) {
+        match named_kind(path, name) {
             Some(names) => found.push(target(name, at, names)),
             // A new path parameter must be classified here before it counts as harmless.
-            None => assert_ne!(at, At::Path, "what does {{{name}}} of {path} name?"),
+            None => assert_ne!(
+                at,
+                ParameterPosition::Path,
+                "what does {{{name}}} of {path} name?"
+            ),
         }
     }
 
     let properties = form
-        .map(|(_, form)| properties(&form["schema"]))
+        .map(|(_, form)| schema_properties(&form["schema"]))
         .unwrap_or_default();
     for name in properties {
-        if let Some(names) = names(path, &name) {
+        if let Some(names) = named_kind(path, &name) {
             let at = if name.ends_with('s') {
-                At::List
+                ParameterPosition::List
             } else {
-                At::Field
+                ParameterPosition::Field
             };
             found.push(target(&name, at, names));
         }
@@ -128,36 +132,36 @@ fn targets_of(method: &str, path: &str, operation: &Value) -> Vec<Target> {
 }
 
 /// Returns the kind of object that a parameter with this name names in this path.
-fn names(path: &str, parameter: &str) -> Option<Names> {
+fn named_kind(path: &str, parameter: &str) -> Option<NamedKind> {
     Some(match parameter {
-        "tag" | "containerTag" | "containerTags" | "targetContainerTag" => Names::Tag,
-        "memoryId" => Names::Memory,
-        "mergeId" => Names::Merge,
-        "deletionId" => Names::Deletion,
-        "keyId" => Names::Key,
-        "docId" => Names::Document,
-        "id" | "ids" if path.starts_with("/v4/memories") => Names::Memory,
-        "id" | "ids" if path.starts_with("/v3/auth") => Names::Key,
-        "id" | "ids" if path.starts_with("/v3/analytics") => Names::Request,
-        "id" | "ids" if path.starts_with("/v3/connections") => Names::Connection,
-        "id" | "ids" => Names::Document,
+        "tag" | "containerTag" | "containerTags" | "targetContainerTag" => NamedKind::Tag,
+        "memoryId" => NamedKind::Memory,
+        "mergeId" => NamedKind::Merge,
+        "deletionId" => NamedKind::Deletion,
+        "keyId" => NamedKind::Key,
+        "docId" => NamedKind::Document,
+        "id" | "ids" if path.starts_with("/v4/memories") => NamedKind::Memory,
+        "id" | "ids" if path.starts_with("/v3/auth") => NamedKind::Key,
+        "id" | "ids" if path.starts_with("/v3/analytics") => NamedKind::Request,
+        "id" | "ids" if path.starts_with("/v3/connections") => NamedKind::Connection,
+        "id" | "ids" => NamedKind::Document,
         _ => return None,
     })
 }
 
 /// Returns the names of the properties in a schema.
-fn properties(schema: &Value) -> BTreeSet<String> {
-    let schema = component(schema);
+fn schema_properties(schema: &Value) -> BTreeSet<String> {
+    let schema = resolve_reference(schema);
     let own = entries(&schema["properties"]).map(|(name, _)| name.clone());
     let parts = ["allOf", "anyOf", "oneOf"]
         .into_iter()
         .flat_map(|kind| schema[kind].as_array())
         .flatten();
-    own.chain(parts.flat_map(properties)).collect()
+    own.chain(parts.flat_map(schema_properties)).collect()
 }
 
 /// Resolves a reference. Returns the value itself if it is not one.
-pub(crate) fn component(value: &Value) -> &Value {
+pub(crate) fn resolve_reference(value: &Value) -> &Value {
     match value["$ref"].as_str() {
         Some(reference) => DOCUMENT
             .pointer(reference.trim_start_matches('#'))
@@ -170,7 +174,7 @@ pub(crate) fn entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> 
     value.as_object().into_iter().flatten()
 }
 
-impl Target {
+impl NamingParameter {
     /// Checks whether the path names a provider. The containers are then in the body.
     fn names_provider(&self) -> bool {
         let end = self.path.strip_prefix("/v3/connections/{id}");
@@ -183,7 +187,7 @@ impl Target {
 
     /// Builds a request with `value` in this parameter, and with `own` as the container everywhere
     /// else.
-    pub(super) fn ask(&self, value: &str, own: &str) -> Asked {
+    pub(super) fn build_request(&self, value: &str, own: &str) -> TestRequest {
         let mut body = match &self.example {
             Value::Object(example) => example.clone(),
             _ => Map::new(),
@@ -216,9 +220,11 @@ impl Target {
         );
 
         match self.at {
-            At::Path => path = path.replace(&format!("{{{}}}", self.parameter), value),
-            At::Query => path = format!("{path}?{}={value}", self.parameter),
-            At::Field => {
+            ParameterPosition::Path => {
+                path = path.replace(&format!("{{{}}}", self.parameter), value)
+            }
+            ParameterPosition::Query => path = format!("{path}?{}={value}", self.parameter),
+            ParameterPosition::Field => {
                 // A request must not name its target in two ways.
                 let other = if self.parameter == "containerTag" {
                     "containerTags"
@@ -226,19 +232,19 @@ impl Target {
                     "query"
                 };
                 body.remove(other);
-                if self.names == Names::Memory {
+                if self.names == NamedKind::Memory {
                     body.remove("content");
                 }
                 body.insert(self.parameter.clone(), value.into());
             }
 
-            At::List => {
+            ParameterPosition::List => {
                 for other in ["containerTag", "query", "threshold", "maxForget"] {
                     if self.parameter != "containerTags" || other == "containerTag" {
                         body.remove(other);
                     }
                 }
-                if self.names == Names::Memory {
+                if self.names == NamedKind::Memory {
                     body.insert("containerTag".into(), own.into());
                 }
                 body.insert(self.parameter.clone(), json!([value]));
@@ -255,7 +261,7 @@ impl Target {
         let is_form = self.path.ends_with("/file");
         let sends = !body.is_empty();
 
-        Asked {
+        TestRequest {
             method: self.method.clone(),
             path,
             body: if sends { body.into() } else { Value::Null },

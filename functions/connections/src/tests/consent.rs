@@ -1,6 +1,6 @@
 //! Tests of the OAuth flow.
 
-use domain::connection::{ConnectionStatus, ErrorKind, Grant, Tokens};
+use domain::connection::{ConnectionErrorKind, ConnectionStatus, Grant, OAuthTokens};
 use domain::ports::{ConnectorError, ConsentError};
 use http::header::ACCEPT;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ pub(super) async fn grant_of(world: &TestWorld, id: &str) -> Grant {
     world
         .ctx
         .connections
-        .grant(&world.tenant, &grant)
+        .get_grant(&world.tenant, &grant)
         .await
         .unwrap()
         .unwrap()
@@ -21,7 +21,7 @@ pub(super) async fn grant_of(world: &TestWorld, id: &str) -> Grant {
 async fn tokens_of(world: &TestWorld, secret: &str) -> Option<String> {
     let sealed = world.ctx.vault.get(&world.tenant, secret).await.unwrap();
     sealed.map(|sealed| {
-        Tokens::of_secret(&sealed)
+        OAuthTokens::from_secret(&sealed)
             .unwrap()
             .refresh
             .expose()
@@ -211,12 +211,12 @@ async fn two_questions_may_be_open_in_one_browser() {
 
 #[tokio::test]
 async fn what_went_wrong_stands_on_the_connection_and_is_told_to_the_browser() {
-    use ErrorKind::{
+    use ConnectionErrorKind::{
         AccessDenied, AdminPolicy, AppMisconfigured, MissingRefreshToken, ProviderUnavailable,
         ReauthRequired, ScopeDenied,
     };
     let world = TestWorld::new().await;
-    let cases: Vec<(&str, Option<ConsentError>, ErrorKind, u16)> = vec![
+    let cases: Vec<(&str, Option<ConsentError>, ConnectionErrorKind, u16)> = vec![
         ("error=access_denied", None, AccessDenied, 403),
         ("error=admin_policy_enforced", None, AdminPolicy, 403),
         ("error=org_internal", None, AppMisconfigured, 400),
@@ -422,7 +422,7 @@ async fn an_app_of_the_organizations_own_speaks_for_itself() {
     domain::usecase::change_settings(&world.ctx, &world.tenant, |settings| {
         let app = settings
             .apps
-            .entry(domain::settings::Provider::CloudDrive)
+            .entry(domain::settings::AppProvider::CloudDrive)
             .or_default();
         (app.client_id, app.secret, app.enabled) = (
             Some("client-of-acme".into()),

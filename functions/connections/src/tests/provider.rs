@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use domain::connection::{Account, AppRef, Provider, Tokens};
+use domain::connection::{OAuthAppRef, OAuthTokens, Provider, ProviderAccount};
 use domain::ports::{
-    Access, Changes, Connector, ConnectorError, ConnectorResult, Consent, ConsentError, Fetched,
-    Item, ItemKind, Listing, OAuth, OAuthClient, Permission, View, Watched,
+    ChangePage, Connector, ConnectorError, ConnectorResult, ConsentError, ConsentRequest,
+    GrantedPermission, ItemContent, ItemKind, ItemPage, NotificationSubscription, OAuthClient,
+    OAuthFlow, PickerView, ProviderAccess, ProviderItem,
 };
 use domain::{ConnectionId, Ctx, GrantId, Metadata, Secret, Tenant, Timestamp};
 
@@ -17,7 +18,7 @@ pub(super) struct DriveScript {
     /// The outcomes of the next codes. Without an entry, the account gives permission.
     pub(super) answers: Vec<Result<&'static str, ConsentError>>,
     /// The requests for consent, by state.
-    pub(super) asked: HashMap<String, Consent>,
+    pub(super) asked: HashMap<String, ConsentRequest>,
     /// The refresh tokens that were revoked.
     pub(super) revoked: Vec<String>,
     /// The failure of the next request to the drive.
@@ -46,8 +47,8 @@ const TREE: [(&str, Option<&str>, &str, bool); 5] = [
     ("d3", Some("f1"), "Notes", false),
 ];
 
-fn item((id, parent, name, folder): (&str, Option<&str>, &str, bool)) -> Item {
-    Item {
+fn item((id, parent, name, folder): (&str, Option<&str>, &str, bool)) -> ProviderItem {
+    ProviderItem {
         id: id.into(),
         parent: parent.map(Into::into),
         name: name.into(),
@@ -59,12 +60,12 @@ fn item((id, parent, name, folder): (&str, Option<&str>, &str, bool)) -> Item {
         drive: None,
         media_type: "text/plain".into(),
         version: "1".into(),
-        mark: "1".into(),
+        content_version: "1".into(),
         size: Some(10),
         modified_at: Timestamp::from_millis(1_750_000_000_000),
         url: None,
         owner: Some("Mara Lind".into()),
-        trashed: false,
+        is_trashed: false,
     }
 }
 
@@ -73,7 +74,7 @@ impl ScriptedDrive {
         self.0.lock().unwrap()
     }
 
-    fn allowed(&self, access: &Access) -> ConnectorResult<()> {
+    fn allowed(&self, access: &ProviderAccess) -> ConnectorResult<()> {
         assert!(
             access
                 .token
@@ -94,67 +95,86 @@ impl Connector for ScriptedDrive {
         Provider::CloudDrive
     }
 
-    fn oauth(&self) -> Option<&dyn OAuth> {
+    fn oauth_flow(&self) -> Option<&dyn OAuthFlow> {
         Some(self)
     }
 
-    fn has_changes(&self) -> bool {
+    fn reports_changes(&self) -> bool {
         true
     }
 
-    fn check(&self, _: &Metadata) -> Result<(), String> {
+    fn check_metadata(&self, _: &Metadata) -> Result<(), String> {
         Ok(())
     }
 
-    async fn feeds(&self, _: &Access) -> ConnectorResult<Vec<String>> {
+    async fn list_feeds(&self, _: &ProviderAccess) -> ConnectorResult<Vec<String>> {
         unused()
     }
 
-    async fn head(&self, _: &Access, _: &str) -> ConnectorResult<String> {
+    async fn current_cursor(&self, _: &ProviderAccess, _: &str) -> ConnectorResult<String> {
         unused()
     }
 
-    async fn everything(&self, _: &Access, _: &str, _: Option<&str>) -> ConnectorResult<Listing> {
-        unused()
-    }
-
-    async fn children(
+    async fn list_feed(
         &self,
-        _: &Access,
+        _: &ProviderAccess,
+        _: &str,
+        _: Option<&str>,
+    ) -> ConnectorResult<ItemPage> {
+        unused()
+    }
+
+    async fn list_children(
+        &self,
+        _: &ProviderAccess,
         _: &str,
         _: Option<&str>,
         _: Option<&str>,
-    ) -> ConnectorResult<Listing> {
+    ) -> ConnectorResult<ItemPage> {
         unused()
     }
 
-    async fn changes(&self, _: &Access, _: &str, _: &str) -> ConnectorResult<Changes> {
+    async fn list_changes(
+        &self,
+        _: &ProviderAccess,
+        _: &str,
+        _: &str,
+    ) -> ConnectorResult<ChangePage> {
         unused()
     }
 
-    async fn stat(&self, access: &Access, id: &str) -> ConnectorResult<Option<Item>> {
+    async fn get_item(
+        &self,
+        access: &ProviderAccess,
+        id: &str,
+    ) -> ConnectorResult<Option<ProviderItem>> {
         self.allowed(access)?;
         // `root` is an alias of this item.
         let id = if id == "root" { "f1" } else { id };
         Ok(TREE.into_iter().find(|entry| entry.0 == id).map(item))
     }
 
-    async fn fetch(&self, _: &Access, _: &Item, _: usize) -> ConnectorResult<Fetched> {
+    async fn fetch_content(
+        &self,
+        _: &ProviderAccess,
+        _: &ProviderItem,
+        _: usize,
+    ) -> ConnectorResult<ItemContent> {
         unused()
     }
 
     /// Returns two items a page. The page token is the position of the first.
-    async fn browse(
+    async fn list_selectable(
         &self,
-        access: &Access,
-        view: &View,
+        access: &ProviderAccess,
+        view: &PickerView,
         parent: Option<&str>,
         query: Option<&str>,
         page: Option<&str>,
-    ) -> ConnectorResult<Listing> {
+    ) -> ConnectorResult<ItemPage> {
         self.allowed(access)?;
-        if *view != View::My {
-            return Ok(Listing::default());
+        if *view != PickerView::My {
+            return Ok(ItemPage::default());
         }
 
         let first: usize = page
@@ -165,37 +185,37 @@ impl Connector for ScriptedDrive {
             None => entry.1 == parent,
         };
 
-        let all: Vec<Item> = TREE.into_iter().filter(meant).map(item).collect();
+        let all: Vec<ProviderItem> = TREE.into_iter().filter(meant).map(item).collect();
         let next = (all.len() > first + 2).then(|| (first + 2).to_string());
 
-        Ok(Listing {
+        Ok(ItemPage {
             items: all.into_iter().skip(first).take(2).collect(),
             next,
-            incomplete: false,
+            is_incomplete: false,
         })
     }
 
-    async fn watch(
+    async fn watch_feed(
         &self,
-        _: &Access,
+        _: &ProviderAccess,
         _: &str,
         _: &str,
         _: &str,
         _: &str,
         _: &str,
-    ) -> ConnectorResult<Option<Watched>> {
+    ) -> ConnectorResult<Option<NotificationSubscription>> {
         unused()
     }
 
-    async fn unwatch(&self, _: &Access, _: &str, _: &str) -> ConnectorResult<()> {
+    async fn stop_watching(&self, _: &ProviderAccess, _: &str, _: &str) -> ConnectorResult<()> {
         unused()
     }
 }
 
 #[async_trait]
-impl OAuth for ScriptedDrive {
-    fn operator(&self) -> Option<OAuthClient> {
-        let app = AppRef::Operator {
+impl OAuthFlow for ScriptedDrive {
+    fn operator_client(&self) -> Option<OAuthClient> {
+        let app = OAuthAppRef::Operator {
             client_id: CLIENT.into(),
         };
         Some(OAuthClient {
@@ -204,7 +224,11 @@ impl OAuth for ScriptedDrive {
         })
     }
 
-    fn consent_url(&self, client: &OAuthClient, consent: &Consent) -> ConnectorResult<String> {
+    fn consent_url(
+        &self,
+        client: &OAuthClient,
+        consent: &ConsentRequest,
+    ) -> ConnectorResult<String> {
         self.script()
             .asked
             .insert(consent.state.clone(), consent.clone());
@@ -215,13 +239,13 @@ impl OAuth for ScriptedDrive {
         ))
     }
 
-    async fn exchange(
+    async fn exchange_code(
         &self,
         _: &OAuthClient,
-        consent: &Consent,
+        consent: &ConsentRequest,
         code: &Secret,
         now: Timestamp,
-    ) -> Result<Permission, ConsentError> {
+    ) -> Result<GrantedPermission, ConsentError> {
         let mut script = self.script();
         // Values that were derived from the browser's secret have to be the same again.
         let asked = script.asked.get(&consent.state).expect("a question");
@@ -238,12 +262,12 @@ impl OAuth for ScriptedDrive {
         };
 
         script.given += 1;
-        Ok(Permission {
-            account: Account {
+        Ok(GrantedPermission {
+            account: ProviderAccount {
                 subject: subject.into(),
                 email: Some(format!("{subject}<i>@example.com")),
             },
-            tokens: Tokens {
+            tokens: OAuthTokens {
                 access: Secret::new(format!("access-{}", script.given)),
                 access_until: now.plus_seconds(3600),
                 refresh: Secret::new(format!("refresh-{subject}-{}", script.given)),
@@ -252,12 +276,12 @@ impl OAuth for ScriptedDrive {
         })
     }
 
-    async fn refresh(
+    async fn refresh_tokens(
         &self,
         client: &OAuthClient,
-        tokens: &Tokens,
+        tokens: &OAuthTokens,
         now: Timestamp,
-    ) -> ConnectorResult<Tokens> {
+    ) -> ConnectorResult<OAuthTokens> {
         let (joined, number) = {
             let mut script = self.script();
             script.refreshed_by.push(client.secret.expose().to_owned());
@@ -265,21 +289,26 @@ impl OAuth for ScriptedDrive {
         };
 
         if let Some((ctx, tenant, id, connection)) = joined {
-            let mut grant = ctx.connections.grant(&tenant, &id).await.unwrap().unwrap();
+            let mut grant = ctx
+                .connections
+                .get_grant(&tenant, &id)
+                .await
+                .unwrap()
+                .unwrap();
             grant.connections.insert(connection);
             grant.rev += 1;
             assert!(ctx.connections.save_grant(&tenant, &grant).await.unwrap());
         }
 
         let access = Secret::new(format!("access-renewed-{number}"));
-        Ok(Tokens {
+        Ok(OAuthTokens {
             access,
             access_until: now.plus_seconds(3600),
             ..tokens.clone()
         })
     }
 
-    async fn revoke(&self, tokens: &Tokens) -> ConnectorResult<()> {
+    async fn revoke_permission(&self, tokens: &OAuthTokens) -> ConnectorResult<()> {
         self.script()
             .revoked
             .push(tokens.refresh.expose().to_owned());

@@ -1,11 +1,13 @@
 //! Tests of records: items, runs, notifications, the request log.
 
 use domain::connection::{
-    Channel, ConnectionStatus, FeedState, Node, NodeState, Queue, QueueEntry, Run, RunState,
-    SkipReason, SyncState, Trigger,
+    ConnectionStatus, FeedState, ItemRecord, ItemState, NotificationChannel, Run, RunState,
+    RunTrigger, SkipReason, SyncQueue, SyncQueueEntry, SyncState,
 };
 use domain::ports::SyncWrite;
-use domain::usecase::{RequestFilter, Span, TicketFor, TicketKind, issue_ticket, list_requests};
+use domain::usecase::{
+    RequestFilter, TicketKind, TicketValue, TimeSpan, issue_ticket, list_requests,
+};
 use domain::{ConnectionId, Timestamp};
 use serde_json::{Value, json};
 
@@ -13,8 +15,8 @@ use super::world::{DRIVE, TestWorld};
 
 const NOW: Timestamp = Timestamp::from_millis(1_767_225_600_000);
 
-fn node(id: &str, state: NodeState) -> Node {
-    Node {
+fn node(id: &str, state: ItemState) -> ItemRecord {
+    ItemRecord {
         id: id.into(),
         parent: None,
         name: format!("{id}.md"),
@@ -39,7 +41,7 @@ fn node(id: &str, state: NodeState) -> Node {
 }
 
 fn run(number: u64, state: RunState) -> Run {
-    let begun = Run::begin(number, Trigger::Event, NOW.plus_seconds(number as i64));
+    let begun = Run::start(number, RunTrigger::Event, NOW.plus_seconds(number as i64));
     Run {
         state,
         processed: 3,
@@ -55,15 +57,15 @@ async fn what_became_of_items_and_runs_can_be_seen() {
     let world = TestWorld::new().await;
     let id = world.active_connection(json!({"documentLimit": 2})).await;
     let of = ConnectionId::parse(&id).unwrap();
-    let skipped = |reason| NodeState::Skipped { reason };
+    let skipped = |reason| ItemState::Skipped { reason };
     let mut writes = vec![
-        SyncWrite::Node(Box::new(node("a", NodeState::Filed)), None),
+        SyncWrite::Node(Box::new(node("a", ItemState::Filed)), None),
         SyncWrite::Node(Box::new(node("b", skipped(SkipReason::TooLarge))), None),
         SyncWrite::Node(Box::new(node("c", skipped(SkipReason::Excluded))), None),
         SyncWrite::Node(
             Box::new(node(
                 "d",
-                NodeState::Failed {
+                ItemState::Failed {
                     reason: "502".into(),
                 },
             )),
@@ -73,14 +75,14 @@ async fn what_became_of_items_and_runs_can_be_seen() {
     ];
     for key in ["0#x", "1#001#y", "1#002#z", "9#1#w"] {
         writes.push(SyncWrite::Enqueue(
-            Queue::Fetch,
-            QueueEntry {
+            SyncQueue::Fetch,
+            SyncQueueEntry {
                 key: key.into(),
                 value: "{}".into(),
             },
         ));
     }
-    let channel = Channel {
+    let channel = NotificationChannel {
         id: "channel-1".into(),
         resource: "r".into(),
         expires_at: NOW,
@@ -100,7 +102,7 @@ async fn what_became_of_items_and_runs_can_be_seen() {
         world
             .ctx
             .sync
-            .commit(&world.tenant, &of, &writes, &state)
+            .commit_step(&world.tenant, &of, &writes, &state)
             .await
             .unwrap()
     );
@@ -186,7 +188,7 @@ async fn what_became_of_items_and_runs_can_be_seen() {
 async fn a_providers_notification_begins_a_run() {
     let world = TestWorld::new().await;
     let id = world.active_connection(json!({})).await;
-    let of = TicketFor::new(&world.tenant, &ConnectionId::parse(&id).unwrap());
+    let of = TicketValue::new(&world.tenant, &ConnectionId::parse(&id).unwrap());
     let until = world.ctx.clock.now().plus_seconds(3600);
     let token = issue_ticket(&world.ctx, TicketKind::Channel, &of, until)
         .await
@@ -217,7 +219,7 @@ async fn a_providers_notification_begins_a_run() {
         .await;
     assert_eq!(notify(token.expose()).await, 200);
     let stored = world.stored(&id).await;
-    assert_eq!(stored.requested, Some(Trigger::Event));
+    assert_eq!(stored.requested, Some(RunTrigger::Event));
     assert_eq!(stored.next_run_at, Some(now.plus_seconds(30)));
     for _ in 0..3 {
         assert_eq!(notify(token.expose()).await, 200);
@@ -257,7 +259,7 @@ async fn connections_whose_user_never_came_make_room() {
 async fn no_link_of_a_browser_gets_into_the_request_log() {
     let world = TestWorld::new().await;
     domain::usecase::change_settings(&world.ctx, &world.tenant, |settings| {
-        settings.log_content = domain::settings::LogContent::Full;
+        settings.log_content = domain::settings::LogContentMode::Full;
         Ok(())
     })
     .await
@@ -274,7 +276,7 @@ async fn no_link_of_a_browser_gets_into_the_request_log() {
             json!({}),
         )
         .await;
-    let span = Span::asked(None, None, 3600, world.ctx.clock.now()).unwrap();
+    let span = TimeSpan::from_request(None, None, 3600, world.ctx.clock.now()).unwrap();
     let logged = list_requests(
         &world.ctx,
         &world.tenant,

@@ -1,8 +1,8 @@
 //! Tests of the renewal of expired tokens.
 
-use domain::ports::Access;
-use domain::settings::Provider;
-use domain::usecase::{access, change_settings, renew_access};
+use domain::ports::ProviderAccess;
+use domain::settings::AppProvider;
+use domain::usecase::{change_settings, provider_access, renew_provider_access};
 use domain::{ConnectionId, Secret};
 use http::StatusCode;
 use serde_json::json;
@@ -19,7 +19,7 @@ async fn set_app(world: &TestWorld, name: &str, secret: &str, enabled: bool) {
         .await
         .unwrap();
     change_settings(&world.ctx, &world.tenant, |settings| {
-        let app = settings.apps.entry(Provider::CloudDrive).or_default();
+        let app = settings.apps.entry(AppProvider::CloudDrive).or_default();
         (app.client_id, app.secret) = (Some("client-of-acme".into()), Some(name.into()));
         app.enabled = Some(enabled);
         Ok(())
@@ -28,7 +28,7 @@ async fn set_app(world: &TestWorld, name: &str, secret: &str, enabled: bool) {
     .unwrap();
 }
 
-fn token(access: &Access) -> &str {
+fn token(access: &ProviderAccess) -> &str {
     access.token.as_ref().unwrap().expose()
 }
 
@@ -60,7 +60,7 @@ async fn a_permission_outlives_the_secret_of_the_organizations_app() {
         .unwrap();
     world.time.advance_seconds(3600);
     let connection = world.stored(&id).await;
-    access(&world.ctx, &world.drive, &world.tenant, &connection)
+    provider_access(&world.ctx, &world.drive, &world.tenant, &connection)
         .await
         .unwrap();
     assert_eq!(world.drive.script().refreshed_by, ["second"]);
@@ -69,7 +69,7 @@ async fn a_permission_outlives_the_secret_of_the_organizations_app() {
     change_settings(&world.ctx, &world.tenant, |settings| {
         settings
             .apps
-            .entry(Provider::CloudDrive)
+            .entry(AppProvider::CloudDrive)
             .or_default()
             .client_id = Some("another".into());
         Ok(())
@@ -78,7 +78,7 @@ async fn a_permission_outlives_the_secret_of_the_organizations_app() {
     .unwrap();
     world.time.advance_seconds(3600);
     assert!(
-        access(&world.ctx, &world.drive, &world.tenant, &connection)
+        provider_access(&world.ctx, &world.drive, &world.tenant, &connection)
             .await
             .is_err()
     );
@@ -99,7 +99,7 @@ async fn new_tokens_are_kept_whoever_joins_the_permission_meanwhile() {
     world.time.advance_seconds(3600);
     let connection = world.stored(&id).await;
     let ask = async || {
-        access(&world.ctx, &world.drive, &world.tenant, &connection)
+        provider_access(&world.ctx, &world.drive, &world.tenant, &connection)
             .await
             .unwrap()
     };
@@ -133,15 +133,27 @@ async fn a_token_that_the_provider_refuses_is_made_anew() {
     } = &world;
 
     assert_eq!(
-        token(&access(ctx, drive, tenant, &connection).await.unwrap()),
+        token(
+            &provider_access(ctx, drive, tenant, &connection)
+                .await
+                .unwrap()
+        ),
         "access-1"
     );
     assert_eq!(
-        token(&renew_access(ctx, drive, tenant, &connection).await.unwrap()),
+        token(
+            &renew_provider_access(ctx, drive, tenant, &connection)
+                .await
+                .unwrap()
+        ),
         "access-renewed-1"
     );
     assert_eq!(
-        token(&access(ctx, drive, tenant, &connection).await.unwrap()),
+        token(
+            &provider_access(ctx, drive, tenant, &connection)
+                .await
+                .unwrap()
+        ),
         "access-renewed-1"
     );
     // The old token is not returned while somebody else renews it.
@@ -149,5 +161,9 @@ async fn a_token_that_the_provider_refuses_is_made_anew() {
     grant.refreshing_until = Some(ctx.clock.now().plus_seconds(20));
     grant.rev += 1;
     assert!(ctx.connections.save_grant(tenant, &grant).await.unwrap());
-    assert!(renew_access(ctx, drive, tenant, &connection).await.is_err());
+    assert!(
+        renew_provider_access(ctx, drive, tenant, &connection)
+            .await
+            .is_err()
+    );
 }

@@ -1,7 +1,7 @@
 //! Tests of the routes for callers with API keys.
 
 use domain::ConnectionId;
-use domain::connection::{ConnectionStatus, Trigger};
+use domain::connection::{ConnectionStatus, RunTrigger};
 use domain::key::{KeyKind, Permission};
 use domain::ports::ConnectorError;
 use serde_json::{Value, json};
@@ -458,7 +458,7 @@ async fn an_import_says_what_runs_and_what_does_not() {
     );
 
     let stored = world.stored(&active).await;
-    assert_eq!(stored.requested, Some(Trigger::Manual));
+    assert_eq!(stored.requested, Some(RunTrigger::Manual));
 
     // A run that is requested twice runs once.
     world
@@ -577,7 +577,7 @@ async fn callers_may_build_a_picker_of_their_own() {
     let selection = world
         .ctx
         .sync
-        .selection(&world.tenant, &id_of)
+        .get_selection(&world.tenant, &id_of)
         .await
         .unwrap();
     let items: Vec<_> = selection

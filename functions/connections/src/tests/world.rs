@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use aws::{Clients, Names};
+use aws::{Clients, ResourceNames};
 use axum::Router;
 use axum::body::Body;
 use domain::connection::Connection;
-use domain::key::{KeyKind, KeyPlan, Permission};
+use domain::key::{KeyKind, KeySpec, Permission};
 use domain::ports::{Clock, Connectors};
 use domain::usecase::{Authenticator, create_key};
 use domain::{ConnectionId, ContainerTag, Ctx, OrgId, Tenant, Timestamp};
 use edge::App;
-use embedded::{ACCESS_KEY, REGION, SECRET_KEY, Services, Transport};
+use embedded::{ACCESS_KEY_ID, EmbeddedServices, InProcessTransport, REGION, SECRET_ACCESS_KEY};
 use http::header::{COOKIE, LOCATION, SET_COOKIE};
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt;
@@ -76,17 +76,17 @@ impl TestWorld {
         let time = TestClock(Arc::new(AtomicI64::new(1_767_225_600_000)));
         let millis = time.0.clone();
         let now: embedded::Clock = Arc::new(move || millis.load(Ordering::SeqCst).unsigned_abs());
-        let services = Services::open_with_clock(folder.path(), now).unwrap();
-        let clients = Clients::new(&aws::through(
-            Transport::new(services),
-            ACCESS_KEY,
-            SECRET_KEY,
+        let services = EmbeddedServices::open_with_clock(folder.path(), now).unwrap();
+        let clients = Clients::new(&aws::config_through(
+            InProcessTransport::new(services),
+            ACCESS_KEY_ID,
+            SECRET_ACCESS_KEY,
             REGION,
         ));
-        let names = aws::create_missing(&clients, Names::embedded())
+        let names = aws::create_missing_resources(&clients, ResourceNames::for_embedded())
             .await
             .unwrap();
-        let ctx = aws::ctx(&clients, &names, Arc::new(time.clone()));
+        let ctx = aws::build_context(&clients, &names, Arc::new(time.clone()));
         let drive = ScriptedDrive::default();
         let app = App::new(
             ctx.clone(),
@@ -94,14 +94,14 @@ impl TestWorld {
         );
         let connectors = Connectors::new(vec![Arc::new(drive.clone())]);
         let routes = crate::router(app.clone(), connectors, Some(BASE.into()));
-        let tenant = Tenant::of_operator(OrgId::parse("acme").unwrap());
+        let tenant = Tenant::for_operator(OrgId::parse("acme").unwrap());
         let mut world = Self {
             ctx,
             drive,
             time,
             tenant,
             key: String::new(),
-            router: edge::finish(routes, &app),
+            router: edge::build_service(routes, &app),
             _folder: folder,
         };
 
@@ -121,19 +121,19 @@ impl TestWorld {
                 .collect()
         });
 
-        let plan = KeyPlan {
+        let plan = KeySpec {
             name: "test".into(),
             kind,
             permission,
             tags,
             expires_at: None,
-            rate: None,
+            rate_limit: None,
         };
 
         create_key(&self.ctx, &self.tenant, plan)
             .await
             .unwrap()
-            .text
+            .key_text
     }
 
     pub(super) async fn send(

@@ -40,7 +40,8 @@ pub struct Import {
     /// The file to read; `-` is standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// The container tag; when left out, the one that was exported, and the default one for other services' files
+    /// The container tag; when left out, the one that was exported, and the default one for other
+    /// services' files
     #[arg(long, value_name = "TAG")]
     pub container_tag: Option<String>,
     /// Whose file it is; `auto` looks at its content

@@ -6,9 +6,9 @@ use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::log_to_stderr;
-use crate::check::{Checked, check};
+use crate::check::{CheckReport, check_stored_data};
 use crate::cli::Check;
-use crate::system::System;
+use crate::system::LocalSystem;
 
 /// The exit code if something stored is defective.
 const EXIT_FINDINGS: u8 = 1;
@@ -49,13 +49,13 @@ async fn check_and_print(options: &Check) -> Result<bool> {
         return Ok(false);
     }
 
-    let system = System::open(folder, options.data.power_cut.durability, None).await?;
+    let system = LocalSystem::open(folder, options.data.power_cut.durability, None).await?;
     let style = ProgressStyle::with_template("{msg} [{bar:24}] {pos}/{len} documents")?;
     let bar =
         ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr()).with_style(style);
     let bar = bar.with_message("Checking");
 
-    let checked = check(&system.ctx, options.repair, &bar).await;
+    let checked = check_stored_data(&system.ctx, options.repair, &bar).await;
     bar.finish_and_clear();
     let checked = checked.context("read the data folder")?;
 
@@ -68,8 +68,8 @@ async fn check_and_print(options: &Check) -> Result<bool> {
 }
 
 #[expect(clippy::print_stdout, reason = "the answer of a command")]
-fn print_summary(checked: &Checked, repair: bool) {
-    let Checked {
+fn print_summary(checked: &CheckReport, repair: bool) {
+    let CheckReport {
         organizations,
         containers,
         documents,

@@ -17,14 +17,14 @@ use tower::ServiceExt;
 
 use super::{build_outside, log_to_stderr};
 use crate::cli::{Demo, DriveOptions, ModelOptions};
-use crate::listen::{BODY_BYTES, Serving, service};
-use crate::system::System;
+use crate::listen::{DEFAULT_BODY_BYTES, ServingOptions, build_service};
+use crate::system::LocalSystem;
 use crate::workers::Workers;
 
 const TAG: &str = "demo";
-const SERVING: Serving = Serving {
+const SERVING: ServingOptions = ServingOptions {
     cache_bytes: 256 * 1024 * 1024,
-    body_bytes: BODY_BYTES,
+    body_bytes: DEFAULT_BODY_BYTES,
     local_key: true,
 };
 /// The time after which something must be wrong.
@@ -60,10 +60,10 @@ pub(super) async fn run_demo(options: Demo, program: &str) -> Result<()> {
         return drive::run_drive_demo(&options, &folder, cleanup).await;
     }
 
-    let system = System::open(&folder, options.power_cut.durability, None).await?;
+    let system = LocalSystem::open(&folder, options.power_cut.durability, None).await?;
     let outside = build_outside(&ModelOptions::default(), &DriveOptions::default(), None)?;
     let workers = Workers::start(&system, &outside).await?;
-    let routes = service(&system, &outside, SERVING)?;
+    let routes = build_service(&system, &outside, SERVING)?;
 
     println!(
         "Sending {} files and a conversation to the container {TAG}:",

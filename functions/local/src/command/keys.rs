@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use aws::{Clients, Names, SystemClock};
-use domain::key::{KeyKind, KeyPlan, Permission};
-use domain::usecase::{create_key, expiry, list_keys, set_key_enabled};
+use aws::{Clients, ResourceNames, SystemClock};
+use domain::key::{KeyKind, KeySpec, Permission};
+use domain::usecase::{create_key, expires_at, list_keys, set_key_enabled};
 use domain::{ContainerTag, Ctx, KeyId, OrgId, Tenant};
 
 use crate::cli::{Access, KeyAction, KeyStore};
-use crate::system::System;
+use crate::system::LocalSystem;
 
 #[expect(clippy::print_stdout, reason = "the answer of a command")]
 pub(super) async fn run_keys(action: KeyAction) -> Result<()> {
@@ -28,7 +28,7 @@ pub(super) async fn run_keys(action: KeyAction) -> Result<()> {
                 .iter()
                 .map(|tag| ContainerTag::parse(tag))
                 .collect::<Result<Vec<_>, _>>()?;
-            let plan = KeyPlan {
+            let plan = KeySpec {
                 name,
                 kind: KeyKind::Full,
                 permission: if is_reader {
@@ -37,15 +37,15 @@ pub(super) async fn run_keys(action: KeyAction) -> Result<()> {
                     Permission::Write
                 },
                 tags: (!tags.is_empty()).then_some(tags),
-                expires_at: expiry(ctx.clock.now(), expires_days)?,
-                rate: None,
+                expires_at: expires_at(ctx.clock.now(), expires_days)?,
+                rate_limit: None,
             };
             let key = create_key(&ctx, &tenant, plan).await?;
             println!(
                 "Created the key {} of the organization {}. It is shown only now:",
                 key.record.id, store.org
             );
-            println!("{}", key.text);
+            println!("{}", key.key_text);
         }
         KeyAction::List { store } => print_keys(&store).await?,
         KeyAction::Disable { store, id } => set_enabled(&store, &id, false).await?,
@@ -123,9 +123,10 @@ async fn set_enabled(store: &KeyStore, id: &str, enabled: bool) -> Result<()> {
 }
 
 async fn open_store(store: &KeyStore) -> Result<(Ctx, Tenant)> {
-    let tenant = Tenant::of_operator(OrgId::parse(&store.org)?);
+    let tenant = Tenant::for_operator(OrgId::parse(&store.org)?);
     if !store.aws {
-        let system = System::open(&store.data.data, store.data.power_cut.durability, None).await?;
+        let system =
+            LocalSystem::open(&store.data.data, store.data.power_cut.durability, None).await?;
         return Ok((system.ctx, tenant));
     }
 
@@ -139,11 +140,14 @@ async fn open_store(store: &KeyStore) -> Result<(Ctx, Tenant)> {
         );
     };
 
-    let names = Names {
+    let names = ResourceNames {
         secrets,
-        ..Names::embedded()
+        ..ResourceNames::for_embedded()
     };
 
-    let clients = Clients::new(&aws::from_environment().await);
-    Ok((aws::ctx(&clients, &names, Arc::new(SystemClock)), tenant))
+    let clients = Clients::new(&aws::load_config().await);
+    Ok((
+        aws::build_context(&clients, &names, Arc::new(SystemClock)),
+        tenant,
+    ))
 }

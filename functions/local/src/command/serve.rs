@@ -7,9 +7,9 @@ use tokio::net::TcpListener;
 
 use super::{build_outside, log_to_stderr, wait_for_interrupt};
 use crate::cli::Serve;
-use crate::listen::{Serving, listen, process_limits, service};
+use crate::listen::{ServingOptions, build_service, process_limits, serve_until};
 use crate::origin::{is_loopback, is_own_address};
-use crate::system::System;
+use crate::system::LocalSystem;
 use crate::workers::Workers;
 
 pub(super) async fn run_server(options: Serve, program: &str) -> Result<()> {
@@ -25,22 +25,22 @@ pub(super) async fn run_server(options: Serve, program: &str) -> Result<()> {
         .clone()
         .unwrap_or_else(|| own_address(&listener, options.port));
     let (data, durability) = (&options.data.data, options.data.power_cut.durability);
-    let system = System::open(data, durability, Some(public.trim_end_matches('/'))).await?;
+    let system = LocalSystem::open(data, durability, Some(public.trim_end_matches('/'))).await?;
     let public = public.trim_end_matches('/').to_owned();
     let outside = build_outside(&options.models, &options.drive, Some(public))?;
-    outside.readers.log_walls().await;
+    outside.readers.log_isolation().await;
     let workers = Workers::start(&system, &outside).await?;
-    let serving = Serving {
+    let serving = ServingOptions {
         cache_bytes: options.cache_mb * 1024 * 1024,
         body_bytes: options.body_mb * 1024 * 1024,
         local_key: has_local_key(&options),
     };
 
-    let service = service(&system, &outside, serving)?;
+    let service = build_service(&system, &outside, serving)?;
     // A program that reads the printed address may stop the server immediately.
     let interrupted = wait_for_interrupt()?;
     print_greeting(listener.local_addr()?, &options, program);
-    listen(listener, service, limits, interrupted).await;
+    serve_until(listener, service, limits, interrupted).await;
     workers.stop().await;
 
     Ok(())

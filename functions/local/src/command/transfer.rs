@@ -10,8 +10,8 @@ use domain::{ContainerTag, OrgId, Tenant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::cli::{Export, FileFormat, Import, Owner};
-use crate::system::System;
-use crate::transfer::{self, Format, ImportOptions, Report};
+use crate::system::LocalSystem;
+use crate::transfer::{self, ImportFormat, ImportOptions, ImportReport};
 
 #[expect(
     clippy::print_stderr,
@@ -24,7 +24,7 @@ pub(super) async fn run_export(options: Export) -> Result<ExitCode> {
         .with_message(format!("Exporting {tag}"));
     let target = ExportFile::new(&options.output)?;
     let mut out = target.open()?;
-    let exported = transfer::export(&system.ctx, &tenant, &tag, &mut out, &bar).await;
+    let exported = transfer::export_container(&system.ctx, &tenant, &tag, &mut out, &bar).await;
     drop(out);
     bar.finish_and_clear();
     let exported = match exported {
@@ -38,7 +38,7 @@ pub(super) async fn run_export(options: Export) -> Result<ExitCode> {
     target.rename_to_target()?;
     eprintln!(
         "Exported {tag}: {} documents, {} memories, {} actions on memories.",
-        exported.documents, exported.memories, exported.actions
+        exported.documents, exported.memories, exported.edits
     );
     if exported.damaged.is_empty() {
         return Ok(ExitCode::SUCCESS);
@@ -117,10 +117,10 @@ pub(super) async fn run_import(options: Import) -> Result<()> {
         .map(ContainerTag::parse)
         .transpose()?;
     let format = match options.format {
-        FileFormat::Auto => Format::Auto,
-        FileFormat::Recollect => Format::Recollect,
-        FileFormat::Mem0 => Format::Mem0,
-        FileFormat::Zep => Format::Zep,
+        FileFormat::Auto => ImportFormat::Auto,
+        FileFormat::Recollect => ImportFormat::Recollect,
+        FileFormat::Mem0 => ImportFormat::Mem0,
+        FileFormat::Zep => ImportFormat::Zep,
     };
 
     let name = options.file.display().to_string();
@@ -146,7 +146,7 @@ pub(super) async fn run_import(options: Import) -> Result<()> {
         settings: options.settings,
     };
 
-    let report = transfer::import(&system.ctx, &tenant, &mut input, &options, &bar).await;
+    let report = transfer::import_file(&system.ctx, &tenant, &mut input, &options, &bar).await;
     bar.finish_and_clear();
     print_report(&report.with_context(|| format!("import {name}"))?);
 
@@ -154,11 +154,11 @@ pub(super) async fn run_import(options: Import) -> Result<()> {
 }
 
 #[expect(clippy::print_stdout, reason = "the answer of a command")]
-fn print_report(report: &Report) {
+fn print_report(report: &ImportReport) {
     let documents = report.documents;
     println!(
         "Imported into {}: {} documents done, {} to be processed, {} actions on memories.",
-        report.tag, documents.written, documents.queued, report.actions
+        report.tag, documents.written, documents.queued, report.edits
     );
     if documents.known > 0 {
         println!(
@@ -183,9 +183,9 @@ fn print_report(report: &Report) {
     }
 }
 
-async fn open_system(owner: &Owner) -> Result<(System, Tenant)> {
-    let tenant = Tenant::of_operator(OrgId::parse(&owner.org)?);
-    let system = System::open(&owner.data.data, owner.data.power_cut.durability, None).await?;
+async fn open_system(owner: &Owner) -> Result<(LocalSystem, Tenant)> {
+    let tenant = Tenant::for_operator(OrgId::parse(&owner.org)?);
+    let system = LocalSystem::open(&owner.data.data, owner.data.power_cut.durability, None).await?;
     Ok((system, tenant))
 }
 

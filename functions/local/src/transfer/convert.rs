@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail};
 use domain::memory::MAX_MEMORY_CHARS;
-use domain::usecase::{BodyCopy, CLIENT, DocumentCopy, LearnedCopy, ServedCopy};
+use domain::usecase::{BodyCopy, CLIENT_EXTRACTOR, DocumentCopy, ServedCopy, StatementsCopy};
 use domain::{
-    Authorship, BodyForm, ContainerId, CustomId, DocumentId, DocumentType, Dreaming, Metadata,
-    Pack, Statement, Status, TaskType, Timestamp, TopicId, Trust,
+    Authorship, BodyForm, ContainerId, CustomId, DocumentId, DocumentStatus, DocumentType,
+    Dreaming, Metadata, Pack, Statement, TaskType, Timestamp, TopicId, Trust,
 };
-use memory::written;
+use memory::statement_from_client;
 use serde_json::{Map, Value};
 
 /// A memory of another service.
@@ -40,7 +40,7 @@ impl ForeignMemory {
         }
 
         let created_at = self.said_at.unwrap_or(now);
-        let custom_id = CustomId::parse_conversation(&self.custom_id(container))?;
+        let custom_id = CustomId::parse_conversation_id(&self.custom_id(container))?;
         let text = self.text.clone();
         let body = Some(BodyCopy {
             form: BodyForm::Text,
@@ -52,7 +52,7 @@ impl ForeignMemory {
             id: DocumentId::random(),
             container_id: container.clone(),
             custom_id: Some(custom_id),
-            status: Status::Done,
+            status: DocumentStatus::Done,
             failure: None,
             revision_number: 1,
             created_at,
@@ -91,7 +91,7 @@ impl ForeignMemory {
             forget_after: self.forget_after,
             forget_reason: self.forget_reason,
             metadata: metadata.as_object().clone(),
-            ..written(self.text, said_at)
+            ..statement_from_client(self.text, said_at)
         })
     }
 }
@@ -108,12 +108,12 @@ fn served_copy(text: String, statement: Statement) -> ServedCopy {
             text,
             chunks: Vec::new(),
         },
-        learned: Some(LearnedCopy {
-            extractor: CLIENT.into(),
+        learned: Some(StatementsCopy {
+            extractor: CLIENT_EXTRACTOR.into(),
             fallback_reason: None,
             statements: vec![statement],
         }),
-        authorship: Some(Authorship::own(Trust::Client)),
+        authorship: Some(Authorship::own_words(Trust::Client)),
     }
 }
 

@@ -3,10 +3,12 @@
 use std::io::Write;
 
 use anyhow::{Context, Result, bail};
-use domain::usecase::{ContainerCopy, Copied, copy_document, existing_container, report_damage};
+use domain::usecase::{
+    ContainerCopy, CopyOutcome, copy_document, find_existing_container, report_damage,
+};
 use domain::{Container, ContainerTag, Ctx, Document, DocumentId, Error, Tenant, Timestamp};
 use futures::stream::{self, StreamExt, TryStreamExt};
-use index::{Cache, Memories};
+use index::{IndexedMemories, ViewCache};
 use indicatif::ProgressBar;
 
 use super::lines::{EditLine, EndLine, ExportLine, Header, MemoryLine, VERSION};
@@ -18,11 +20,11 @@ const TAGS_SHOWN: usize = 10;
 
 /// The contents of an export.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Exported {
+pub struct ExportReport {
     /// The number of documents.
     pub documents: usize,
     /// The number of callers' edits of memories.
-    pub actions: usize,
+    pub edits: usize,
     /// The number of memories, including forgotten ones and old versions.
     pub memories: usize,
     /// The documents that are left out because their stored data cannot be read.
@@ -35,13 +37,13 @@ pub struct Exported {
 ///
 /// # Errors
 /// Fails if there is no such tag, or if something cannot be read or written.
-pub async fn export(
+pub async fn export_container(
     ctx: &Ctx,
     tenant: &Tenant,
     tag: &ContainerTag,
     out: &mut (dyn Write + Send),
     bar: &ProgressBar,
-) -> Result<Exported> {
+) -> Result<ExportReport> {
     let container = find_container(ctx, tenant, tag).await?;
     let header = Header {
         version: VERSION,
@@ -55,7 +57,7 @@ pub async fn export(
         &ExportLine::Container(&ContainerCopy::from(&container)),
     )?;
     write_line(out, &ExportLine::Settings(&ctx.settings.get(tenant).await?))?;
-    let cache: Cache<Memories<()>> = Cache::new(0);
+    let cache: ViewCache<IndexedMemories<()>> = ViewCache::new(0);
     let (mut rooms, mut documents) = (Vec::new(), Vec::new());
     for id in &container.ids {
         documents.extend(ctx.documents.list(tenant, id).await?);
@@ -75,7 +77,7 @@ pub async fn export(
     }
 
     for (id, room) in &rooms {
-        for action in room.ledger().actions() {
+        for action in room.ledger().list_edits() {
             write_line(
                 out,
                 &ExportLine::Action(EditLine {
@@ -97,16 +99,16 @@ pub async fn export(
     write_line(out, &ExportLine::End(end))?;
     out.flush().context("write the export")?;
 
-    Ok(Exported {
+    Ok(ExportReport {
         documents: end.documents,
-        actions: end.actions,
+        edits: end.actions,
         memories: end.memories,
         damaged,
     })
 }
 
 async fn find_container(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) -> Result<Container> {
-    match existing_container(ctx, tenant, tag).await {
+    match find_existing_container(ctx, tenant, tag).await {
         Err(Error::NotFound(_)) => {
             let all = ctx.containers.list(tenant).await?;
             let some: Vec<&str> = all
@@ -130,7 +132,7 @@ async fn find_container(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) -> Resul
     }
 }
 
-type Room = (domain::ContainerId, Memories<()>);
+type Room = (domain::ContainerId, IndexedMemories<()>);
 
 async fn write_documents(
     ctx: &Ctx,
@@ -154,15 +156,15 @@ async fn write_documents(
     while let Some((id, copied)) = copies.try_next().await? {
         bar.inc(1);
         let mut copy = match copied {
-            Copied::Whole(copy) => copy,
-            Copied::Gone => continue,
-            Copied::Damaged => {
+            CopyOutcome::Whole(copy) => copy,
+            CopyOutcome::Gone => continue,
+            CopyOutcome::Damaged => {
                 damaged.push(id);
                 continue;
             }
         };
         let room = rooms.iter().find(|(id, _)| *id == copy.container_id);
-        let told = room.and_then(|(_, room)| room.ledger().told(&copy.id));
+        let told = room.and_then(|(_, room)| room.ledger().document_statements(&copy.id));
         let shown = told.map(|told| Timestamp::from_millis(told.document.updated_at));
         copy.indexed_at = shown.filter(|shown| *shown != copy.updated_at);
         write_line(out, &ExportLine::Document(&copy))?;

@@ -1,12 +1,14 @@
 //! Imports the files of other services.
 
 use anyhow::{Context, Result, bail};
-use domain::usecase::{DocumentCopy, NewDocument, create_container, import_documents, submit};
+use domain::usecase::{
+    DocumentCopy, NewDocument, create_container, import_documents, submit_document,
+};
 use domain::{Container, ContainerId, ContainerTag, Ctx, DocumentId, Revision, Tenant};
 use indicatif::ProgressBar;
 use serde_json::{Map, Value};
 
-use super::import::{Format, ImportOptions, Report};
+use super::import::{ImportFormat, ImportOptions, ImportReport};
 use super::{mem0, zep};
 
 /// The number of documents that are written at a time.
@@ -40,7 +42,7 @@ pub(super) struct ForeignRecords {
 
 impl ForeignRecords {
     /// Reads a file, as one JSON value or one on each line.
-    pub(super) fn read_records(whole: &str, format: Format) -> Result<Self> {
+    pub(super) fn read_records(whole: &str, format: ImportFormat) -> Result<Self> {
         let mut records = Self::default();
         match serde_json::from_str(whole) {
             Ok(value) => records.add_record(value)?,
@@ -63,9 +65,9 @@ impl ForeignRecords {
 
         let of_zep = records.sessions.first().or(records.facts.first());
         let foreign = match format {
-            Format::Mem0 => of_zep,
-            Format::Zep => records.memories.first(),
-            Format::Auto | Format::Recollect => None,
+            ImportFormat::Mem0 => of_zep,
+            ImportFormat::Zep => records.memories.first(),
+            ImportFormat::Auto | ImportFormat::Recollect => None,
         };
 
         if let Some((place, _)) = foreign {
@@ -152,14 +154,14 @@ pub(super) async fn import_foreign(
     whole: &str,
     options: &ImportOptions,
     bar: &ProgressBar,
-) -> Result<Report> {
+) -> Result<ImportReport> {
     let records = ForeignRecords::read_records(whole, options.format)?;
     let tag = target_tag(&records, options)?;
     let known = ctx.containers.get(tenant, &tag).await?;
     let id = known
         .as_ref()
-        .map_or_else(ContainerId::random, |known| known.primary().clone());
-    let mut report = Report::new(tag.clone());
+        .map_or_else(ContainerId::random, |known| known.primary_id().clone());
+    let mut report = ImportReport::new(tag.clone());
     let documents = convert_memories(ctx, &records, &id, &mut report)?;
     let conversations = convert_conversations(&records, &tag, &mut report)?;
     let container = match known {
@@ -212,7 +214,7 @@ fn target_tag(records: &ForeignRecords, options: &ImportOptions) -> Result<Conta
 fn convert_conversations(
     records: &ForeignRecords,
     tag: &ContainerTag,
-    report: &mut Report,
+    report: &mut ImportReport,
 ) -> Result<Vec<(usize, NewDocument)>> {
     let mut conversations = Vec::new();
     for (place, session) in &records.sessions {
@@ -235,9 +237,9 @@ async fn submit_if_new(
 ) -> Result<bool> {
     let custom_id = new.custom_id.as_ref();
     let id = custom_id
-        .map(|custom_id| DocumentId::derived(tenant.org(), container.primary(), custom_id));
+        .map(|custom_id| DocumentId::derived(tenant.org(), container.primary_id(), custom_id));
     let before = current_revision(ctx, tenant, id.as_ref()).await?;
-    submit(ctx, tenant, new).await?;
+    submit_document(ctx, tenant, new).await?;
     Ok(before != current_revision(ctx, tenant, id.as_ref()).await?)
 }
 
@@ -246,7 +248,7 @@ fn convert_memories(
     ctx: &Ctx,
     records: &ForeignRecords,
     container: &ContainerId,
-    report: &mut Report,
+    report: &mut ImportReport,
 ) -> Result<Vec<DocumentCopy>> {
     let now = ctx.clock.now();
     let memories = records

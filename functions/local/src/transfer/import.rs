@@ -3,7 +3,7 @@
 use std::io::BufRead;
 
 use anyhow::{Context, Result, bail};
-use domain::usecase::Imported;
+use domain::usecase::ImportCounts;
 use domain::{ContainerTag, Ctx, Tenant};
 use indicatif::ProgressBar;
 
@@ -13,7 +13,7 @@ use super::restore::restore_export;
 
 /// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Format {
+pub enum ImportFormat {
     /// Determined by the content.
     #[default]
     Auto,
@@ -31,30 +31,30 @@ pub struct ImportOptions {
     /// The container tag. Without it, the exported or the default one is used.
     pub tag: Option<ContainerTag>,
     /// The format of the file.
-    pub format: Format,
+    pub format: ImportFormat,
     /// Replaces the settings of the organization with those in the file.
     pub settings: bool,
 }
 
 /// The results of an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
+pub struct ImportReport {
     /// The target container tag.
     pub tag: ContainerTag,
     /// The imported documents.
-    pub documents: Imported,
+    pub documents: ImportCounts,
     /// The number of new edits of memories.
-    pub actions: usize,
+    pub edits: usize,
     /// Set if the settings of the organization were replaced.
     pub settings: bool,
 }
 
-impl Report {
+impl ImportReport {
     pub(super) fn new(tag: ContainerTag) -> Self {
         Self {
             tag,
-            documents: Imported::default(),
-            actions: 0,
+            documents: ImportCounts::default(),
+            edits: 0,
             settings: false,
         }
     }
@@ -66,13 +66,13 @@ impl Report {
 /// # Errors
 /// Fails if the file has no known format. Fails if a line cannot be imported, and names it; the
 /// lines before it have been imported.
-pub async fn import(
+pub async fn import_file(
     ctx: &Ctx,
     tenant: &Tenant,
     input: &mut (dyn BufRead + Send),
     options: &ImportOptions,
     bar: &ProgressBar,
-) -> Result<Report> {
+) -> Result<ImportReport> {
     let mut lines = Lines {
         input,
         number: 0,
@@ -87,9 +87,9 @@ pub async fn import(
     let is_ours = kind.is_ok_and(|kind| kind.r#type == HEADER_TYPE);
 
     match options.format {
-        Format::Auto if is_ours => restore_export(ctx, tenant, &first, lines, options).await,
-        Format::Recollect => restore_export(ctx, tenant, &first, lines, options).await,
-        Format::Auto | Format::Mem0 | Format::Zep => {
+        ImportFormat::Auto if is_ours => restore_export(ctx, tenant, &first, lines, options).await,
+        ImportFormat::Recollect => restore_export(ctx, tenant, &first, lines, options).await,
+        ImportFormat::Auto | ImportFormat::Mem0 | ImportFormat::Zep => {
             let mut whole = first;
             while let Some(line) = lines.next()? {
                 whole.push('\n');

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use domain::memory::{Period, Review};
+use domain::memory::{EventPeriod, ReviewDecision};
 use domain::usecase::{ContainerCopy, DocumentCopy};
 use domain::{
-    ContainerId, DocumentId, MemoryAction, MemoryId, MemoryKind, Settings, Timestamp, Trust,
+    ContainerId, DocumentId, MemoryEdit, MemoryId, MemoryKind, Settings, Timestamp, Trust,
 };
 use memory::Memory;
 use serde::{Deserialize, Serialize};
@@ -43,7 +43,7 @@ pub(super) struct Header {
 #[serde(rename_all = "camelCase")]
 pub(super) struct EditLine {
     pub(super) container_id: ContainerId,
-    pub(super) action: MemoryAction,
+    pub(super) action: MemoryEdit,
 }
 
 /// The last line. A file without it is incomplete.
@@ -79,7 +79,7 @@ pub(super) struct MemoryLine<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     forget_reason: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    review: Option<Review>,
+    review: Option<ReviewDecision>,
     #[serde(skip_serializing_if = "Option::is_none")]
     parent_memory_id: Option<&'a MemoryId>,
     root_memory_id: &'a MemoryId,
@@ -91,7 +91,7 @@ pub(super) struct MemoryLine<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     speaker: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    event: Option<Period>,
+    event: Option<EventPeriod>,
     said_at: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
     superseded_at: Option<Timestamp>,
@@ -118,7 +118,7 @@ impl<'a> MemoryLine<'a> {
             forgotten.reason.as_ref()
         });
 
-        let source = |source: &'a memory::Support| SourceLine {
+        let source = |source: &'a memory::SupportingSpan| SourceLine {
             document_id: &source.document,
             start: source.start,
             end: source.end,
@@ -138,7 +138,7 @@ impl<'a> MemoryLine<'a> {
             forget_reason: reason.map(String::as_str),
             review: memory.review,
             parent_memory_id: memory.parent.as_ref(),
-            root_memory_id: &memory.root,
+            root_memory_id: &memory.first_version,
             memory_relations: memory
                 .relations
                 .iter()

@@ -4,14 +4,14 @@ use std::collections::HashSet;
 
 use anyhow::{Context, Result, anyhow, bail};
 use domain::usecase::{
-    ContainerCopy, DocumentCopy, act_on_memories, change_settings, import_container,
+    ContainerCopy, DocumentCopy, apply_memory_edits, change_settings, import_container,
     import_documents,
 };
-use domain::{Bucket, Container, ContainerTag, Ctx, MemoryAction, Settings, Tenant};
-use index::{Cache, Memories};
+use domain::{Container, ContainerTag, Ctx, MemoryEdit, ProfileBucket, Settings, Tenant};
+use index::{IndexedMemories, ViewCache};
 use serde::de::DeserializeOwned;
 
-use super::import::{ImportOptions, Lines, Report};
+use super::import::{ImportOptions, ImportReport, Lines};
 use super::lines::{EditLine, EndLine, HEADER_TYPE, Header, LineType, VERSION};
 
 /// The number of documents, or of bytes of lines, that are read before they are written.
@@ -24,7 +24,7 @@ pub(super) async fn restore_export(
     first: &str,
     mut lines: Lines<'_>,
     options: &ImportOptions,
-) -> Result<Report> {
+) -> Result<ImportReport> {
     let header = read_header(first).context("line 1")?;
     let tag = match &options.tag {
         Some(tag) => tag.clone(),
@@ -35,7 +35,7 @@ pub(super) async fn restore_export(
         ctx,
         tenant,
         options,
-        report: Report::new(tag),
+        report: ImportReport::new(tag),
         container: None,
         documents: Vec::new(),
         bytes: 0,
@@ -80,12 +80,12 @@ struct Restore<'a> {
     ctx: &'a Ctx,
     tenant: &'a Tenant,
     options: &'a ImportOptions,
-    report: Report,
+    report: ImportReport,
     container: Option<Container>,
     /// Read, but not written yet.
     documents: Vec<DocumentCopy>,
     bytes: usize,
-    actions: Vec<MemoryAction>,
+    actions: Vec<MemoryEdit>,
     is_whole: bool,
 }
 
@@ -127,7 +127,7 @@ impl Restore<'_> {
             "document" => {
                 let copy: DocumentCopy = parse_line(line)?;
                 self.check_container(&copy.container_id)?;
-                copy.check()?;
+                copy.check_importable()?;
                 self.documents.push(copy);
             }
             "action" => {
@@ -154,19 +154,19 @@ impl Restore<'_> {
             .container
             .as_ref()
             .ok_or_else(|| anyhow!("the line of the container is missing"))?;
-        if container.primary() != id {
+        if container.primary_id() != id {
             bail!("this belongs to another container ({id}) than the one of this export");
         }
         Ok(())
     }
 
     async fn take_settings(&mut self, settings: Settings) -> Result<()> {
-        Bucket::check_all(
+        ProfileBucket::check_buckets(
             "profileBuckets",
             settings.profile_buckets.as_deref().unwrap_or_default(),
         )?;
         change_settings(self.ctx, self.tenant, |present| {
-            *present = settings.clone().taken_over(present);
+            *present = settings.clone().imported_over(present);
             Ok(())
         })
         .await?;
@@ -189,8 +189,7 @@ impl Restore<'_> {
 
         let actions = std::mem::take(&mut self.actions);
         if !actions.is_empty() {
-            self.report.actions +=
-                apply_new_edits(self.ctx, self.tenant, container, actions).await?;
+            self.report.edits += apply_new_edits(self.ctx, self.tenant, container, actions).await?;
         }
 
         Ok(())
@@ -202,11 +201,11 @@ async fn apply_new_edits(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &Container,
-    actions: Vec<MemoryAction>,
+    actions: Vec<MemoryEdit>,
 ) -> Result<usize> {
-    let cache: Cache<Memories<()>> = Cache::new(0);
-    let room = cache.open(ctx, tenant, container.primary()).await?;
-    let done = room.ledger().actions();
+    let cache: ViewCache<IndexedMemories<()>> = ViewCache::new(0);
+    let room = cache.open(ctx, tenant, container.primary_id()).await?;
+    let done = room.ledger().list_edits();
     let done = done
         .iter()
         .map(serde_json::to_string)
@@ -218,6 +217,6 @@ async fn apply_new_edits(
         }
     }
 
-    act_on_memories(ctx, tenant, container.primary(), &new).await?;
+    apply_memory_edits(ctx, tenant, container.primary_id(), &new).await?;
     Ok(new.len())
 }

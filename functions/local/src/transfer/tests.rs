@@ -4,7 +4,7 @@ use domain::{ContainerTag, Timestamp};
 use serde_json::{Map, Value, json};
 
 use super::foreign::ForeignRecords;
-use super::import::Format;
+use super::import::ImportFormat;
 use super::{convert, zep};
 
 fn object(value: Value) -> Map<String, Value> {
@@ -40,7 +40,7 @@ fn files_are_known_by_their_shape() {
     ];
 
     for (text, expected) in cases {
-        let records = ForeignRecords::read_records(&text, Format::Auto).unwrap();
+        let records = ForeignRecords::read_records(&text, ImportFormat::Auto).unwrap();
         let found = (
             records.memories.len(),
             records.sessions.len(),
@@ -61,7 +61,7 @@ fn an_unknown_shape_is_refused_with_those_that_are_known() {
     ] {
         let error = format!(
             "{:#}",
-            ForeignRecords::read_records(text, Format::Auto).unwrap_err()
+            ForeignRecords::read_records(text, ImportFormat::Auto).unwrap_err()
         );
         assert!(
             error.contains(why) && error.contains("\"session_id\""),

@@ -1,7 +1,7 @@
 //! Threads, sessions and facts of Zep, as returned by versions 2 and 3 of its API.
 
 use anyhow::{Result, bail};
-use domain::conversation::Turn;
+use domain::conversation::ConversationTurn;
 use domain::usecase::{Content, NewDocument};
 use domain::{ContainerTag, CustomId, Metadata};
 use serde_json::{Map, Value};
@@ -71,7 +71,7 @@ pub(super) fn conversation_of_session(
 
     Ok(Some(NewDocument {
         tag: Some(tag.clone()),
-        custom_id: Some(CustomId::parse_conversation(&id)?),
+        custom_id: Some(CustomId::parse_conversation_id(&id)?),
         metadata: Some(Metadata::parse(said)?).filter(|said| !said.is_empty()),
         ..NewDocument::new(Content::Turns(turns))
     }))
@@ -79,7 +79,7 @@ pub(super) fn conversation_of_session(
 
 /// Returns the turn of a message, or `None` if it is blank. Version 2 has the kind of speaker in
 /// `role_type` and a name in `role`. Version 3 has the kind in `role` and the name in `name`.
-fn turn_of_message(message: &Map<String, Value>) -> Result<Option<Turn>> {
+fn turn_of_message(message: &Map<String, Value>) -> Result<Option<ConversationTurn>> {
     let Some(content) = text_field(message, "content") else {
         return Ok(None);
     };
@@ -101,7 +101,7 @@ fn turn_of_message(message: &Map<String, Value>) -> Result<Option<Turn>> {
         _ => "user",
     };
 
-    Ok(Some(Turn {
+    Ok(Some(ConversationTurn {
         role: role.to_owned(),
         name: text_field(message, "name").or(own_name),
         text: content,

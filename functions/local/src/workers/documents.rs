@@ -3,18 +3,18 @@
 //!
 //! The queue serves organizations in turn, so the message of a quiet one is always among the next.
 //! It only has to be taken: messages are taken one at a time, each gets one of a few places, and
-//! [`Places`] leaves room beside the organization that has the most. A message whose organization
-//! may have no further place is sent again and arrives a little later. Meanwhile the next message
-//! is handled.
+//! [`ProcessingPlaces`] leaves room beside the organization that has the most. A message whose
+//! organization may have no further place is sent again and arrives a little later. Meanwhile the
+//! next message is handled.
 
 use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
 use anyhow::Result;
-use aws::Message;
-use domain::ports::{Jobs, PortResult};
-use domain::{Envelope, OrgId};
+use aws::ReceivedMessage;
+use domain::ports::{JobQueue, PortResult};
+use domain::{JobMessage, OrgId};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -55,7 +55,7 @@ pub(super) fn document_threads() -> Result<Runtime> {
 /// started.
 pub(super) async fn poll_documents(
     source: QueueSource,
-    jobs: Arc<dyn Jobs>,
+    jobs: Arc<dyn JobQueue>,
     threads: Handle,
     mut stopped: watch::Receiver<bool>,
 ) {
@@ -103,11 +103,11 @@ enum PlaceOutcome {
     /// The message can be handled, in this place. A message that cannot be parsed needs none.
     Taken(Option<Place>),
     /// Its organization may have no further place.
-    NoneFor(Box<Envelope>),
+    NoneFor(Box<JobMessage>),
 }
 
-async fn find_place(places: &Arc<ProcessingPlaces>, message: &Message) -> PlaceOutcome {
-    let Some(envelope) = Envelope::parse(&message.body) else {
+async fn find_place(places: &Arc<ProcessingPlaces>, message: &ReceivedMessage) -> PlaceOutcome {
+    let Some(envelope) = JobMessage::parse(&message.body) else {
         return PlaceOutcome::Taken(None);
     };
     let org: &OrgId = &envelope.org;
@@ -118,7 +118,7 @@ async fn find_place(places: &Arc<ProcessingPlaces>, message: &Message) -> PlaceO
 }
 
 /// Processes one document and frees its place.
-async fn process_message(source: &QueueSource, message: Message, place: Option<Place>) {
+async fn process_message(source: &QueueSource, message: ReceivedMessage, place: Option<Place>) {
     handle_messages(source, &[message]).await;
     drop(place);
 }
@@ -126,9 +126,14 @@ async fn process_message(source: &QueueSource, message: Message, place: Option<P
 /// Moves a message to the end of its organization's line. It is sent before it is deleted, so at
 /// worst it arrives twice, which its handler tolerates. A new message has never been received, so
 /// waiting does not count as a failure.
-async fn send_again(source: &QueueSource, jobs: &dyn Jobs, envelope: &Envelope, message: &Message) {
+async fn send_again(
+    source: &QueueSource,
+    jobs: &dyn JobQueue,
+    envelope: &JobMessage,
+    message: &ReceivedMessage,
+) {
     let moved: PortResult<()> = async {
-        jobs.send_later(envelope, RESEND_SECONDS).await?;
+        jobs.send_delayed(envelope, RESEND_SECONDS).await?;
         source.receiver.delete(message).await
     }
     .await;

@@ -8,53 +8,56 @@ use crate::keys::Key;
 
 /// The last hour whose name has ten digits: hour 23 of the last day of the year 9999, less two
 /// days.
-const LAST: i64 = 70_389_479;
+const LAST_HOUR: i64 = 70_389_479;
 /// The partition of the index `due` with all open hours.
 pub(super) const OPEN_SHARD: &str = "O";
 
 /// Returns the sort key of the open marker of an hour.
-pub(super) fn open(hour: Hour) -> String {
-    format!("O#{}", digits(hour))
+pub(super) fn open_sort(hour: Hour) -> String {
+    format!("O#{}", format_hour(hour))
 }
 
 /// Returns the sort key of the counts of an hour.
-pub(super) fn closed(hour: Hour) -> String {
-    format!("H#{}", digits(hour))
+pub(super) fn counts_sort(hour: Hour) -> String {
+    format!("H#{}", format_hour(hour))
 }
 
 /// Returns the partition with the hours of an organization.
-pub(super) fn partition(tenant: &Tenant) -> String {
+pub(super) fn hours_partition(tenant: &Tenant) -> String {
     format!("U#{}", tenant.org())
 }
 
 /// Returns the key of the open marker of an hour.
 pub(super) fn open_key(tenant: &Tenant, hour: Hour) -> Key {
-    (partition(tenant), open(hour))
+    (hours_partition(tenant), open_sort(hour))
 }
 
 /// Returns the partition with the records of an hour.
-pub(super) fn records(tenant: &Tenant, hour: Hour) -> String {
-    format!("A#{}#{}", tenant.org(), digits(hour))
+pub(super) fn records_partition(tenant: &Tenant, hour: Hour) -> String {
+    format!("A#{}#{}", tenant.org(), format_hour(hour))
 }
 
 /// Parses the key of an open marker into its organization and hour.
-pub(super) fn parse_open(pk: &str, sk: &str) -> Option<(OrgId, Hour)> {
-    Some((OrgId::parse(pk.strip_prefix("U#")?).ok()?, parse(sk)?))
+pub(super) fn parse_open_key(pk: &str, sk: &str) -> Option<(OrgId, Hour)> {
+    Some((
+        OrgId::parse(pk.strip_prefix("U#")?).ok()?,
+        parse_hour_sort(sk)?,
+    ))
 }
 
 /// Parses the sort key of an open marker, or of the counts of an hour.
-pub(super) fn parse(sk: &str) -> Option<Hour> {
+pub(super) fn parse_hour_sort(sk: &str) -> Option<Hour> {
     let digits = sk.strip_prefix("O#").or_else(|| sk.strip_prefix("H#"))?;
     if digits.len() != 10 || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
     let ((year, month), (day, hour)) = (digits[..6].split_at(4), digits[6..].split_at(2));
     let text = format!("{year}-{month}-{day}T{hour}:00:00Z");
-    Timestamp::parse("hour", &text).ok().map(Hour::of)
+    Timestamp::parse("hour", &text).ok().map(Hour::containing)
 }
 
-fn digits(hour: Hour) -> String {
-    let time = Hour(hour.0.clamp(0, LAST)).start().to_string();
+fn format_hour(hour: Hour) -> String {
+    let time = Hour(hour.0.clamp(0, LAST_HOUR)).start_time().to_string();
     time.bytes()
         .filter(u8::is_ascii_digit)
         .take(10)
@@ -63,7 +66,7 @@ fn digits(hour: Hour) -> String {
 }
 
 /// Returns the expiry, in seconds since 1970, of an item about the time `of`.
-pub(super) fn expiry(of: Timestamp) -> i64 {
+pub(super) fn expiry_seconds(of: Timestamp) -> i64 {
     of.as_millis() / 1000 + RETENTION_SECONDS
 }
 
@@ -73,15 +76,15 @@ mod tests {
 
     #[test]
     fn hours_are_read_back_and_sort_by_time() {
-        let hours = [0, 1, 23, 24, 100_000, 484_649, 484_650, LAST];
-        let names: Vec<String> = hours.iter().map(|hour| open(Hour(*hour))).collect();
+        let hours = [0, 1, 23, 24, 100_000, 484_649, 484_650, LAST_HOUR];
+        let names: Vec<String> = hours.iter().map(|hour| open_sort(Hour(*hour))).collect();
         assert_eq!(names[5], "O#2025041517");
         assert!(names.is_sorted());
         for (name, hour) in names.iter().zip(hours) {
-            assert_eq!((name.len(), parse(name)), (12, Some(Hour(hour))));
+            assert_eq!((name.len(), parse_hour_sort(name)), (12, Some(Hour(hour))));
         }
-        assert_eq!(open(Hour(i64::MAX)), open(Hour(LAST)));
-        assert_eq!(open(Hour(i64::MIN)), "O#1970010100");
+        assert_eq!(open_sort(Hour(i64::MAX)), open_sort(Hour(LAST_HOUR)));
+        assert_eq!(open_sort(Hour(i64::MIN)), "O#1970010100");
     }
 
     #[test]
@@ -96,8 +99,8 @@ mod tests {
             "X#2025041517",
             "O#äöüäö",
         ];
-        assert!(others.iter().all(|other| parse(other).is_none()));
-        assert!(parse_open("U#acme", "H#2025041517").is_some());
-        assert!(parse_open("U#Not An Org", "O#2025041517").is_none());
+        assert!(others.iter().all(|other| parse_hour_sort(other).is_none()));
+        assert!(parse_open_key("U#acme", "H#2025041517").is_some());
+        assert!(parse_open_key("U#Not An Org", "O#2025041517").is_none());
     }
 }

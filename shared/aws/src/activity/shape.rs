@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::activity::{Hour, RequestRecord, Tally};
+use domain::activity::{Hour, RequestRecord, RequestTally};
 use domain::ports::PortResult;
 use domain::{ContainerId, PortError, Tenant};
 
 use super::hours;
-use crate::item::{Item, Read, b, json, key_item, n, s};
+use crate::item::{Item, ReadItem, bytes_value, json_value, key_item, number_value, string_value};
 
 /// The most containers of a request that is kept with its contents. A request that touched more
 /// keeps none, so that the deletion of a container does not have to find it.
@@ -20,9 +20,9 @@ const MAX_TALLY: usize = 64 << 20;
 /// Returns the item of a request. Input, output and containers are attributes of their own, so that
 /// they can be removed and searched without reading the rest.
 pub(super) fn write_record(tenant: &Tenant, record: &RequestRecord) -> Item {
-    let hour = Hour::of(record.at);
+    let hour = Hour::containing(record.at);
     let sort = format!("{:013}#{}", record.at.as_millis().max(0), record.id);
-    let mut item = key_item(&(hours::records(tenant, hour), sort));
+    let mut item = key_item(&(hours::records_partition(tenant, hour), sort));
     let frame = RequestRecord {
         containers: Vec::new(),
         input: None,
@@ -30,9 +30,9 @@ pub(super) fn write_record(tenant: &Tenant, record: &RequestRecord) -> Item {
         ..record.clone()
     };
 
-    item.insert("v".into(), n(1));
-    item.insert("rec".into(), json(&frame));
-    item.insert("ttl".into(), n(hours::expiry(record.at)));
+    item.insert("v".into(), number_value(1));
+    item.insert("rec".into(), json_value(&frame));
+    item.insert("ttl".into(), number_value(hours::expiry_seconds(record.at)));
     let containers: BTreeSet<&str> = record.containers.iter().map(ContainerId::as_str).collect();
     if containers.len() > MAX_CONTAINERS {
         return item;
@@ -45,7 +45,7 @@ pub(super) fn write_record(tenant: &Tenant, record: &RequestRecord) -> Item {
 
     for (name, value) in [("in", &record.input), ("out", &record.output)] {
         if let Some(value) = value {
-            item.insert(name.into(), json(value));
+            item.insert(name.into(), json_value(value));
         }
     }
 
@@ -54,7 +54,7 @@ pub(super) fn write_record(tenant: &Tenant, record: &RequestRecord) -> Item {
 
 /// Reads a request from its item. Its containers are sorted.
 pub(super) fn read_record(item: &Item) -> PortResult<RequestRecord> {
-    let mut record: RequestRecord = item.parsed("rec")?;
+    let mut record: RequestRecord = item.get_json("rec")?;
     let ids = item.get("cs").and_then(|value| value.as_ss().ok());
     record.containers = ids
         .into_iter()
@@ -62,8 +62,8 @@ pub(super) fn read_record(item: &Item) -> PortResult<RequestRecord> {
         .filter_map(|id| ContainerId::parse(id))
         .collect();
     record.containers.sort();
-    record.input = item.optional_parsed("in")?;
-    record.output = item.optional_parsed("out")?;
+    record.input = item.get_optional_json("in")?;
+    record.output = item.get_optional_json("out")?;
     Ok(record)
 }
 
@@ -72,22 +72,25 @@ pub(super) fn write_tally(
     tenant: &Tenant,
     hour: Hour,
     token: &str,
-    tally: &Tally,
+    tally: &RequestTally,
 ) -> PortResult<Item> {
-    let mut item = key_item(&(hours::partition(tenant), hours::closed(hour)));
+    let mut item = key_item(&(hours::hours_partition(tenant), hours::counts_sort(hour)));
     let text = serde_json::to_vec(tally).map_err(|error| PortError::Internal(error.into()))?;
     let packed =
         zstd::bulk::compress(&text, 3).map_err(|error| PortError::Internal(error.into()))?;
-    item.insert("v".into(), n(1));
-    item.insert("tally".into(), b(packed));
-    item.insert("token".into(), s(token));
-    item.insert("ttl".into(), n(hours::expiry(hour.end())));
+    item.insert("v".into(), number_value(1));
+    item.insert("tally".into(), bytes_value(packed));
+    item.insert("token".into(), string_value(token));
+    item.insert(
+        "ttl".into(),
+        number_value(hours::expiry_seconds(hour.end_time())),
+    );
 
     Ok(item)
 }
 
 /// Reads the counts of an hour from their item.
-pub(super) fn read_tally(item: &Item) -> PortResult<Tally> {
+pub(super) fn read_tally(item: &Item) -> PortResult<RequestTally> {
     let corrupt = || PortError::Corrupt("counts of an hour".into());
     let packed = item
         .get("tally")

@@ -1,27 +1,27 @@
 //! The inventory of all blobs, page by page.
 
-use domain::ports::{Inventory, PortResult, StoredBlob};
+use domain::ports::{InventoryPage, PortResult, StoredBlob};
 use domain::{BlobRef, Timestamp};
 
-use super::{AwsBlobs, OBJECTS, STORED_AT};
+use super::{AwsBlobs, MAX_OBJECTS_PER_CALL, STORED_AT_ATTRIBUTE};
 use crate::error::port_error;
-use crate::item::{Read, key_item, s};
+use crate::item::{ReadItem, key_item, string_value};
 use crate::keys;
 
 impl AwsBlobs {
     /// Scans the whole table, one page a call. Only operators have the right to scan it; functions
     /// do not.
-    pub(super) async fn inline_blobs(
+    pub(super) async fn list_inline_blobs(
         &self,
         after: Option<&str>,
         limit: usize,
-    ) -> PortResult<Inventory> {
+    ) -> PortResult<InventoryPage> {
         let scan = self.table.client.scan().table_name(&self.table.name);
         let scan = scan.filter_expression("begins_with(pk, :blobs)");
-        let scan = scan.expression_attribute_values(":blobs", s(keys::BLOB_PREFIX));
+        let scan = scan.expression_attribute_values(":blobs", string_value(keys::BLOB_PREFIX));
         let scan = scan
             .projection_expression("pk, #at")
-            .expression_attribute_names("#at", STORED_AT);
+            .expression_attribute_names("#at", STORED_AT_ATTRIBUTE);
         // A cursor is a partition key, a space and a sort key. The last space separates the two.
         let from = after.and_then(|after| after.rsplit_once(' '));
         let from = from.map(|(pk, sk)| key_item(&(pk.to_owned(), sk.to_owned())));
@@ -30,14 +30,14 @@ impl AwsBlobs {
             .limit(i32::try_from(limit).unwrap_or(i32::MAX).max(1));
         let answer = scan.send().await.map_err(port_error)?;
 
-        let mut page = Inventory::default();
+        let mut page = InventoryPage::default();
         for item in answer.items.unwrap_or_default() {
-            let Some((org, path)) = keys::parse_blob(item.text("pk")?) else {
+            let Some((org, path)) = keys::parse_blob(item.get_text("pk")?) else {
                 continue;
             };
             let stored_at = item
-                .contains_key(STORED_AT)
-                .then(|| item.number(STORED_AT))
+                .contains_key(STORED_AT_ATTRIBUTE)
+                .then(|| item.get_number(STORED_AT_ATTRIBUTE))
                 .transpose()?;
             let stored_at = stored_at.map(Timestamp::from_millis);
             page.blobs.push(StoredBlob {
@@ -48,27 +48,28 @@ impl AwsBlobs {
         }
 
         if let Some(last) = answer.last_evaluated_key {
-            page.next = Some(format!("{} {}", last.text("pk")?, last.text("sk")?));
+            page.next = Some(format!("{} {}", last.get_text("pk")?, last.get_text("sk")?));
         }
 
         Ok(page)
     }
 
     /// Lists the bucket in the order of its keys, one page a call.
-    pub(super) async fn all_objects(
+    pub(super) async fn list_all_objects(
         &self,
         after: Option<&str>,
         limit: usize,
-    ) -> PortResult<Inventory> {
+    ) -> PortResult<InventoryPage> {
         let list = self
             .s3
             .list_objects_v2()
             .bucket(&self.bucket)
             .set_start_after(after.map(str::to_owned));
-        let list = list.max_keys(i32::try_from(limit.min(OBJECTS)).unwrap_or(i32::MAX));
+        let list =
+            list.max_keys(i32::try_from(limit.min(MAX_OBJECTS_PER_CALL)).unwrap_or(i32::MAX));
         let answer = list.send().await.map_err(port_error)?;
 
-        let mut page = Inventory::default();
+        let mut page = InventoryPage::default();
         for object in answer.contents() {
             let Some(key) = object.key() else { continue };
             if answer.is_truncated() == Some(true) {

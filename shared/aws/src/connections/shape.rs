@@ -1,21 +1,24 @@
 //! The stored shapes of connections, grants and claims.
 
-use domain::connection::{Claim, ConnectionStatus, Grant};
+use domain::connection::{ConnectionStatus, DocumentClaim, Grant};
 use domain::{Connection, DocumentId, Tenant, Timestamp};
 use sha2::{Digest, Sha256};
 
-use crate::item::{Item, json, key_item, n, s};
+use crate::item::{Item, json_value, key_item, number_value, string_value};
 use crate::keys::{self, Key};
 
 /// Returns the item of a connection.
-pub(super) fn connection(tenant: &Tenant, connection: &Connection) -> Item {
-    let mut item = key_item(&keys::connection(tenant, &connection.id));
-    item.insert("v".into(), n(1));
-    item.insert("rev".into(), n(connection.rev));
-    item.insert("conn".into(), json(connection));
-    if let Some(at) = due_at(connection) {
-        item.insert("qs".into(), s(keys::due_connection(&connection.id)));
-        item.insert("qd".into(), s(keys::due_sort(at)));
+pub(super) fn connection_item(tenant: &Tenant, connection: &Connection) -> Item {
+    let mut item = key_item(&keys::connection_key(tenant, &connection.id));
+    item.insert("v".into(), number_value(1));
+    item.insert("rev".into(), number_value(connection.rev));
+    item.insert("conn".into(), json_value(connection));
+    if let Some(at) = next_due_at(connection) {
+        item.insert(
+            "qs".into(),
+            string_value(keys::due_connection_partition(&connection.id)),
+        );
+        item.insert("qd".into(), string_value(keys::due_sort_key(at)));
     }
     item
 }
@@ -24,7 +27,7 @@ pub(super) fn connection(tenant: &Tenant, connection: &Connection) -> Item {
 ///
 /// A connection that is being deleted has work until it is gone. One that is expired or suspended
 /// tries again at its next run. One that waits for its user has none, whatever its next run says.
-fn due_at(connection: &Connection) -> Option<Timestamp> {
+fn next_due_at(connection: &Connection) -> Option<Timestamp> {
     match connection.status {
         ConnectionStatus::PendingOauth | ConnectionStatus::AwaitingSelection => None,
         ConnectionStatus::Active | ConnectionStatus::Expired | ConnectionStatus::Suspended => {
@@ -35,33 +38,33 @@ fn due_at(connection: &Connection) -> Option<Timestamp> {
 }
 
 /// Returns the item of a grant.
-pub(super) fn grant(tenant: &Tenant, grant: &Grant) -> Item {
-    let mut item = key_item(&keys::grant(tenant, &grant.id));
-    item.insert("v".into(), n(1));
-    item.insert("rev".into(), n(grant.rev));
-    item.insert("grant".into(), json(grant));
+pub(super) fn grant_item(tenant: &Tenant, grant: &Grant) -> Item {
+    let mut item = key_item(&keys::grant_key(tenant, &grant.id));
+    item.insert("v".into(), number_value(1));
+    item.insert("rev".into(), number_value(grant.rev));
+    item.insert("grant".into(), json_value(grant));
     item
 }
 
 /// Returns the key of a claim. The item is hashed, because providers choose the names of items and
 /// their length.
-pub(super) fn claim_key(tenant: &Tenant, document: &DocumentId, claim: &Claim) -> Key {
-    let digest = hex(&Sha256::digest(&claim.item));
+pub(super) fn claim_key(tenant: &Tenant, document: &DocumentId, claim: &DocumentClaim) -> Key {
+    let digest = encode_hex(&Sha256::digest(&claim.item));
     (
-        keys::claims(tenant, document),
+        keys::claims_partition(tenant, document),
         format!("{}{digest}", claim.connection),
     )
 }
 
 /// Returns the item of a claim.
-pub(super) fn claim(tenant: &Tenant, document: &DocumentId, claim: &Claim) -> Item {
+pub(super) fn claim_item(tenant: &Tenant, document: &DocumentId, claim: &DocumentClaim) -> Item {
     let mut item = key_item(&claim_key(tenant, document, claim));
-    item.insert("v".into(), n(1));
-    item.insert("claim".into(), json(claim));
+    item.insert("v".into(), number_value(1));
+    item.insert("claim".into(), json_value(claim));
     item
 }
 
 /// Encodes bytes as lower-case hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
+pub(crate) fn encode_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -7,21 +7,21 @@ use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::builders::UpdateBuilder;
 use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, TransactWriteItem, Update};
 use domain::ports::{Containers, PortResult};
-use domain::{Container, ContainerId, ContainerTag, Merging, PortError, Task, TaskId, Tenant};
+use domain::{Container, ContainerId, ContainerTag, MergeRole, PortError, Task, TaskId, Tenant};
 
-use super::{DynamoContainers, held, read};
-use crate::error::{Cancellation, build_error, cancellation, port_error};
-use crate::item::{json, key_item, n, s};
+use super::{DynamoContainers, condition_held, read_container};
+use crate::error::{Cancellation, build_error, classify_cancellation, port_error};
+use crate::item::{json_value, key_item, number_value, string_value};
 use crate::keys;
 use crate::tasks::task_put;
 
 /// Returns the condition that a tag is unchanged since it was read, with its values.
-fn as_read(container: &Container) -> (&'static str, HashMap<String, AttributeValue>) {
-    let mut values = HashMap::from([(":ids".to_owned(), json(&container.ids))]);
+fn unchanged_condition(container: &Container) -> (&'static str, HashMap<String, AttributeValue>) {
+    let mut values = HashMap::from([(":ids".to_owned(), json_value(&container.ids))]);
     match &container.merge {
         None => ("ids = :ids AND attribute_not_exists(mg)", values),
         Some(merge) => {
-            values.insert(":mg".to_owned(), json(merge));
+            values.insert(":mg".to_owned(), json_value(merge));
             ("ids = :ids AND mg = :mg", values)
         }
     }
@@ -29,30 +29,30 @@ fn as_read(container: &Container) -> (&'static str, HashMap<String, AttributeVal
 
 impl DynamoContainers {
     /// Returns the writes of a deletion.
-    pub(super) fn deletion(
+    pub(super) fn deletion_writes(
         &self,
         tenant: &Tenant,
         container: &Container,
     ) -> PortResult<Vec<TransactWriteItem>> {
-        let (condition, values) = as_read(container);
+        let (condition, values) = unchanged_condition(container);
         let delete = Delete::builder()
             .table_name(&self.0.name)
             .condition_expression(condition);
-        let delete = delete.set_key(Some(key_item(&keys::tag(tenant, &container.tag))));
+        let delete = delete.set_key(Some(key_item(&keys::tag_key(tenant, &container.tag))));
         let delete = delete
             .set_expression_attribute_values(Some(values))
             .build()
             .map_err(build_error)?;
         let mut writes = vec![TransactWriteItem::builder().delete(delete).build()];
         for id in &container.ids {
-            writes.push(self.own(tenant, id, "gone", n(1))?);
+            writes.push(self.put_owner(tenant, id, "gone", number_value(1))?);
         }
 
         Ok(writes)
     }
 
     /// Returns the writes that begin a merge.
-    pub(super) fn merge(
+    pub(super) fn merge_writes(
         &self,
         tenant: &Tenant,
         target: &Container,
@@ -61,21 +61,21 @@ impl DynamoContainers {
     ) -> PortResult<Vec<TransactWriteItem>> {
         let moved = || sources.iter().flat_map(|source| &source.ids);
         let all: Vec<&ContainerId> = target.ids.iter().chain(moved()).collect();
-        let part = Merging {
+        let part = MergeRole {
             task: task.id.clone(),
             into: None,
         };
 
-        let update = self.take_part(tenant, target, &part, "SET mg = :part, ids = :all");
-        let mut writes = vec![written(
-            update.expression_attribute_values(":all", json(&all)),
+        let update = self.join_merge(tenant, target, &part, "SET mg = :part, ids = :all");
+        let mut writes = vec![update_write(
+            update.expression_attribute_values(":all", json_value(&all)),
         )?];
         for source in sources {
-            let part = Merging {
+            let part = MergeRole {
                 into: Some(target.tag.clone()),
                 ..part.clone()
             };
-            writes.push(written(self.take_part(
+            writes.push(update_write(self.join_merge(
                 tenant,
                 source,
                 &part,
@@ -84,7 +84,7 @@ impl DynamoContainers {
         }
 
         for id in moved() {
-            writes.push(self.own(tenant, id, "tag", s(target.tag.as_str()))?);
+            writes.push(self.put_owner(tenant, id, "tag", string_value(target.tag.as_str()))?);
         }
 
         Ok(writes)
@@ -92,34 +92,34 @@ impl DynamoContainers {
 
     /// Returns the update that lets a tag take part in a merge. Its condition is that the tag is in
     /// no other merge.
-    fn take_part(
+    fn join_merge(
         &self,
         tenant: &Tenant,
         container: &Container,
-        part: &Merging,
+        part: &MergeRole,
         set: &str,
     ) -> UpdateBuilder {
         let update = Update::builder()
             .table_name(&self.0.name)
             .update_expression(set);
-        let update = update.set_key(Some(key_item(&keys::tag(tenant, &container.tag))));
+        let update = update.set_key(Some(key_item(&keys::tag_key(tenant, &container.tag))));
         let update = update.condition_expression("ids = :ids AND attribute_not_exists(mg)");
-        let update = update.expression_attribute_values(":ids", json(&container.ids));
+        let update = update.expression_attribute_values(":ids", json_value(&container.ids));
 
-        update.expression_attribute_values(":part", json(part))
+        update.expression_attribute_values(":part", json_value(part))
     }
 
     /// Returns the write of the owner record, which says which tag a physical container belongs to,
     /// or that it is gone.
-    fn own(
+    fn put_owner(
         &self,
         tenant: &Tenant,
         id: &ContainerId,
         name: &str,
         value: AttributeValue,
     ) -> PortResult<TransactWriteItem> {
-        let mut item = key_item(&keys::owner(tenant, id));
-        item.insert("v".into(), n(1));
+        let mut item = key_item(&keys::owner_key(tenant, id));
+        item.insert("v".into(), number_value(1));
         item.insert(name.into(), value);
         let put = Put::builder()
             .table_name(&self.0.name)
@@ -132,7 +132,7 @@ impl DynamoContainers {
 
     /// Sends all `writes` together with the record of the task that they begin. Returns `false` if
     /// a condition did not hold.
-    pub(super) async fn begin(
+    pub(super) async fn begin_task(
         &self,
         tenant: &Tenant,
         task: &Task,
@@ -158,12 +158,14 @@ impl DynamoContainers {
             return Err(port_error(error));
         };
 
-        match cancellation(canceled.cancellation_reasons()) {
+        match classify_cancellation(canceled.cancellation_reasons()) {
             // The record of the task is part of the transaction. If it exists, this very
             // transaction was done and its answer was lost.
-            Cancellation::Condition => {
-                Ok(self.0.get(&keys::task(tenant, &task.id)).await?.is_some())
-            }
+            Cancellation::Condition => Ok(self
+                .0
+                .get(&keys::task_key(tenant, &task.id))
+                .await?
+                .is_some()),
             Cancellation::Conflict | Cancellation::Passing => {
                 Err(PortError::Unavailable(Box::new(error)))
             }
@@ -172,14 +174,20 @@ impl DynamoContainers {
     }
 
     /// Ends the part of a tag in a merge. Does nothing if it has already ended.
-    pub(super) async fn end_part(
+    pub(super) async fn leave_merge(
         &self,
         tenant: &Tenant,
         tag: &ContainerTag,
         task: &TaskId,
     ) -> PortResult<()> {
-        let key = keys::tag(tenant, tag);
-        let container = self.0.get(&key).await?.as_ref().map(read).transpose()?;
+        let key = keys::tag_key(tenant, tag);
+        let container = self
+            .0
+            .get(&key)
+            .await?
+            .as_ref()
+            .map(read_container)
+            .transpose()?;
         let Some(part) = container
             .and_then(|container| container.merge)
             .filter(|part| part.task == *task)
@@ -191,22 +199,22 @@ impl DynamoContainers {
         if part.into.is_some() {
             let delete = client.delete_item().table_name(&self.0.name).set_key(key);
             let delete = delete.condition_expression("mg = :mg");
-            if held(
+            if condition_held(
                 delete
-                    .expression_attribute_values(":mg", json(&part))
+                    .expression_attribute_values(":mg", json_value(&part))
                     .send()
                     .await,
             )? {
-                self.release(tenant).await?;
+                self.release_tag(tenant).await?;
             }
         } else {
             let update = client.update_item().table_name(&self.0.name).set_key(key);
             let update = update
                 .update_expression("REMOVE mg")
                 .condition_expression("mg = :mg");
-            held(
+            condition_held(
                 update
-                    .expression_attribute_values(":mg", json(&part))
+                    .expression_attribute_values(":mg", json_value(&part))
                     .send()
                     .await,
             )?;
@@ -216,7 +224,7 @@ impl DynamoContainers {
     }
 }
 
-fn written(update: UpdateBuilder) -> PortResult<TransactWriteItem> {
+fn update_write(update: UpdateBuilder) -> PortResult<TransactWriteItem> {
     Ok(TransactWriteItem::builder()
         .update(update.build().map_err(build_error)?)
         .build())

@@ -4,48 +4,48 @@ use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{
     ConditionCheck, Put, ReturnValuesOnConditionCheckFailure as OnFailure, TransactWriteItem,
 };
-use domain::ports::{Beginning, PortResult};
+use domain::ports::{CreationConditions, PortResult};
 use domain::{Document, DocumentId, PortError, Tenant};
 
-use super::{DynamoDocuments, new_record};
-use crate::error::{Cancellation, build_error, cancellation, port_error};
-use crate::item::{Read, Table, key_item};
+use super::{DynamoDocuments, new_document_item};
+use crate::error::{Cancellation, build_error, classify_cancellation, port_error};
+use crate::item::{ReadItem, Table, key_item};
 use crate::keys;
-use crate::repeats::made_by;
+use crate::repeats::record_made_document;
 
 /// Returns the check that no document has this id, or that a merge has superseded the one that has.
-pub(crate) fn check_free(
+pub(crate) fn check_id_free(
     table: &Table,
     tenant: &Tenant,
     id: &DocumentId,
 ) -> PortResult<TransactWriteItem> {
     let check = ConditionCheck::builder().table_name(&table.name);
-    let check = check.set_key(Some(key_item(&keys::document(tenant, id))));
+    let check = check.set_key(Some(key_item(&keys::document_key(tenant, id))));
     let check = check.condition_expression("attribute_not_exists(pk) OR attribute_exists(sup)");
     let check = check.build().map_err(build_error)?;
     Ok(TransactWriteItem::builder().condition_check(check).build())
 }
 
 impl DynamoDocuments {
-    pub(super) async fn begin_checked(
+    pub(super) async fn create_with_checks(
         &self,
         tenant: &Tenant,
         document: &Document,
-        beginning: &Beginning,
+        beginning: &CreationConditions,
     ) -> PortResult<()> {
         let put = Put::builder()
             .table_name(&self.0.name)
-            .set_item(Some(new_record(tenant, document)));
+            .set_item(Some(new_document_item(tenant, document)));
         let put = put.condition_expression("attribute_not_exists(pk)");
         let put = put.return_values_on_condition_check_failure(OnFailure::AllOld);
         let put = put.build().map_err(build_error)?;
         let mut writes = vec![TransactWriteItem::builder().put(put).build()];
-        for rival in &beginning.rivals {
-            writes.push(check_free(&self.0, tenant, rival)?);
+        for rival in &beginning.alternative_ids {
+            writes.push(check_id_free(&self.0, tenant, rival)?);
         }
 
-        if let Some(key) = &beginning.request {
-            let made = made_by(&self.1, tenant, key, &document.id)?;
+        if let Some(key) = &beginning.request_key {
+            let made = record_made_document(&self.1, tenant, key, &document.id)?;
             writes.push(TransactWriteItem::builder().update(made).build());
         }
 
@@ -65,12 +65,12 @@ impl DynamoDocuments {
         };
 
         let reasons = cancelled.cancellation_reasons();
-        match cancellation(reasons) {
+        match classify_cancellation(reasons) {
             Cancellation::Condition => {
                 // The SDK repeats a request whose answer was lost, so the record in the way may be
                 // our own.
                 let record = reasons.first().and_then(|reason| reason.item());
-                let revision = record.and_then(|record| record.optional_text("rev"));
+                let revision = record.and_then(|record| record.get_optional_text("rev"));
                 let is_ours = revision == Some(document.revision.as_str());
                 if is_ours {
                     Ok(())

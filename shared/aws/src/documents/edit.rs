@@ -6,12 +6,12 @@ use std::collections::HashMap;
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::{Document, Timestamp};
 
-use super::shape::write_sent;
-use crate::item::{n, s};
+use super::shape::sent_attribute;
+use crate::item::{number_value, string_value};
 
 /// The condition that nobody has edited the description since it was read. A record that was never
 /// edited has no count.
-pub(crate) const EDITED_AS_OFTEN: &str = "(attribute_not_exists(ed) OR ed = :ed)";
+pub(crate) const EDITS_UNCHANGED: &str = "(attribute_not_exists(ed) OR ed = :ed)";
 /// The update of an edit, with the values of [`edit_values`]. The attribute `sent` includes the
 /// origin, and with it a title that the provider gave.
 pub(crate) const EDIT: &str = "SET sent = :sent, ed = :next, up = :now";
@@ -20,11 +20,11 @@ pub(crate) const EDIT: &str = "SET sent = :sent, ed = :next, up = :now";
 /// before it.
 pub(crate) fn edit_values(document: &Document, now: Timestamp) -> HashMap<String, AttributeValue> {
     let values = [
-        (":sent", write_sent(document)),
-        (":next", n(document.edits)),
-        (":ed", n(document.edits.saturating_sub(1))),
-        (":rev", s(document.revision.as_str())),
-        (":now", n(now.as_millis())),
+        (":sent", sent_attribute(document)),
+        (":next", number_value(document.edit_count)),
+        (":ed", number_value(document.edit_count.saturating_sub(1))),
+        (":rev", string_value(document.revision.as_str())),
+        (":now", number_value(now.as_millis())),
     ];
     values
         .into_iter()

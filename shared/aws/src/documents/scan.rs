@@ -2,16 +2,16 @@
 
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::Select;
-use domain::ports::{Overdue, PortResult};
+use domain::ports::{OverdueWork, PortResult};
 use domain::{ContainerId, Document, Tenant, Timestamp};
 use futures::future::try_join_all;
 use tracing::error;
 
 use super::{DynamoDocuments, read_document};
 use crate::error::port_error;
-use crate::item::{Item, Read, collect, s};
+use crate::item::{Item, ReadItem, collect_pages, string_value};
 use crate::keys;
-use crate::layout::{BY_CONTAINER, DUE};
+use crate::layout::{CONTAINER_INDEX, DUE_INDEX};
 
 /// The pages of each shard in which the unfinished documents of an organization are counted. A page
 /// of 1 MB has some ten thousand keys, of all organizations. All shards together hold well more
@@ -24,7 +24,7 @@ fn page_size(limit: usize) -> i32 {
 }
 
 /// Counts the items of a query. Stops when there are `enough`, or after `pages` pages.
-async fn counted(query: QueryFluentBuilder, enough: usize, pages: usize) -> PortResult<usize> {
+async fn count_items(query: QueryFluentBuilder, enough: usize, pages: usize) -> PortResult<usize> {
     let query = query.select(Select::Count);
     let (mut total, mut from) = (0, None);
     for _ in 0..pages {
@@ -40,40 +40,44 @@ async fn counted(query: QueryFluentBuilder, enough: usize, pages: usize) -> Port
 }
 
 impl DynamoDocuments {
-    fn listing(&self, listing: String) -> QueryFluentBuilder {
+    fn query_listing(&self, listing: String) -> QueryFluentBuilder {
         let query = self
             .0
             .client
             .query()
             .table_name(&self.0.name)
-            .index_name(BY_CONTAINER.name);
+            .index_name(CONTAINER_INDEX.name);
         query
             .key_condition_expression("gl = :gl")
-            .expression_attribute_values(":gl", s(listing))
+            .expression_attribute_values(":gl", string_value(listing))
     }
 
-    fn due_shard(&self, shard: u32) -> QueryFluentBuilder {
+    fn query_due_shard(&self, shard: u32) -> QueryFluentBuilder {
         let query = self
             .0
             .client
             .query()
             .table_name(&self.0.name)
-            .index_name(DUE.name);
-        query.expression_attribute_values(":qs", s(format!("Q#{shard}")))
+            .index_name(DUE_INDEX.name);
+        query.expression_attribute_values(":qs", string_value(format!("Q#{shard}")))
     }
 
-    pub(super) async fn listed(
+    pub(super) async fn list_documents(
         &self,
         tenant: &Tenant,
         container: &ContainerId,
     ) -> PortResult<Vec<Document>> {
         let query = self
-            .listing(keys::listing(tenant, container))
+            .query_listing(keys::listing_partition(tenant, container))
             .scan_index_forward(false);
-        collect(query).await?.iter().map(read_document).collect()
+        collect_pages(query)
+            .await?
+            .iter()
+            .map(read_document)
+            .collect()
     }
 
-    pub(super) async fn listed_page(
+    pub(super) async fn list_documents_page(
         &self,
         tenant: &Tenant,
         container: &ContainerId,
@@ -82,19 +86,19 @@ impl DynamoDocuments {
         limit: usize,
     ) -> PortResult<(Vec<Document>, Option<String>)> {
         let listing = if superseded {
-            keys::superseded_listing
+            keys::superseded_listing_partition
         } else {
-            keys::listing
+            keys::listing_partition
         };
 
         let query = self
-            .listing(listing(tenant, container))
+            .query_listing(listing(tenant, container))
             .limit(page_size(limit));
         let query = match after {
             None => query,
             Some(after) => query
                 .key_condition_expression("gl = :gl AND gs > :after")
-                .expression_attribute_values(":after", s(after)),
+                .expression_attribute_values(":after", string_value(after)),
         };
 
         let answer = query.send().await.map_err(port_error)?;
@@ -107,13 +111,13 @@ impl DynamoDocuments {
 
         let last = answer.last_evaluated_key;
         let next = last
-            .map(|key| key.text("gs").map(str::to_owned))
+            .map(|key| key.get_text("gs").map(str::to_owned))
             .transpose()?;
 
         Ok((found, next))
     }
 
-    pub(super) async fn listed_count(
+    pub(super) async fn count_documents(
         &self,
         tenant: &Tenant,
         container: &ContainerId,
@@ -121,18 +125,27 @@ impl DynamoDocuments {
     ) -> PortResult<Option<usize>> {
         let too_many = enough.saturating_add(1);
         let query = self
-            .listing(keys::listing(tenant, container))
+            .query_listing(keys::listing_partition(tenant, container))
             .limit(page_size(too_many));
-        let total = counted(query, too_many, usize::MAX).await?;
+        let total = count_items(query, too_many, usize::MAX).await?;
         Ok((total <= enough).then_some(total))
     }
 
-    pub(super) async fn due_count(&self, tenant: &Tenant, enough: usize) -> PortResult<usize> {
+    pub(super) async fn count_unfinished_documents(
+        &self,
+        tenant: &Tenant,
+        enough: usize,
+    ) -> PortResult<usize> {
         let of_shard = |shard| {
-            let query = self.due_shard(shard).key_condition_expression("qs = :qs");
+            let query = self
+                .query_due_shard(shard)
+                .key_condition_expression("qs = :qs");
             let query = query.filter_expression("begins_with(pk, :documents)");
-            counted(
-                query.expression_attribute_values(":documents", s(keys::documents_of(tenant))),
+            count_items(
+                query.expression_attribute_values(
+                    ":documents",
+                    string_value(keys::documents_prefix(tenant)),
+                ),
                 enough,
                 DUE_PAGES,
             )
@@ -141,21 +154,26 @@ impl DynamoDocuments {
         Ok(counts.into_iter().sum::<usize>().min(enough))
     }
 
-    pub(super) async fn due(&self, before: Timestamp, limit: usize) -> PortResult<Vec<Overdue>> {
+    pub(super) async fn list_overdue(
+        &self,
+        before: Timestamp,
+        limit: usize,
+    ) -> PortResult<Vec<OverdueWork>> {
         let mut found = Vec::new();
         for shard in 0..keys::DUE_SHARDS {
             let query = self
-                .due_shard(shard)
+                .query_due_shard(shard)
                 .key_condition_expression("qs = :qs AND qd < :before");
-            let query = query.expression_attribute_values(":before", s(keys::due_sort(before)));
+            let query = query
+                .expression_attribute_values(":before", string_value(keys::due_sort_key(before)));
             let answer = query
                 .limit(page_size(limit))
                 .send()
                 .await
                 .map_err(port_error)?;
             for item in answer.items.unwrap_or_default() {
-                match overdue(&item)? {
-                    Some(overdue) => found.push((item.text("qd")?.to_owned(), overdue)),
+                match parse_overdue(&item)? {
+                    Some(overdue) => found.push((item.get_text("qd")?.to_owned(), overdue)),
                     // One record that cannot be read must not stop the sweep of all others.
                     None => error!("the index of unfinished work has a key that is none of ours"),
                 }
@@ -172,10 +190,11 @@ impl DynamoDocuments {
 }
 
 /// Parses an item of the index of unfinished work. Returns `None` if its key is not one of ours.
-fn overdue(item: &Item) -> PortResult<Option<Overdue>> {
-    let (pk, sk) = (item.text("pk")?, item.text("sk")?);
-    let document = keys::parse_document(pk).map(|(org, id)| Overdue::Document(org, id));
-    let purge = || keys::parse_purge(pk, sk).map(|(org, id, purge)| Overdue::Purge(org, id, purge));
-    let task = || keys::parse_task(pk).map(|(org, id)| Overdue::Task(org, id));
+fn parse_overdue(item: &Item) -> PortResult<Option<OverdueWork>> {
+    let (pk, sk) = (item.get_text("pk")?, item.get_text("sk")?);
+    let document = keys::parse_document(pk).map(|(org, id)| OverdueWork::Document(org, id));
+    let purge =
+        || keys::parse_purge(pk, sk).map(|(org, id, purge)| OverdueWork::Purge(org, id, purge));
+    let task = || keys::parse_task(pk).map(|(org, id)| OverdueWork::Task(org, id));
     Ok(document.or_else(purge).or_else(task))
 }

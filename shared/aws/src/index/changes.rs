@@ -2,50 +2,52 @@
 
 use aws_sdk_dynamodb::types::{CancellationReason, Delete, Put, TransactWriteItem, Update};
 use domain::container::LogEntry;
-use domain::document::Indexed;
-use domain::ports::{Committed, PortResult};
-use domain::{Change, Document, PortError, SearchDocument, Status, Tenant, Timestamp};
+use domain::document::IndexedRevision;
+use domain::ports::{CommitOutcome, PortResult};
+use domain::{
+    Document, DocumentChange, DocumentStatus, IndexedDocument, PortError, Tenant, Timestamp,
+};
 
 use crate::documents::{
-    EDIT, EDITED_AS_OFTEN, NOT_SUPERSEDED, check_free, edit_values, new_record,
+    EDIT, EDITS_UNCHANGED, NOT_SUPERSEDED, check_id_free, edit_values, new_document_item,
 };
 use crate::error::build_error;
-use crate::item::{Table, json, key_item, n, s};
+use crate::item::{Table, json_value, key_item, number_value, string_value};
 use crate::keys;
 
 /// Returns the log entry of a change.
-pub(super) fn log_entry(change: &Change, now: Timestamp) -> PortResult<LogEntry> {
+pub(super) fn log_entry(change: &DocumentChange, now: Timestamp) -> PortResult<LogEntry> {
     let (pack, statements, mut shown) = match change {
-        Change::Remove(document)
-        | Change::Move { from: document, .. }
-        | Change::Supersede(document) => {
+        DocumentChange::Remove(document)
+        | DocumentChange::Move { from: document, .. }
+        | DocumentChange::Supersede(document) => {
             return Ok(LogEntry::Remove {
                 id: document.id.clone(),
             });
         }
-        Change::Act(action) => {
+        DocumentChange::Act(action) => {
             return Ok(LogEntry::Act {
                 action: action.clone(),
             });
         }
-        Change::Publish(document) => {
-            let extracted = document.extracted.as_ref().ok_or_else(missing)?;
-            let shown = SearchDocument::of(document, &document.revision);
+        DocumentChange::Publish(document) => {
+            let extracted = document.extracted.as_ref().ok_or_else(missing_content)?;
+            let shown = IndexedDocument::for_revision(document, &document.revision);
             (&extracted.pack, extracted.statements(), shown)
         }
-        Change::Create(document) | Change::Describe(document) => {
-            let served = document.indexed.as_ref().ok_or_else(missing)?;
+        DocumentChange::Create(document) | DocumentChange::Describe(document) => {
+            let served = document.indexed.as_ref().ok_or_else(missing_content)?;
             let origin = document.origin.as_ref();
             let kind = origin.and_then(|origin| origin.kind).unwrap_or(served.kind);
             let title = origin
                 .map(|origin| origin.title.clone())
                 .or_else(|| served.title.clone());
-            let shown = SearchDocument {
+            let shown = IndexedDocument {
                 kind,
                 title,
-                ..SearchDocument::of(document, &served.revision)
+                ..IndexedDocument::for_revision(document, &served.revision)
             };
-            (&served.pack, served.statements(), shown)
+            (&served.pack, served.statements_blob(), shown)
         }
     };
 
@@ -59,7 +61,7 @@ pub(super) fn log_entry(change: &Change, now: Timestamp) -> PortResult<LogEntry>
     })
 }
 
-fn missing() -> PortError {
+fn missing_content() -> PortError {
     PortError::Corrupt("a commit without content".into())
 }
 
@@ -68,29 +70,44 @@ fn missing() -> PortError {
 pub(super) fn change_records(
     table: &Table,
     tenant: &Tenant,
-    change: &Change,
+    change: &DocumentChange,
     now: Timestamp,
 ) -> PortResult<Vec<TransactWriteItem>> {
     let update = |update: Update| TransactWriteItem::builder().update(update).build();
     match change {
-        Change::Publish(document) => Ok(vec![update(publish(table, tenant, document, now)?)]),
-        Change::Describe(document) => Ok(vec![update(describe(table, tenant, document, now)?)]),
-        Change::Remove(document) => Ok(vec![delete(table, tenant, document)?]),
-        Change::Create(document) => Ok(vec![create(table, tenant, document)?]),
-        Change::Move { from, to, rivals } => {
-            let moved = [delete(table, tenant, from), create(table, tenant, to)];
-            let free = rivals.iter().map(|rival| check_free(table, tenant, rival));
+        DocumentChange::Publish(document) => {
+            Ok(vec![update(publish_record(table, tenant, document, now)?)])
+        }
+        DocumentChange::Describe(document) => {
+            Ok(vec![update(describe_record(table, tenant, document, now)?)])
+        }
+        DocumentChange::Remove(document) => Ok(vec![delete_record(table, tenant, document)?]),
+        DocumentChange::Create(document) => Ok(vec![create_record(table, tenant, document)?]),
+        DocumentChange::Move { from, to, rivals } => {
+            let moved = [
+                delete_record(table, tenant, from),
+                create_record(table, tenant, to),
+            ];
+            let free = rivals
+                .iter()
+                .map(|rival| check_id_free(table, tenant, rival));
             moved.into_iter().chain(free).collect()
         }
-        Change::Supersede(document) => Ok(vec![update(supersede(table, tenant, document)?)]),
-        Change::Act(_) => Ok(Vec::new()),
+        DocumentChange::Supersede(document) => {
+            Ok(vec![update(supersede_record(table, tenant, document)?)])
+        }
+        DocumentChange::Act(_) => Ok(Vec::new()),
     }
 }
 
-fn create(table: &Table, tenant: &Tenant, document: &Document) -> PortResult<TransactWriteItem> {
+fn create_record(
+    table: &Table,
+    tenant: &Tenant,
+    document: &Document,
+) -> PortResult<TransactWriteItem> {
     let put = Put::builder()
         .table_name(&table.name)
-        .set_item(Some(new_record(tenant, document)));
+        .set_item(Some(new_document_item(tenant, document)));
     let put = put
         .condition_expression("attribute_not_exists(pk)")
         .build()
@@ -98,7 +115,11 @@ fn create(table: &Table, tenant: &Tenant, document: &Document) -> PortResult<Tra
     Ok(TransactWriteItem::builder().put(put).build())
 }
 
-fn delete(table: &Table, tenant: &Tenant, document: &Document) -> PortResult<TransactWriteItem> {
+fn delete_record(
+    table: &Table,
+    tenant: &Tenant,
+    document: &Document,
+) -> PortResult<TransactWriteItem> {
     // The condition includes whether the document is superseded, which is part of what was read.
     let superseded = if document.superseded_by.is_some() {
         "attribute_exists(sup)"
@@ -107,60 +128,66 @@ fn delete(table: &Table, tenant: &Tenant, document: &Document) -> PortResult<Tra
     };
 
     let delete = Delete::builder().table_name(&table.name);
-    let delete = delete.set_key(Some(key_item(&keys::document(tenant, &document.id))));
+    let delete = delete.set_key(Some(key_item(&keys::document_key(tenant, &document.id))));
     let delete = delete
-        .condition_expression(format!("rev = :rev AND {EDITED_AS_OFTEN} AND {superseded}"))
-        .expression_attribute_values(":rev", s(document.revision.as_str()))
-        .expression_attribute_values(":ed", n(document.edits));
+        .condition_expression(format!("rev = :rev AND {EDITS_UNCHANGED} AND {superseded}"))
+        .expression_attribute_values(":rev", string_value(document.revision.as_str()))
+        .expression_attribute_values(":ed", number_value(document.edit_count));
 
     Ok(TransactWriteItem::builder()
         .delete(delete.build().map_err(build_error)?)
         .build())
 }
 
-fn supersede(table: &Table, tenant: &Tenant, document: &Document) -> PortResult<Update> {
-    let by = document.superseded_by.as_ref().ok_or_else(missing)?;
+fn supersede_record(table: &Table, tenant: &Tenant, document: &Document) -> PortResult<Update> {
+    let by = document
+        .superseded_by
+        .as_ref()
+        .ok_or_else(missing_content)?;
     let update = Update::builder().table_name(&table.name);
-    let update = update.set_key(Some(key_item(&keys::document(tenant, &document.id))));
+    let update = update.set_key(Some(key_item(&keys::document_key(tenant, &document.id))));
     let update = update
         .update_expression("SET sup = :by, gl = :listing")
         .condition_expression(format!(
-            "rev = :rev AND st = :st AND {EDITED_AS_OFTEN} AND {NOT_SUPERSEDED}"
+            "rev = :rev AND st = :st AND {EDITS_UNCHANGED} AND {NOT_SUPERSEDED}"
         ))
-        .expression_attribute_values(":by", s(by.as_str()))
+        .expression_attribute_values(":by", string_value(by.as_str()))
         .expression_attribute_values(
             ":listing",
-            s(keys::superseded_listing(tenant, &document.container)),
+            string_value(keys::superseded_listing_partition(
+                tenant,
+                &document.container,
+            )),
         )
-        .expression_attribute_values(":rev", s(document.revision.as_str()))
-        .expression_attribute_values(":st", s(document.status.as_str()))
-        .expression_attribute_values(":ed", n(document.edits));
+        .expression_attribute_values(":rev", string_value(document.revision.as_str()))
+        .expression_attribute_values(":st", string_value(document.status.as_str()))
+        .expression_attribute_values(":ed", number_value(document.edit_count));
 
     update.build().map_err(build_error)
 }
 
-fn describe(
+fn describe_record(
     table: &Table,
     tenant: &Tenant,
     document: &Document,
     now: Timestamp,
 ) -> PortResult<Update> {
     let update = Update::builder().table_name(&table.name);
-    let update = update.set_key(Some(key_item(&keys::document(tenant, &document.id))));
+    let update = update.set_key(Some(key_item(&keys::document_key(tenant, &document.id))));
     let update = update
         .update_expression(EDIT)
         // The log names the pack that was read. A commit since then serves another pack, and this
         // one is about to be purged.
         .condition_expression(format!(
-            "rev = :rev AND idx = :idx AND {EDITED_AS_OFTEN} AND {NOT_SUPERSEDED}"
+            "rev = :rev AND idx = :idx AND {EDITS_UNCHANGED} AND {NOT_SUPERSEDED}"
         ))
         .set_expression_attribute_values(Some(edit_values(document, now)))
-        .expression_attribute_values(":idx", json(&document.indexed));
+        .expression_attribute_values(":idx", json_value(&document.indexed));
 
     update.build().map_err(build_error)
 }
 
-fn publish(
+fn publish_record(
     table: &Table,
     tenant: &Tenant,
     document: &Document,
@@ -169,10 +196,10 @@ fn publish(
     let extracted = document
         .extracted
         .as_ref()
-        .filter(|new| document.is_current(&new.revision));
-    let extracted = extracted.ok_or_else(missing)?;
+        .filter(|new| document.is_newest_revision(&new.revision));
+    let extracted = extracted.ok_or_else(missing_content)?;
 
-    let indexed = Indexed {
+    let indexed = IndexedRevision {
         revision: document.revision.clone(),
         pack: extracted.pack.clone(),
         body: document.body.blob.clone(),
@@ -184,21 +211,21 @@ fn publish(
     };
 
     let update = Update::builder().table_name(&table.name);
-    let update = update.set_key(Some(key_item(&keys::document(tenant, &document.id))));
+    let update = update.set_key(Some(key_item(&keys::document_key(tenant, &document.id))));
     let update = update
         .update_expression(
             "SET st = :done, idx = :idx, up = :now, lease = :zero REMOVE qs, qd, ext, err",
         )
         .condition_expression(format!(
-            "rev = :rev AND st = :indexing AND {EDITED_AS_OFTEN} AND {NOT_SUPERSEDED}"
+            "rev = :rev AND st = :indexing AND {EDITS_UNCHANGED} AND {NOT_SUPERSEDED}"
         ))
-        .expression_attribute_values(":ed", n(document.edits))
-        .expression_attribute_values(":done", s(Status::Done.as_str()))
-        .expression_attribute_values(":indexing", s(Status::Indexing.as_str()))
-        .expression_attribute_values(":idx", json(&indexed))
-        .expression_attribute_values(":now", n(now.as_millis()))
-        .expression_attribute_values(":zero", n(0))
-        .expression_attribute_values(":rev", s(document.revision.as_str()));
+        .expression_attribute_values(":ed", number_value(document.edit_count))
+        .expression_attribute_values(":done", string_value(DocumentStatus::Done.as_str()))
+        .expression_attribute_values(":indexing", string_value(DocumentStatus::Indexing.as_str()))
+        .expression_attribute_values(":idx", json_value(&indexed))
+        .expression_attribute_values(":now", number_value(now.as_millis()))
+        .expression_attribute_values(":zero", number_value(0))
+        .expression_attribute_values(":rev", string_value(document.revision.as_str()));
 
     update.build().map_err(build_error)
 }
@@ -209,11 +236,11 @@ fn publish(
 /// The head and the log record are the first two items of the transaction. The items of the
 /// documents follow; `owners` has the index of the change to which each belongs. Purge records come
 /// last and have no condition.
-pub(super) fn cancelled(
+pub(super) fn commit_outcome(
     reasons: &[CancellationReason],
-    changes: &[Change],
+    changes: &[DocumentChange],
     owners: &[usize],
-) -> Option<Committed> {
+) -> Option<CommitOutcome> {
     let code = |i: usize| {
         reasons
             .get(i)
@@ -230,7 +257,7 @@ pub(super) fn cancelled(
         || code(0) != "None"
         || code(1) != "None"
     {
-        return Some(Committed::Moved);
+        return Some(CommitOutcome::Moved);
     }
 
     let failed = owners
@@ -241,5 +268,5 @@ pub(super) fn cancelled(
     let mut stale: Vec<_> = documents.map(|document| document.id.clone()).collect();
     stale.dedup();
 
-    Some(Committed::Stale(stale))
+    Some(CommitOutcome::Stale(stale))
 }

@@ -9,12 +9,12 @@ use tracing::error;
 
 use super::DynamoIndex;
 use crate::error::port_error;
-use crate::item::{Read, key_item, n, s};
+use crate::item::{ReadItem, key_item, number_value, string_value};
 use crate::keys;
-use crate::layout::DUE;
+use crate::layout::DUE_INDEX;
 
 impl DynamoIndex {
-    pub(super) async fn erasures(
+    pub(super) async fn list_due_erasures(
         &self,
         before: Timestamp,
         limit: usize,
@@ -26,10 +26,14 @@ impl DynamoIndex {
                 .client
                 .query()
                 .table_name(&self.0.name)
-                .index_name(DUE.name);
+                .index_name(DUE_INDEX.name);
             let query = query.key_condition_expression("qs = :qs AND qd < :before");
-            let query = query.expression_attribute_values(":qs", s(keys::due_erasures(shard)));
-            let query = query.expression_attribute_values(":before", s(keys::due_sort(before)));
+            let query = query.expression_attribute_values(
+                ":qs",
+                string_value(keys::due_erasures_partition(shard)),
+            );
+            let query = query
+                .expression_attribute_values(":before", string_value(keys::due_sort_key(before)));
             let query = query.limit(i32::try_from(limit).unwrap_or(i32::MAX).max(1));
             for item in query
                 .send()
@@ -38,7 +42,7 @@ impl DynamoIndex {
                 .items
                 .unwrap_or_default()
             {
-                match keys::parse_head(item.text("pk")?, item.text("sk")?) {
+                match keys::parse_head(item.get_text("pk")?, item.get_text("sk")?) {
                     Some(head) => found.push(head),
                     // One record that cannot be read must not stop all others.
                     None => error!("the index of due erasures has a key that is none of ours"),
@@ -52,10 +56,10 @@ impl DynamoIndex {
 
     fn update_head(&self, tenant: &Tenant, container: &ContainerId) -> UpdateItemFluentBuilder {
         let update = self.0.client.update_item().table_name(&self.0.name);
-        update.set_key(Some(key_item(&keys::head(tenant, container))))
+        update.set_key(Some(key_item(&keys::head_key(tenant, container))))
     }
 
-    pub(super) async fn put_off_erasure(
+    pub(super) async fn postpone_due_erasure(
         &self,
         tenant: &Tenant,
         container: &ContainerId,
@@ -65,7 +69,10 @@ impl DynamoIndex {
             .update_head(tenant, container)
             .update_expression("SET qd = :qd");
         let update = update.condition_expression("attribute_exists(rms)");
-        held_or_not(update.expression_attribute_values(":qd", s(keys::due_sort(due_at)))).await
+        send_optional_update(
+            update.expression_attribute_values(":qd", string_value(keys::due_sort_key(due_at))),
+        )
+        .await
     }
 
     pub(super) async fn end_erasure(
@@ -78,12 +85,13 @@ impl DynamoIndex {
             .update_head(tenant, container)
             .update_expression("REMOVE rms, qs, qd");
         let update = update.condition_expression("rms <= :through");
-        held_or_not(update.expression_attribute_values(":through", n(through))).await
+        send_optional_update(update.expression_attribute_values(":through", number_value(through)))
+            .await
     }
 }
 
 /// Sends an update. An update whose condition does not hold counts as success.
-async fn held_or_not(update: UpdateItemFluentBuilder) -> PortResult<()> {
+async fn send_optional_update(update: UpdateItemFluentBuilder) -> PortResult<()> {
     match update.send().await {
         Ok(_) => Ok(()),
         Err(error) => match error.as_service_error() {

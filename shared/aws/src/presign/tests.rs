@@ -4,58 +4,61 @@ use std::sync::Arc;
 
 use aws_smithy_types::base64;
 use bytes::Bytes;
-use domain::ports::{Arrival, Blobs, Clock};
+use domain::ports::{Blobs, Clock, UploadArrival};
 use domain::{BlobRef, OrgId, Tenant};
-use embedded::{ACCESS_KEY, REGION, SECRET_KEY, SIGNING_KEY, Services, Transport};
+use embedded::{
+    ACCESS_KEY_ID, EmbeddedServices, InProcessTransport, REGION, SECRET_ACCESS_KEY, SIGNING_KEY_ID,
+};
 use http::{Request, Response};
 use serde_json::Value;
 use tempfile::TempDir;
 
 use super::*;
-use crate::{Clients, Names, Receiver};
+use crate::{Clients, QueueReceiver, ResourceNames};
 
 const NOW: Timestamp = Timestamp::from_millis(1_767_225_600_500);
 
 /// A process over embedded services whose clock stands at [`NOW`].
-struct Setting {
-    services: Services,
+struct PresignWorld {
+    services: EmbeddedServices,
     clients: Clients,
-    names: Names,
+    names: ResourceNames,
     blobs: Arc<dyn Blobs>,
     acme: Tenant,
     _folder: TempDir,
 }
 
-struct Still;
+struct FixedClock;
 
-impl Clock for Still {
+impl Clock for FixedClock {
     fn now(&self) -> Timestamp {
         NOW
     }
 }
 
-impl Setting {
+impl PresignWorld {
     async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let now = NOW.as_millis().unsigned_abs();
-        let services = Services::open_with_clock(folder.path(), Arc::new(move || now)).unwrap();
-        let config = crate::through(
-            Transport::new(services.clone()),
-            ACCESS_KEY,
-            SECRET_KEY,
+        let services =
+            EmbeddedServices::open_with_clock(folder.path(), Arc::new(move || now)).unwrap();
+        let config = crate::config_through(
+            InProcessTransport::new(services.clone()),
+            ACCESS_KEY_ID,
+            SECRET_ACCESS_KEY,
             REGION,
         );
         let clients = Clients::new(&config);
         let clients = clients.with_public_endpoint(
             "http://127.0.0.1:8787",
-            SIGNING_KEY,
+            SIGNING_KEY_ID,
             services.signing_secret(),
         );
-        let names = crate::create_missing(&clients, Names::embedded())
+        let names = crate::create_missing_resources(&clients, ResourceNames::for_embedded())
             .await
             .unwrap();
-        let blobs = crate::ctx(&clients, &names, Arc::new(Still)).blobs;
-        let acme = Tenant::of_operator(OrgId::parse("acme").unwrap());
+        let blobs = crate::build_context(&clients, &names, Arc::new(FixedClock)).blobs;
+        let acme = Tenant::for_operator(OrgId::parse("acme").unwrap());
 
         Self {
             services,
@@ -67,15 +70,15 @@ impl Setting {
         }
     }
 
-    async fn form(&self, max_bytes: u64, seconds: i64) -> UploadForm {
+    async fn upload_form(&self, max_bytes: u64, seconds: i64) -> UploadForm {
         let until = NOW.plus_seconds(seconds);
         self.blobs
-            .upload_form(&self.acme, "d/one two/upload", max_bytes, NOW, until)
+            .sign_upload_form(&self.acme, "d/one two/upload", max_bytes, NOW, until)
             .await
             .unwrap()
     }
 
-    async fn post(&self, form: &UploadForm, file: &[u8]) -> u16 {
+    async fn post_form(&self, form: &UploadForm, file: &[u8]) -> u16 {
         let mut body = Vec::new();
         let fields = form
             .fields
@@ -94,32 +97,32 @@ impl Setting {
             Request::post(&form.url).header("content-type", "multipart/form-data; boundary=e");
 
         self.services
-            .call_public(request.body(Bytes::from(body)).unwrap())
+            .handle_public_request(request.body(Bytes::from(body)).unwrap())
             .await
             .status()
             .as_u16()
     }
 
-    async fn get(&self, url: &str) -> Response<Bytes> {
+    async fn get_url(&self, url: &str) -> Response<Bytes> {
         self.services
-            .call_public(Request::get(url).body(Bytes::new()).unwrap())
+            .handle_public_request(Request::get(url).body(Bytes::new()).unwrap())
             .await
     }
 
     /// Returns the arrivals in the messages of the keeper's queue.
-    async fn arrived(&self) -> Vec<Arrival> {
-        let queue = Receiver::new(self.clients.sqs.clone(), self.names.keeper_queue.clone());
+    async fn receive_arrivals(&self) -> Vec<UploadArrival> {
+        let queue = QueueReceiver::new(self.clients.sqs.clone(), self.names.keeper_queue.clone());
         let messages = queue.receive(Duration::ZERO).await.unwrap();
         messages
             .iter()
-            .flat_map(|message| self.blobs.arrivals(&message.body).unwrap())
+            .flat_map(|message| self.blobs.parse_arrivals(&message.body).unwrap())
             .collect()
     }
 }
 
 /// Returns a signer with the configuration of a function on AWS and the short-lived keys of its
 /// role.
-fn on_aws(region: &'static str) -> Presigner {
+fn aws_presigner(region: &'static str) -> Presigner {
     let keys = Credentials::new(
         "ASIAEXAMPLE",
         "secret",
@@ -136,67 +139,72 @@ fn on_aws(region: &'static str) -> Presigner {
 
 #[tokio::test]
 async fn a_form_stores_its_object_and_the_keeper_hears_of_it() {
-    let setting = Setting::new().await;
-    let form = setting.form(4, 60).await;
+    let setting = PresignWorld::new().await;
+    let form = setting.upload_form(4, 60).await;
     assert_eq!(form.url, "http://127.0.0.1:8787/content");
-    assert_eq!(setting.post(&form, b"text").await, 204);
+    assert_eq!(setting.post_form(&form, b"text").await, 204);
     let blob = BlobRef::Object("d/one two/upload".into());
     let stored = setting
         .blobs
-        .get(&setting.acme, std::slice::from_ref(&blob))
+        .get_intact(&setting.acme, std::slice::from_ref(&blob))
         .await
         .unwrap();
     assert_eq!(stored, [Some(Bytes::from_static(b"text"))]);
-    let arrival = Arrival {
+    let arrival = UploadArrival {
         org: setting.acme.org().clone(),
         path: "d/one two/upload".into(),
     };
 
-    assert_eq!(setting.arrived().await, [arrival]);
+    assert_eq!(setting.receive_arrivals().await, [arrival]);
     // An object that the service itself stores is not an arrival.
     setting
         .blobs
         .put_object(&setting.acme, "d/raw", Bytes::from_static(b"text"))
         .await
         .unwrap();
-    assert_eq!(setting.arrived().await, []);
+    assert_eq!(setting.receive_arrivals().await, []);
 }
 
 #[tokio::test]
 async fn a_form_stores_nothing_else() {
-    let setting = Setting::new().await;
-    let form = setting.form(4, 60).await;
+    let setting = PresignWorld::new().await;
+    let form = setting.upload_form(4, 60).await;
     assert_eq!(
         (
-            setting.post(&form, b"").await,
-            setting.post(&form, b"texts").await
+            setting.post_form(&form, b"").await,
+            setting.post_form(&form, b"texts").await
         ),
         (400, 400)
     );
-    assert_eq!(setting.post(&setting.form(4, 0).await, b"text").await, 403);
+    assert_eq!(
+        setting
+            .post_form(&setting.upload_form(4, 0).await, b"text")
+            .await,
+        403
+    );
 
     for changed in 0..form.fields.len() {
         let mut form = form.clone();
         form.fields[changed].1.insert(0, 'x');
         assert_eq!(
-            setting.post(&form, b"text").await,
+            setting.post_form(&form, b"text").await,
             403,
             "{}",
             form.fields[changed].0
         );
         form.fields.remove(changed);
-        assert_eq!(setting.post(&form, b"text").await, 403);
+        assert_eq!(setting.post_form(&form, b"text").await, 403);
     }
 
     let mut form = form.clone();
     form.url = form.url.replace("content", "other");
-    assert_eq!(setting.post(&form, b"text").await, 403);
-    assert_eq!(setting.arrived().await, []);
+    assert_eq!(setting.post_form(&form, b"text").await, 403);
+    assert_eq!(setting.receive_arrivals().await, []);
 }
 
 #[tokio::test]
 async fn an_address_downloads_under_the_name() {
-    let setting = Setting::new().await;
+    let setting = PresignWorld::new().await;
     let text = Bytes::from_static(b"text");
     let blob = setting
         .blobs
@@ -206,7 +214,7 @@ async fn an_address_downloads_under_the_name() {
     let name = Some("\u{dc}ber \"uns\".pdf");
     let url = setting
         .blobs
-        .download_url(&setting.acme, &blob, name, NOW, 60)
+        .sign_download_url(&setting.acme, &blob, name, NOW, 60)
         .await
         .unwrap()
         .unwrap();
@@ -214,7 +222,7 @@ async fn an_address_downloads_under_the_name() {
         url.starts_with("http://127.0.0.1:8787/content/acme/d/"),
         "{url}"
     );
-    let answer = setting.get(&url).await;
+    let answer = setting.get_url(&url).await;
     assert_eq!((answer.status().as_u16(), answer.body()), (200, &text));
     let disposition =
         "attachment; filename=\"_ber _uns_.pdf\"; filename*=UTF-8''%C3%9Cber%20%22uns%22.pdf";
@@ -223,22 +231,22 @@ async fn an_address_downloads_under_the_name() {
     let past = NOW.plus_seconds(-61);
     let expired = setting
         .blobs
-        .download_url(&setting.acme, &blob, None, past, 60)
+        .sign_download_url(&setting.acme, &blob, None, past, 60)
         .await
         .unwrap()
         .unwrap();
-    assert_eq!(setting.get(&expired).await.status().as_u16(), 403);
-    let beta = Tenant::of_operator(OrgId::parse("beta").unwrap());
+    assert_eq!(setting.get_url(&expired).await.status().as_u16(), 403);
+    let beta = Tenant::for_operator(OrgId::parse("beta").unwrap());
     let foreign = setting
         .blobs
-        .download_url(&beta, &blob, None, NOW, 60)
+        .sign_download_url(&beta, &blob, None, NOW, 60)
         .await
         .unwrap()
         .unwrap();
-    assert_eq!(setting.get(&foreign).await.status().as_u16(), 404);
+    assert_eq!(setting.get_url(&foreign).await.status().as_u16(), 404);
     assert_eq!(
         setting
-            .get(&foreign.replace("beta", "acme"))
+            .get_url(&foreign.replace("beta", "acme"))
             .await
             .status()
             .as_u16(),
@@ -248,7 +256,7 @@ async fn an_address_downloads_under_the_name() {
 
 #[tokio::test]
 async fn only_objects_have_an_address() {
-    let setting = Setting::new().await;
+    let setting = PresignWorld::new().await;
     let text = Bytes::from_static(b"text");
     let small = setting
         .blobs
@@ -258,7 +266,7 @@ async fn only_objects_have_an_address() {
     assert_eq!(
         setting
             .blobs
-            .download_url(&setting.acme, &small, None, NOW, 60)
+            .sign_download_url(&setting.acme, &small, None, NOW, 60)
             .await
             .unwrap(),
         None
@@ -271,7 +279,11 @@ async fn only_objects_have_an_address() {
         .unwrap();
     assert_eq!(object, BlobRef::Object("small".into()));
     assert_eq!(
-        setting.blobs.get(&setting.acme, &[object]).await.unwrap(),
+        setting
+            .blobs
+            .get_intact(&setting.acme, &[object])
+            .await
+            .unwrap(),
         [Some(text)]
     );
 }
@@ -279,8 +291,8 @@ async fn only_objects_have_an_address() {
 #[tokio::test]
 async fn on_aws_the_form_goes_to_the_host_of_the_bucket_with_the_token_of_the_role() {
     let until = NOW.plus_seconds(900);
-    let form = on_aws("eu-central-1")
-        .form("content", "acme/d/upload", 50, NOW, until)
+    let form = aws_presigner("eu-central-1")
+        .upload_form("content", "acme/d/upload", 50, NOW, until)
         .await
         .unwrap();
     assert_eq!(form.url, "https://content.s3.eu-central-1.amazonaws.com/");
@@ -309,8 +321,8 @@ async fn on_aws_the_form_goes_to_the_host_of_the_bucket_with_the_token_of_the_ro
         {"x-amz-security-token": "a+token/="},
     ]});
     assert_eq!(policy, wanted);
-    let china = on_aws("cn-north-1")
-        .form("content", "key", 50, NOW, until)
+    let china = aws_presigner("cn-north-1")
+        .upload_form("content", "key", 50, NOW, until)
         .await
         .unwrap();
     assert_eq!(china.url, "https://content.s3.cn-north-1.amazonaws.com.cn/");
@@ -318,8 +330,8 @@ async fn on_aws_the_form_goes_to_the_host_of_the_bucket_with_the_token_of_the_ro
 
 #[tokio::test]
 async fn on_aws_an_address_needs_no_header() {
-    let url = on_aws("eu-central-1")
-        .address("content", "acme/d/raw", None, NOW, 60)
+    let url = aws_presigner("eu-central-1")
+        .download_address("content", "acme/d/raw", None, NOW, 60)
         .await
         .unwrap();
     assert!(
@@ -346,11 +358,17 @@ async fn without_a_public_endpoint_that_of_the_process_is_named() {
         .credentials_provider(SharedCredentialsProvider::new(keys))
         .build();
     let own = Presigner::new(&config);
-    let form = own.form("content", "key", 50, NOW, NOW).await.unwrap();
+    let form = own
+        .upload_form("content", "key", 50, NOW, NOW)
+        .await
+        .unwrap();
     assert_eq!(form.url, "http://localhost:4566/content");
 
-    let public = own.at("https://example.org/", "key", "secret");
-    let form = public.form("content", "key", 50, NOW, NOW).await.unwrap();
+    let public = own.for_endpoint("https://example.org/", "key", "secret");
+    let form = public
+        .upload_form("content", "key", 50, NOW, NOW)
+        .await
+        .unwrap();
     assert_eq!(form.url, "https://example.org/content");
     assert!(
         form.fields
@@ -361,13 +379,13 @@ async fn without_a_public_endpoint_that_of_the_process_is_named() {
 
 #[test]
 fn any_file_name_makes_a_header() {
-    assert_eq!(disposition(None), "attachment");
+    assert_eq!(content_disposition(None), "attachment");
     assert_eq!(
-        disposition(Some("a b.pdf")),
+        content_disposition(Some("a b.pdf")),
         "attachment; filename=\"a b.pdf\""
     );
     assert_eq!(
-        disposition(Some("a;b='c'.pdf")),
+        content_disposition(Some("a;b='c'.pdf")),
         "attachment; filename=\"a;b='c'.pdf\""
     );
     let odd = [
@@ -384,7 +402,7 @@ fn any_file_name_makes_a_header() {
         .map(|name| (*name).to_owned())
         .chain(["\u{65e5}".repeat(5000)])
     {
-        let header = disposition(Some(&name));
+        let header = content_disposition(Some(&name));
         assert!(http::HeaderValue::try_from(&header).is_ok(), "{header}");
         assert!(
             header.len() < 3000 && header.bytes().all(|byte| (32..127).contains(&byte)),
@@ -393,5 +411,7 @@ fn any_file_name_makes_a_header() {
         assert_eq!(header.matches('"').count(), 2, "{header}");
     }
 
-    assert!(disposition(Some("it's.t\u{e4}t")).ends_with("filename*=UTF-8''it%27s.t%C3%A4t"));
+    assert!(
+        content_disposition(Some("it's.t\u{e4}t")).ends_with("filename*=UTF-8''it%27s.t%C3%A4t")
+    );
 }

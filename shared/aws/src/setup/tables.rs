@@ -10,10 +10,10 @@ use aws_sdk_dynamodb::types::{
 };
 
 use crate::layout::{IndexLayout, TABLES, TableLayout};
-use crate::names::Names;
+use crate::names::ResourceNames;
 
 /// Brings the tables to the layout. A table that gets an index or a time to live keeps its items.
-pub(super) async fn create_missing(client: &Client, names: &Names) -> Result<()> {
+pub(super) async fn create_missing_tables(client: &Client, names: &ResourceNames) -> Result<()> {
     let existing = client
         .list_tables()
         .send()
@@ -29,7 +29,7 @@ pub(super) async fn create_missing(client: &Client, names: &Names) -> Result<()>
             create_table(client, layout, name).await
         }
         .with_context(|| format!("create the table {name}"))?;
-        expire(client, layout, name)
+        enable_ttl(client, layout, name)
             .await
             .with_context(|| format!("let items of {name} expire"))?;
     }
@@ -44,7 +44,7 @@ fn string_attribute(name: &str) -> Result<AttributeDefinition> {
     Ok(definition.build()?)
 }
 
-fn schema(hash: &str, range: &str) -> Result<Vec<KeySchemaElement>> {
+fn key_schema(hash: &str, range: &str) -> Result<Vec<KeySchemaElement>> {
     let element = |name: &str, kind| {
         KeySchemaElement::builder()
             .attribute_name(name)
@@ -57,14 +57,14 @@ fn schema(hash: &str, range: &str) -> Result<Vec<KeySchemaElement>> {
     ])
 }
 
-fn index(layout: &IndexLayout) -> Result<GlobalSecondaryIndex> {
+fn global_index(layout: &IndexLayout) -> Result<GlobalSecondaryIndex> {
     let kind = if layout.project_all {
         ProjectionType::All
     } else {
         ProjectionType::KeysOnly
     };
     let index = GlobalSecondaryIndex::builder().index_name(layout.name);
-    let index = index.set_key_schema(Some(schema(layout.hash, layout.range)?));
+    let index = index.set_key_schema(Some(key_schema(layout.partition_key, layout.sort_key)?));
     Ok(index
         .projection(Projection::builder().projection_type(kind).build())
         .build()?)
@@ -77,13 +77,13 @@ async fn create_table(client: &Client, layout: &TableLayout, name: &str) -> Resu
         .table_name(name)
         .billing_mode(BillingMode::PayPerRequest);
     for found in layout.indexes {
-        attributes.push(string_attribute(found.hash)?);
-        attributes.push(string_attribute(found.range)?);
-        request = request.global_secondary_indexes(index(found)?);
+        attributes.push(string_attribute(found.partition_key)?);
+        attributes.push(string_attribute(found.sort_key)?);
+        request = request.global_secondary_indexes(global_index(found)?);
     }
 
     let request = request
-        .set_key_schema(Some(schema("pk", "sk")?))
+        .set_key_schema(Some(key_schema("pk", "sk")?))
         .set_attribute_definitions(Some(attributes));
     request.send().await?;
 
@@ -101,15 +101,15 @@ async fn add_indexes(client: &Client, layout: &TableLayout, name: &str) -> Resul
         {
             continue;
         }
-        let index = index(missing)?;
+        let index = global_index(missing)?;
         let create = CreateGlobalSecondaryIndexAction::builder().index_name(missing.name);
         let create = create
             .set_key_schema(Some(index.key_schema))
             .set_projection(index.projection)
             .build()?;
         let update = client.update_table().table_name(name);
-        let update = update.attribute_definitions(string_attribute(missing.hash)?);
-        let update = update.attribute_definitions(string_attribute(missing.range)?);
+        let update = update.attribute_definitions(string_attribute(missing.partition_key)?);
+        let update = update.attribute_definitions(string_attribute(missing.sort_key)?);
         let update = update.global_secondary_index_updates(
             GlobalSecondaryIndexUpdate::builder().create(create).build(),
         );
@@ -120,8 +120,8 @@ async fn add_indexes(client: &Client, layout: &TableLayout, name: &str) -> Resul
 }
 
 /// Enables the time to live of a table, if the layout has one and it is not enabled yet.
-async fn expire(client: &Client, layout: &TableLayout, name: &str) -> Result<()> {
-    let Some(attribute) = layout.ttl else {
+async fn enable_ttl(client: &Client, layout: &TableLayout, name: &str) -> Result<()> {
+    let Some(attribute) = layout.ttl_attribute else {
         return Ok(());
     };
 

@@ -5,81 +5,81 @@
 //! consist of. DynamoDB allows 1,024 bytes: of a longer name, the key has the beginning and the
 //! digest, and the item has the whole name.
 
-use domain::connection::{Node, Queue};
+use domain::connection::{ItemRecord, SyncQueue};
 use sha2::{Digest, Sha256};
 
-use crate::connections::hex;
+use crate::connections::encode_hex;
 
 /// The sort key of the state of the synchronization.
-pub(super) const STATE: &str = "STATE";
+pub(super) const STATE_KEY: &str = "STATE";
 /// The sort key of the selection.
-pub(super) const SELECTION: &str = "SEL";
+pub(super) const SELECTION_KEY: &str = "SEL";
 /// The prefix of the keys of nodes.
-pub(super) const NODES: &str = "N#";
+pub(super) const NODE_PREFIX: &str = "N#";
 /// The prefix of the keys of runs.
-pub(super) const RUNS: &str = "R#";
+pub(super) const RUN_PREFIX: &str = "R#";
 
 /// The longest name, in bytes, that is part of a key as it is. Two such names, their lengths and
 /// separators stay below the limit of DynamoDB.
-const LONGEST: usize = 400;
+const MAX_NAME_BYTES: usize = 400;
 
 /// Returns a name as part of a key. A shortened name is longer than any that is not shortened, so
 /// the two cannot collide.
-pub(super) fn part(name: &str) -> String {
-    if name.len() <= LONGEST {
+pub(super) fn key_part(name: &str) -> String {
+    if name.len() <= MAX_NAME_BYTES {
         return name.to_owned();
     }
-    let beginning = &name[..name.floor_char_boundary(LONGEST)];
-    format!("{beginning}~{}", hex(&Sha256::digest(name)))
+    let beginning = &name[..name.floor_char_boundary(MAX_NAME_BYTES)];
+    format!("{beginning}~{}", encode_hex(&Sha256::digest(name)))
 }
 
-pub(super) fn node(id: &str) -> String {
-    node_of_part(&part(id))
+pub(super) fn node_key(id: &str) -> String {
+    node_key_of_part(&key_part(id))
 }
 
 /// Returns the key of the node with whose part a hint ends.
-pub(super) fn node_of_part(part: &str) -> String {
-    format!("{NODES}{part}")
+pub(super) fn node_key_of_part(part: &str) -> String {
+    format!("{NODE_PREFIX}{part}")
 }
 
-pub(super) fn run(number: u64) -> String {
-    format!("{RUNS}{number:012}")
+pub(super) fn run_key(number: u64) -> String {
+    format!("{RUN_PREFIX}{number:012}")
 }
 
 /// Returns the prefix of the keys in a queue.
-pub(super) const fn queue(queue: Queue) -> &'static str {
+pub(super) const fn queue_prefix(queue: SyncQueue) -> &'static str {
     match queue {
-        Queue::Walk => "W#",
-        Queue::Fetch => "F#",
-        Queue::Leave => "L#",
+        SyncQueue::Walk => "W#",
+        SyncQueue::Fetch => "F#",
+        SyncQueue::Leave => "L#",
     }
 }
 
-pub(super) fn queued(of: Queue, key: &str) -> String {
-    format!("{}{}", queue(of), part(key))
+pub(super) fn queue_entry_key(of: SyncQueue, key: &str) -> String {
+    format!("{}{}", queue_prefix(of), key_part(key))
 }
 
 /// Returns the prefix of the hints to the nodes in a folder. The rest of each hint is the part of
 /// the node's key.
-pub(super) fn children(folder: &str) -> String {
-    hints("K", folder)
+pub(super) fn children_prefix(folder: &str) -> String {
+    hints_prefix("K", folder)
 }
 
 /// Returns the prefix of the hints to the shortcuts that point to an item.
-pub(super) fn shortcuts(target: &str) -> String {
-    hints("T", target)
+pub(super) fn shortcuts_prefix(target: &str) -> String {
+    hints_prefix("T", target)
 }
 
-fn hints(kind: &str, name: &str) -> String {
-    let name = part(name);
+fn hints_prefix(kind: &str, name: &str) -> String {
+    let name = key_part(name);
     format!("{kind}#{}#{name}#", name.len())
 }
 
 /// Returns the hints that lead to a node.
-pub(super) fn hints_of(node: &Node) -> Vec<String> {
-    let below = node.parent.as_deref().map(children);
-    let leads = node.target.as_deref().map(shortcuts);
-    let hint = |prefix: String| format!("{prefix}{}", part(&node.id));
+pub(super) fn hint_keys(node: &ItemRecord) -> Vec<String> {
+    let below = node.parent.as_deref().map(children_prefix);
+    let leads = node.target.as_deref().map(shortcuts_prefix);
+    let hint = |prefix: String| format!("{prefix}{}", key_part(&node.id));
     [below, leads].into_iter().flatten().map(hint).collect()
 }
 
@@ -106,24 +106,24 @@ mod tests {
         let mut names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         names.push(format!("{long}!"));
         names.push("x".repeat(401));
-        let mut keys: Vec<String> = names.iter().map(|id| node(id)).collect();
+        let mut keys: Vec<String> = names.iter().map(|id| node_key(id)).collect();
         for (folder, id) in names
             .iter()
             .flat_map(|folder| names.iter().map(move |id| (folder, id)))
         {
-            keys.push(format!("{}{}", children(folder), part(id)));
-            keys.push(format!("{}{}", shortcuts(folder), part(id)));
+            keys.push(format!("{}{}", children_prefix(folder), key_part(id)));
+            keys.push(format!("{}{}", shortcuts_prefix(folder), key_part(id)));
         }
 
-        for of in [Queue::Walk, Queue::Fetch, Queue::Leave] {
-            keys.extend(names.iter().map(|name| queued(of, name)));
+        for of in [SyncQueue::Walk, SyncQueue::Fetch, SyncQueue::Leave] {
+            keys.extend(names.iter().map(|name| queue_entry_key(of, name)));
         }
 
         keys.extend([
-            STATE.to_owned(),
-            SELECTION.to_owned(),
-            run(0),
-            run(u64::from(u32::MAX)),
+            STATE_KEY.to_owned(),
+            SELECTION_KEY.to_owned(),
+            run_key(0),
+            run_key(u64::from(u32::MAX)),
         ]);
         assert!(keys.iter().all(|key| key.len() <= 1024));
         let (total, _) = (keys.len(), keys.sort());
@@ -135,7 +135,7 @@ mod tests {
             .flat_map(|one| names.iter().map(move |other| (one, other)))
         {
             assert_eq!(
-                children(other).starts_with(&children(one)),
+                children_prefix(other).starts_with(&children_prefix(one)),
                 one == other,
                 "{one} {other}"
             );

@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::connection::Node;
+use domain::connection::ItemRecord;
 use domain::ports::SyncWrite;
 
 use super::{place, shape};
@@ -16,16 +16,16 @@ const MAX_ITEMS: usize = 100 - 1;
 /// room for a state of up to 400 KB.
 const MAX_BYTES: usize = 2 * 1024 * 1024;
 /// The number of runs that are kept.
-const RUNS: u64 = 100;
+const KEPT_RUNS: u64 = 100;
 
 /// A change of one item.
-pub(super) enum Write {
+pub(super) enum ItemWrite {
     Put(Item),
     Delete(String),
 }
 
-impl Write {
-    fn bytes(&self) -> usize {
+impl ItemWrite {
+    fn size_bytes(&self) -> usize {
         /// The bytes that JSON and types add to an attribute.
         const FRAME: usize = 16;
         let value = |value: &AttributeValue| value.as_s().map_or(0, String::len) + FRAME;
@@ -40,9 +40,9 @@ impl Write {
 }
 
 /// The result of all writes of a step to one thing. The last write counts.
-enum Draft<'a> {
+enum DraftWrite<'a> {
     Node(NodeDraft<'a>),
-    Other(Vec<Write>),
+    Other(Vec<ItemWrite>),
 }
 
 /// The result of all writes to one node.
@@ -53,38 +53,38 @@ struct NodeDraft<'a> {
     /// The number of writes.
     writes: usize,
     /// The node after the last write, or `None` if it is deleted.
-    last: Option<&'a Node>,
+    last: Option<&'a ItemRecord>,
 }
 
 impl<'a> NodeDraft<'a> {
-    fn write(&mut self, known: Option<&Node>, new: Option<&'a Node>) {
+    fn add_write(&mut self, known: Option<&ItemRecord>, new: Option<&'a ItemRecord>) {
         let gone = self.last.into_iter().chain(known);
-        self.known.extend(gone.flat_map(place::hints_of));
+        self.known.extend(gone.flat_map(place::hint_keys));
         self.last = new;
         self.writes += 1;
     }
 
-    fn finish(self, pk: &str, sk: String) -> Vec<Write> {
+    fn into_writes(self, pk: &str, sk: String) -> Vec<ItemWrite> {
         let wanted: BTreeSet<String> = self
             .last
-            .map(place::hints_of)
+            .map(place::hint_keys)
             .into_iter()
             .flatten()
             .collect();
         let mut writes = vec![match self.last {
-            Some(node) => Write::Put(shape::node(pk, node)),
-            None => Write::Delete(sk),
+            Some(node) => ItemWrite::Put(shape::node_item(pk, node)),
+            None => ItemWrite::Delete(sk),
         }];
 
         writes.extend(
             self.known
                 .difference(&wanted)
-                .map(|sk| Write::Delete(sk.clone())),
+                .map(|sk| ItemWrite::Delete(sk.clone())),
         );
         // Only a single write knows for certain which hints exist.
         let there = |sk: &&String| self.writes == 1 && self.known.contains(*sk);
         let missing = wanted.iter().filter(|sk| !there(sk));
-        writes.extend(missing.map(|sk| Write::Put(shape::hint(pk, sk.clone()))));
+        writes.extend(missing.map(|sk| ItemWrite::Put(shape::hint_item(pk, sk.clone()))));
 
         writes
     }
@@ -92,11 +92,11 @@ impl<'a> NodeDraft<'a> {
 
 /// Divides the writes into parts of one transaction each, in the given order. The items of one
 /// write stay together, and each item is in only one part, once.
-pub(super) fn parts(pk: &str, writes: &[SyncWrite]) -> Vec<Vec<Write>> {
+pub(super) fn split_into_transactions(pk: &str, writes: &[SyncWrite]) -> Vec<Vec<ItemWrite>> {
     let mut parts = Vec::new();
     let (mut part, mut bytes) = (Vec::new(), 0);
-    for unit in units(pk, writes) {
-        let size: usize = unit.iter().map(Write::bytes).sum();
+    for unit in group_writes(pk, writes) {
+        let size: usize = unit.iter().map(ItemWrite::size_bytes).sum();
         if !part.is_empty() && (part.len() + unit.len() > MAX_ITEMS || bytes + size > MAX_BYTES) {
             parts.push(std::mem::take(&mut part));
             bytes = 0;
@@ -110,29 +110,31 @@ pub(super) fn parts(pk: &str, writes: &[SyncWrite]) -> Vec<Vec<Write>> {
 }
 
 /// Returns the items to write, for each thing to which the writes apply.
-fn units(pk: &str, writes: &[SyncWrite]) -> Vec<Vec<Write>> {
+fn group_writes(pk: &str, writes: &[SyncWrite]) -> Vec<Vec<ItemWrite>> {
     let mut order = Vec::new();
-    let mut drafts: HashMap<String, Draft<'_>> = HashMap::new();
+    let mut drafts: HashMap<String, DraftWrite<'_>> = HashMap::new();
     for write in writes {
-        let sk = place_of(write);
+        let sk = sort_key_of(write);
         if !drafts.contains_key(&sk) {
             order.push(sk.clone());
         }
         let draft = drafts
             .entry(sk)
-            .or_insert_with(|| Draft::Node(NodeDraft::default()));
+            .or_insert_with(|| DraftWrite::Node(NodeDraft::default()));
         match (draft, write) {
-            (Draft::Node(draft), SyncWrite::Node(new, known)) => {
-                draft.write(known.as_deref(), Some(new))
+            (DraftWrite::Node(draft), SyncWrite::Node(new, known)) => {
+                draft.add_write(known.as_deref(), Some(new))
             }
-            (Draft::Node(draft), SyncWrite::Forget(known)) => draft.write(Some(known), None),
-            (draft, write) => *draft = Draft::Other(other(pk, write)),
+            (DraftWrite::Node(draft), SyncWrite::Forget(known)) => {
+                draft.add_write(Some(known), None)
+            }
+            (draft, write) => *draft = DraftWrite::Other(plan_other_write(pk, write)),
         }
     }
 
     let unit = |sk: String| match drafts.remove(&sk) {
-        Some(Draft::Node(draft)) => draft.finish(pk, sk),
-        Some(Draft::Other(writes)) => writes,
+        Some(DraftWrite::Node(draft)) => draft.into_writes(pk, sk),
+        Some(DraftWrite::Other(writes)) => writes,
         None => Vec::new(),
     };
 
@@ -140,25 +142,29 @@ fn units(pk: &str, writes: &[SyncWrite]) -> Vec<Vec<Write>> {
 }
 
 /// Returns the key of the thing to which a write applies.
-fn place_of(write: &SyncWrite) -> String {
+fn sort_key_of(write: &SyncWrite) -> String {
     match write {
-        SyncWrite::Node(node, _) | SyncWrite::Forget(node) => place::node(&node.id),
-        SyncWrite::Enqueue(queue, entry) => place::queued(*queue, &entry.key),
-        SyncWrite::Dequeue(queue, key) => place::queued(*queue, key),
-        SyncWrite::Run(run) => place::run(run.number),
+        SyncWrite::Node(node, _) | SyncWrite::Forget(node) => place::node_key(&node.id),
+        SyncWrite::Enqueue(queue, entry) => place::queue_entry_key(*queue, &entry.key),
+        SyncWrite::Dequeue(queue, key) => place::queue_entry_key(*queue, key),
+        SyncWrite::Run(run) => place::run_key(run.number),
     }
 }
 
 /// Returns the items of a write that does not apply to a node.
-fn other(pk: &str, write: &SyncWrite) -> Vec<Write> {
+fn plan_other_write(pk: &str, write: &SyncWrite) -> Vec<ItemWrite> {
     match write {
         SyncWrite::Node(..) | SyncWrite::Forget(_) => Vec::new(),
-        SyncWrite::Enqueue(queue, entry) => vec![Write::Put(shape::entry(pk, *queue, entry))],
-        SyncWrite::Dequeue(queue, key) => vec![Write::Delete(place::queued(*queue, key))],
+        SyncWrite::Enqueue(queue, entry) => {
+            vec![ItemWrite::Put(shape::entry_item(pk, *queue, entry))]
+        }
+        SyncWrite::Dequeue(queue, key) => {
+            vec![ItemWrite::Delete(place::queue_entry_key(*queue, key))]
+        }
         SyncWrite::Run(run) => {
-            let old = run.number.checked_sub(RUNS).filter(|old| *old > 0);
-            let forgotten = old.map(|old| Write::Delete(place::run(old)));
-            [Write::Put(shape::run(pk, run))]
+            let old = run.number.checked_sub(KEPT_RUNS).filter(|old| *old > 0);
+            let forgotten = old.map(|old| ItemWrite::Delete(place::run_key(old)));
+            [ItemWrite::Put(shape::run_item(pk, run))]
                 .into_iter()
                 .chain(forgotten)
                 .collect()

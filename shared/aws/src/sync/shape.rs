@@ -1,40 +1,40 @@
 //! The stored shapes of the items of connections.
 
 use domain::PortError;
-use domain::connection::{Node, Queue, QueueEntry, Run, Selection, SyncState};
+use domain::connection::{ItemRecord, Run, Selection, SyncQueue, SyncQueueEntry, SyncState};
 use domain::ports::PortResult;
 
 use super::place;
-use crate::item::{Item, Read, b, json, key_item, n, s};
+use crate::item::{Item, ReadItem, bytes_value, json_value, key_item, number_value, string_value};
 
 /// The largest state as JSON, in bytes. A larger state is neither written nor read.
-const MAX_STATE: usize = 4 * 1024 * 1024;
+const MAX_STATE_BYTES: usize = 4 * 1024 * 1024;
 /// The largest state as it is stored, in bytes. An item of DynamoDB has at most 400 KB, including
 /// its keys.
-const MAX_PACKED: usize = 390 * 1024;
+const MAX_PACKED_BYTES: usize = 390 * 1024;
 
-fn keyed(pk: &str, sk: String) -> Item {
+fn new_item(pk: &str, sk: String) -> Item {
     let mut item = key_item(&(pk.to_owned(), sk));
-    item.insert("v".into(), n(1));
+    item.insert("v".into(), number_value(1));
     item
 }
 
 /// Returns the item of the state. The state is compressed, because it names each folder above each
 /// selected item, and a large step pays for the size of the state several times.
-pub(super) fn state(pk: &str, state: &SyncState) -> PortResult<Item> {
+pub(super) fn state_item(pk: &str, state: &SyncState) -> PortResult<Item> {
     let text = serde_json::to_vec(state).map_err(|error| PortError::Internal(error.into()))?;
     let packed =
         zstd::bulk::compress(&text, 3).map_err(|error| PortError::Internal(error.into()))?;
-    if text.len() > MAX_STATE || packed.len() > MAX_PACKED {
-        return Err(too_large(text.len(), packed.len()));
+    if text.len() > MAX_STATE_BYTES || packed.len() > MAX_PACKED_BYTES {
+        return Err(state_too_large(text.len(), packed.len()));
     }
-    let mut item = keyed(pk, place::STATE.into());
-    item.insert("rev".into(), n(state.step));
-    item.insert("state".into(), b(packed));
+    let mut item = new_item(pk, place::STATE_KEY.into());
+    item.insert("rev".into(), number_value(state.step));
+    item.insert("state".into(), bytes_value(packed));
     Ok(item)
 }
 
-fn too_large(bytes: usize, packed: usize) -> PortError {
+fn state_too_large(bytes: usize, packed: usize) -> PortError {
     let what = format!(
         "the state of a connection has {bytes} bytes, {packed} compressed: more than a record may"
     );
@@ -47,55 +47,55 @@ pub(super) fn read_state(item: &Item) -> PortResult<SyncState> {
         .get("state")
         .and_then(|value| value.as_b().ok())
         .ok_or_else(corrupt)?;
-    let text = zstd::bulk::decompress(packed.as_ref(), MAX_STATE).map_err(|_| corrupt())?;
+    let text = zstd::bulk::decompress(packed.as_ref(), MAX_STATE_BYTES).map_err(|_| corrupt())?;
     serde_json::from_slice(&text).map_err(|_| corrupt())
 }
 
-pub(super) fn selection(pk: &str, selection: &Selection) -> Item {
-    let mut item = keyed(pk, place::SELECTION.into());
-    item.insert("rev".into(), n(selection.rev));
-    item.insert("sel".into(), json(selection));
+pub(super) fn selection_item(pk: &str, selection: &Selection) -> Item {
+    let mut item = new_item(pk, place::SELECTION_KEY.into());
+    item.insert("rev".into(), number_value(selection.rev));
+    item.insert("sel".into(), json_value(selection));
     item
 }
 
-pub(super) fn node(pk: &str, node: &Node) -> Item {
-    let mut item = keyed(pk, place::node(&node.id));
-    item.insert("node".into(), json(node));
+pub(super) fn node_item(pk: &str, node: &ItemRecord) -> Item {
+    let mut item = new_item(pk, place::node_key(&node.id));
+    item.insert("node".into(), json_value(node));
     item
 }
 
-pub(super) fn read_node(item: &Item) -> PortResult<Node> {
-    item.parsed("node")
+pub(super) fn read_node(item: &Item) -> PortResult<ItemRecord> {
+    item.get_json("node")
 }
 
 /// Returns a hint to a node. All of it is in the key.
-pub(super) fn hint(pk: &str, sk: String) -> Item {
+pub(super) fn hint_item(pk: &str, sk: String) -> Item {
     key_item(&(pk.to_owned(), sk))
 }
 
-pub(super) fn entry(pk: &str, queue: Queue, entry: &QueueEntry) -> Item {
-    let mut item = keyed(pk, place::queued(queue, &entry.key));
-    item.insert("key".into(), s(&entry.key));
-    item.insert("val".into(), s(&entry.value));
+pub(super) fn entry_item(pk: &str, queue: SyncQueue, entry: &SyncQueueEntry) -> Item {
+    let mut item = new_item(pk, place::queue_entry_key(queue, &entry.key));
+    item.insert("key".into(), string_value(&entry.key));
+    item.insert("val".into(), string_value(&entry.value));
     item
 }
 
-pub(super) fn read_entry(item: &Item) -> PortResult<QueueEntry> {
-    Ok(QueueEntry {
-        key: item.text("key")?.to_owned(),
-        value: item.text("val")?.to_owned(),
+pub(super) fn read_entry(item: &Item) -> PortResult<SyncQueueEntry> {
+    Ok(SyncQueueEntry {
+        key: item.get_text("key")?.to_owned(),
+        value: item.get_text("val")?.to_owned(),
     })
 }
 
-pub(super) fn run(pk: &str, run: &Run) -> Item {
-    let mut item = keyed(pk, place::run(run.number));
-    item.insert("run".into(), json(run));
+pub(super) fn run_item(pk: &str, run: &Run) -> Item {
+    let mut item = new_item(pk, place::run_key(run.number));
+    item.insert("run".into(), json_value(run));
     item
 }
 
 #[cfg(test)]
 mod tests {
-    use domain::connection::Phase;
+    use domain::connection::RunPhase;
     use sha2::{Digest, Sha256};
 
     use super::*;
@@ -103,7 +103,7 @@ mod tests {
     fn with_page(page: String) -> SyncState {
         let feed = Some("user".to_owned());
         SyncState {
-            phase: Some(Phase::Scan {
+            phase: Some(RunPhase::Scan {
                 feed,
                 page: Some(page),
             }),
@@ -115,7 +115,7 @@ mod tests {
     fn a_state_that_no_record_takes_or_gives_back_is_not_written() {
         // Digests do not compress below their bytes.
         let digests = |count: u32| -> String {
-            let digest = |n: u32| crate::connections::hex(&Sha256::digest(n.to_be_bytes()));
+            let digest = |n: u32| crate::connections::encode_hex(&Sha256::digest(n.to_be_bytes()));
             (0..count).map(digest).collect()
         };
 
@@ -126,7 +126,7 @@ mod tests {
             ("x".repeat(4_200_000), false),
         ] {
             let given = with_page(page);
-            match state("pk", &given) {
+            match state_item("pk", &given) {
                 Ok(item) => assert!(fits && read_state(&item).expect("a state") == given),
                 Err(error) => {
                     let said = std::error::Error::source(&error)

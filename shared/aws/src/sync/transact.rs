@@ -11,27 +11,27 @@ use domain::ports::PortResult;
 use domain::{PortError, Revision};
 
 use super::place;
-use super::plan::Write;
-use crate::connections::{WRITE, put_next};
-use crate::error::{Cancellation, build_error, cancellation, port_error};
-use crate::item::{Item, Table, key_item, n, s};
+use super::plan::ItemWrite;
+use crate::connections::{WRITE_TOKEN, put_if_revision};
+use crate::error::{Cancellation, build_error, classify_cancellation, port_error};
+use crate::item::{Item, Table, key_item, number_value, string_value};
 
 /// The most attempts at a transaction that conflicts with others. The items of a connection are in
 /// one partition, which takes a thousand units a second. A full transaction needs two hundred, so
 /// large steps do have to wait.
-const ATTEMPTS: u32 = 8;
+const MAX_ATTEMPTS: u32 = 8;
 /// The first pause between two attempts. Each following pause is twice as long.
-const PAUSE: Duration = Duration::from_millis(50);
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
 
 /// The condition on the stored state for a step to continue.
-pub(super) struct Fence<'a> {
+pub(super) struct StepFence<'a> {
     /// The partition of the connection.
     pub(super) pk: &'a str,
     /// The number of the step that must be stored, or `None` if no state may be stored.
     pub(super) before: Option<u64>,
 }
 
-impl Fence<'_> {
+impl StepFence<'_> {
     const fn condition(&self) -> &'static str {
         if self.before.is_some() {
             "rev = :before"
@@ -42,14 +42,14 @@ impl Fence<'_> {
 
     fn values(&self) -> Option<std::collections::HashMap<String, AttributeValue>> {
         self.before
-            .map(|before| [(":before".to_owned(), n(before))].into())
+            .map(|before| [(":before".to_owned(), number_value(before))].into())
     }
 
-    fn check(&self, table: &Table) -> PortResult<TransactWriteItem> {
+    fn check_fence(&self, table: &Table) -> PortResult<TransactWriteItem> {
         let check = ConditionCheck::builder().table_name(&table.name);
         let check = check.set_key(Some(key_item(&(
             self.pk.to_owned(),
-            place::STATE.to_owned(),
+            place::STATE_KEY.to_owned(),
         ))));
         let check = check.condition_expression(self.condition());
         let check = check
@@ -59,7 +59,7 @@ impl Fence<'_> {
         Ok(TransactWriteItem::builder().condition_check(check).build())
     }
 
-    fn put(&self, table: &Table, state: Item) -> PortResult<TransactWriteItem> {
+    fn put_state(&self, table: &Table, state: Item) -> PortResult<TransactWriteItem> {
         let put = Put::builder().table_name(&table.name).set_item(Some(state));
         let put = put
             .condition_expression(self.condition())
@@ -73,47 +73,53 @@ impl Fence<'_> {
 }
 
 /// Makes a part of the writes of a step. Returns `false` if the step has already been completed.
-pub(super) async fn part(table: &Table, fence: &Fence<'_>, writes: Vec<Write>) -> PortResult<bool> {
-    let mut items = vec![fence.check(table)?];
+pub(super) async fn write_part(
+    table: &Table,
+    fence: &StepFence<'_>,
+    writes: Vec<ItemWrite>,
+) -> PortResult<bool> {
+    let mut items = vec![fence.check_fence(table)?];
     for write in writes {
-        items.push(written(table, fence.pk, write)?);
+        items.push(transact_item(table, fence.pk, write)?);
     }
-    Ok(sent(table, items).await? == Sent::Done)
+    Ok(send_transaction(table, items).await? == TransactionOutcome::Done)
 }
 
 /// Makes the last writes of a step and stores the state after it. Returns `false` if another writer
 /// was first. Our own first attempt whose answer was lost counts as success.
-pub(super) async fn last(
+pub(super) async fn write_last_part(
     table: &Table,
-    fence: &Fence<'_>,
-    writes: Vec<Write>,
+    fence: &StepFence<'_>,
+    writes: Vec<ItemWrite>,
     mut state: Item,
 ) -> PortResult<bool> {
     if writes.is_empty() {
-        return put_next(table, state, fence.before).await;
+        return put_if_revision(table, state, fence.before).await;
     }
 
-    let mark = s(Revision::random().as_str());
-    state.insert(WRITE.into(), mark.clone());
-    let mut items = vec![fence.put(table, state)?];
+    let mark = string_value(Revision::random().as_str());
+    state.insert(WRITE_TOKEN.into(), mark.clone());
+    let mut items = vec![fence.put_state(table, state)?];
     for write in writes {
-        items.push(written(table, fence.pk, write)?);
+        items.push(transact_item(table, fence.pk, write)?);
     }
 
-    Ok(match sent(table, items).await? {
-        Sent::Done => true,
-        Sent::Late(stored) => stored.and_then(|mut stored| stored.remove(WRITE)) == Some(mark),
+    Ok(match send_transaction(table, items).await? {
+        TransactionOutcome::Done => true,
+        TransactionOutcome::Late(stored) => {
+            stored.and_then(|mut stored| stored.remove(WRITE_TOKEN)) == Some(mark)
+        }
     })
 }
 
-fn written(table: &Table, pk: &str, write: Write) -> PortResult<TransactWriteItem> {
+fn transact_item(table: &Table, pk: &str, write: ItemWrite) -> PortResult<TransactWriteItem> {
     let item = TransactWriteItem::builder();
     Ok(match write {
-        Write::Put(new) => {
+        ItemWrite::Put(new) => {
             let put = Put::builder().table_name(&table.name).set_item(Some(new));
             item.put(put.build().map_err(build_error)?).build()
         }
-        Write::Delete(sk) => {
+        ItemWrite::Delete(sk) => {
             let delete = Delete::builder().table_name(&table.name);
             let delete = delete.set_key(Some(key_item(&(pk.to_owned(), sk))));
             item.delete(delete.build().map_err(build_error)?).build()
@@ -123,7 +129,7 @@ fn written(table: &Table, pk: &str, write: Write) -> PortResult<TransactWriteIte
 
 /// The outcome of a transaction.
 #[derive(PartialEq)]
-enum Sent {
+enum TransactionOutcome {
     /// The transaction was committed.
     Done,
     /// The fence did not hold. The value is the stored state, if the fence asked for it.
@@ -131,7 +137,10 @@ enum Sent {
 }
 
 /// Sends a transaction whose first item is the fence. Sending it again has no further effect.
-async fn sent(table: &Table, items: Vec<TransactWriteItem>) -> PortResult<Sent> {
+async fn send_transaction(
+    table: &Table,
+    items: Vec<TransactWriteItem>,
+) -> PortResult<TransactionOutcome> {
     for attempt in 0.. {
         let transaction = table
             .client
@@ -146,19 +155,19 @@ async fn sent(table: &Table, items: Vec<TransactWriteItem>) -> PortResult<Sent> 
             return Err(port_error(error));
         };
         let reasons = canceled.cancellation_reasons();
-        match cancellation(reasons) {
+        match classify_cancellation(reasons) {
             Cancellation::Condition => {
                 let stored = reasons.first().and_then(CancellationReason::item).cloned();
-                return Ok(Sent::Late(stored));
+                return Ok(TransactionOutcome::Late(stored));
             }
-            Cancellation::Conflict | Cancellation::Passing if attempt + 1 < ATTEMPTS => {}
+            Cancellation::Conflict | Cancellation::Passing if attempt + 1 < MAX_ATTEMPTS => {}
             Cancellation::Conflict | Cancellation::Passing => {
                 return Err(PortError::Unavailable(Box::new(error)));
             }
             Cancellation::Other => return Err(port_error(error)),
         }
-        tokio::time::sleep(PAUSE * 2_u32.pow(attempt)).await;
+        tokio::time::sleep(FIRST_PAUSE * 2_u32.pow(attempt)).await;
     }
 
-    Ok(Sent::Done)
+    Ok(TransactionOutcome::Done)
 }

@@ -2,27 +2,27 @@
 
 use std::time::Duration;
 
-use domain::ports::{Access, ConnectorError};
+use domain::ports::{ConnectorError, ProviderAccess};
 use reqwest::header::HeaderMap;
 use reqwest::{Method, Response};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use url::Url;
 
-use super::failure::Failure;
-use super::http::{MAX_ANSWER, body, unavailable, unreachable};
-use super::{Drive, token_of};
+use super::failure::ApiFailure;
+use super::http::{MAX_ANSWER_BYTES, network_error, read_body, unavailable_error};
+use super::{DriveConnector, token_of};
 
 /// The time limit for an answer without content.
-const PATIENCE: Duration = Duration::from_secs(40);
+const TIMEOUT: Duration = Duration::from_secs(40);
 /// The time limit for an answer with content.
-const PATIENCE_CONTENT: Duration = Duration::from_secs(60);
+const CONTENT_TIMEOUT: Duration = Duration::from_secs(60);
 /// The most bytes that are read of an error response.
-const MAX_ERROR: usize = 64 * 1024;
+const MAX_ERROR_BYTES: usize = 64 * 1024;
 
 /// A request to the API.
 #[derive(Clone)]
-pub(super) struct Call<'a> {
+pub(super) struct ApiRequest<'a> {
     method: Method,
     /// The path segments below `/drive/v3`.
     path: Vec<&'a str>,
@@ -32,7 +32,7 @@ pub(super) struct Call<'a> {
     key: Option<String>,
 }
 
-impl<'a> Call<'a> {
+impl<'a> ApiRequest<'a> {
     pub(super) fn get(path: &[&'a str]) -> Self {
         Self {
             method: Method::GET,
@@ -50,79 +50,83 @@ impl<'a> Call<'a> {
         }
     }
 
-    pub(super) fn with(mut self, name: &'a str, value: &'a str) -> Self {
+    pub(super) fn with_query(mut self, name: &'a str, value: &'a str) -> Self {
         self.query.push((name, value));
         self
     }
 
-    pub(super) fn maybe(self, name: &'a str, value: Option<&'a str>) -> Self {
+    pub(super) fn with_optional_query(self, name: &'a str, value: Option<&'a str>) -> Self {
         match value {
-            Some(value) => self.with(name, value),
+            Some(value) => self.with_query(name, value),
             None => self,
         }
     }
 
     /// Includes the items of shared drives.
     pub(super) fn all_drives(self) -> Self {
-        self.with("supportsAllDrives", "true")
+        self.with_query("supportsAllDrives", "true")
     }
 
-    pub(super) fn body(mut self, body: Value) -> Self {
+    pub(super) fn with_body(mut self, body: Value) -> Self {
         self.body = Some(body);
         self
     }
 
-    pub(super) fn key(mut self, key: Option<String>) -> Self {
+    pub(super) fn with_resource_key(mut self, key: Option<String>) -> Self {
         self.key = key;
         self
     }
 }
 
-impl Drive {
+impl DriveConnector {
     /// Sends a request, and returns the JSON of the answer.
-    pub(super) async fn json<T: DeserializeOwned>(
+    pub(super) async fn request_json<T: DeserializeOwned>(
         &self,
-        access: &Access,
-        call: Call<'_>,
-    ) -> Result<T, Failure> {
-        Ok(self.dated(access, call).await?.0)
+        access: &ProviderAccess,
+        call: ApiRequest<'_>,
+    ) -> Result<T, ApiFailure> {
+        Ok(self.request_json_with_headers(access, call).await?.0)
     }
 
     /// Sends a request, and returns the JSON of the answer with its headers.
-    pub(super) async fn dated<T: DeserializeOwned>(
+    pub(super) async fn request_json_with_headers<T: DeserializeOwned>(
         &self,
-        access: &Access,
-        call: Call<'_>,
-    ) -> Result<(T, HeaderMap), Failure> {
-        let response = self.send(access, call, PATIENCE).await?;
+        access: &ProviderAccess,
+        call: ApiRequest<'_>,
+    ) -> Result<(T, HeaderMap), ApiFailure> {
+        let response = self.send_request(access, call, TIMEOUT).await?;
         let headers = response.headers().clone();
-        let body = body(response, MAX_ANSWER)
+        let body = read_body(response, MAX_ANSWER_BYTES)
             .await?
-            .ok_or_else(|| unavailable("an answer without end"))?;
-        Ok((decode(&body)?, headers))
+            .ok_or_else(|| unavailable_error("an answer without end"))?;
+        Ok((decode_json(&body)?, headers))
     }
 
     /// Sends a request, and ignores the body of the answer.
-    pub(super) async fn done(&self, access: &Access, call: Call<'_>) -> Result<(), Failure> {
-        self.send(access, call, PATIENCE).await.map(drop)
+    pub(super) async fn request_and_ignore(
+        &self,
+        access: &ProviderAccess,
+        call: ApiRequest<'_>,
+    ) -> Result<(), ApiFailure> {
+        self.send_request(access, call, TIMEOUT).await.map(drop)
     }
 
     /// Sends a request whose answer is content.
-    pub(super) async fn content(
+    pub(super) async fn request_content(
         &self,
-        access: &Access,
-        call: Call<'_>,
-    ) -> Result<Response, Failure> {
-        self.send(access, call, PATIENCE_CONTENT).await
+        access: &ProviderAccess,
+        call: ApiRequest<'_>,
+    ) -> Result<Response, ApiFailure> {
+        self.send_request(access, call, CONTENT_TIMEOUT).await
     }
 
-    async fn send(
+    async fn send_request(
         &self,
-        access: &Access,
-        call: Call<'_>,
+        access: &ProviderAccess,
+        call: ApiRequest<'_>,
         patience: Duration,
-    ) -> Result<Response, Failure> {
-        let url = self.address(&call.path)?;
+    ) -> Result<Response, ApiFailure> {
+        let url = self.api_address(&call.path)?;
         let client = self.http.client().await?;
         let mut request = client
             .request(call.method, url)
@@ -137,55 +141,62 @@ impl Drive {
             request = request.json(body);
         }
 
-        accept(request.send().await.map_err(unreachable)?).await
+        check_status(request.send().await.map_err(network_error)?).await
     }
 
     /// Requests content from an address that the API returned.
-    pub(super) async fn download(&self, access: &Access, url: Url) -> Result<Response, Failure> {
+    pub(super) async fn download_content(
+        &self,
+        access: &ProviderAccess,
+        url: Url,
+    ) -> Result<Response, ApiFailure> {
         let client = self.http.client().await?;
         let request = client
             .get(url)
-            .timeout(PATIENCE_CONTENT)
+            .timeout(CONTENT_TIMEOUT)
             .bearer_auth(token_of(access)?.expose());
-        Ok(request.send().await.map_err(unreachable)?)
+        Ok(request.send().await.map_err(network_error)?)
     }
 
-    fn address(&self, path: &[&str]) -> Result<Url, Failure> {
+    fn api_address(&self, path: &[&str]) -> Result<Url, ApiFailure> {
         // An id is exactly one segment of the path, which these are not.
         if path.iter().any(|part| matches!(*part, "" | "." | "..")) {
-            return Err(Failure::Gone);
+            return Err(ApiFailure::Gone);
         }
-        let mut url = Url::parse(&self.addresses.api).map_err(|_| fault("the API's address"))?;
+        let mut url =
+            Url::parse(&self.addresses.api).map_err(|_| fault_error("the API's address"))?;
         let mut parts = url
             .path_segments_mut()
-            .map_err(|()| fault("the API's address"))?;
+            .map_err(|()| fault_error("the API's address"))?;
         parts.pop_if_empty().extend(["drive", "v3"]).extend(path);
         drop(parts);
         Ok(url)
     }
 }
 
-/// Returns a successful response unchanged, and converts any other into a [`Failure`].
-pub(super) async fn accept(response: Response) -> Result<Response, Failure> {
+/// Returns a successful response unchanged, and converts any other into an [`ApiFailure`].
+pub(super) async fn check_status(response: Response) -> Result<Response, ApiFailure> {
     let status = response.status();
     if status.is_success() {
         return Ok(response);
     }
     let headers = response.headers().clone();
-    let body = body(response, MAX_ERROR).await?.unwrap_or_default();
-    Err(Failure::of(status.as_u16(), &headers, &body))
+    let body = read_body(response, MAX_ERROR_BYTES)
+        .await?
+        .unwrap_or_default();
+    Err(ApiFailure::of(status.as_u16(), &headers, &body))
 }
 
 /// Parses the JSON of an answer. An answer that is not JSON does not come from the API. JSON of
 /// another shape means that the API has changed.
-fn decode<T: DeserializeOwned>(body: &[u8]) -> Result<T, ConnectorError> {
+fn decode_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, ConnectorError> {
     serde_json::from_slice(body).map_err(|error| match error.classify() {
         // The messages of serde about data may quote the data.
-        serde_json::error::Category::Data => fault("an answer of an unknown shape"),
-        _ => unavailable("no answer of the API"),
+        serde_json::error::Category::Data => fault_error("an answer of an unknown shape"),
+        _ => unavailable_error("no answer of the API"),
     })
 }
 
-fn fault(what: &str) -> ConnectorError {
+fn fault_error(what: &str) -> ConnectorError {
     ConnectorError::Fault(what.to_owned())
 }

@@ -1,68 +1,70 @@
 //! Browsing for items to select.
 
-use domain::ports::{Access, ConnectorError, ConnectorResult, Item, ItemKind, Listing, View};
+use domain::ports::{
+    ConnectorError, ConnectorResult, ItemKind, ItemPage, PickerView, ProviderAccess, ProviderItem,
+};
 use serde::Deserialize;
 
-use super::Drive;
-use super::failure::Failure;
-use super::listing::{Corpus, Search, escaped};
+use super::DriveConnector;
+use super::failure::ApiFailure;
+use super::listing::{FileSearch, SearchCorpus, escape_query};
 
 /// The number of items of a page: as many as a person looks through.
-const PAGE: &str = "100";
+const PAGE_SIZE: &str = "100";
 /// The order: folders first, then by name in natural order.
-const ORDER: &str = "folder,name_natural";
+const SORT_ORDER: &str = "folder,name_natural";
 
 /// The query for items that may be offered. Images and recordings do not become documents, and a
 /// folder may contain thousands of them before the first file that does.
-const OFFERED: &str = "trashed=false and not mimeType contains 'image/' and not mimeType contains 'video/' and not \
+const OFFERED_QUERY: &str = "trashed=false and not mimeType contains 'image/' and not mimeType contains 'video/' and not \
                        mimeType contains 'audio/'";
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Place {
+struct FilePlace {
     drive_id: Option<String>,
 }
 
-impl Drive {
-    pub(super) async fn look_through(
+impl DriveConnector {
+    pub(super) async fn browse_items(
         &self,
-        access: &Access,
-        view: &View,
+        access: &ProviderAccess,
+        view: &PickerView,
         parent: Option<&str>,
         query: Option<&str>,
         page: Option<&str>,
-    ) -> ConnectorResult<Listing> {
+    ) -> ConnectorResult<ItemPage> {
         let query = query.map(str::trim).filter(|query| !query.is_empty());
-        if *view == View::Drives && parent.is_none() && query.is_none() {
-            return self.drive_items(access, page).await;
+        if *view == PickerView::Drives && parent.is_none() && query.is_none() {
+            return self.list_drives_as_items(access, page).await;
         }
 
         let drive = match (view, parent) {
-            (View::Drives, Some(parent)) => self.drive_of(access, parent).await?,
+            (PickerView::Drives, Some(parent)) => self.drive_of(access, parent).await?,
             _ => None,
         };
 
         let corpus = match (&drive, view) {
-            (Some(drive), _) => Corpus::Drive(drive),
-            (None, View::Drives) => Corpus::Everywhere,
-            (None, View::My | View::Shared) => Corpus::Own,
+            (Some(drive), _) => SearchCorpus::Drive(drive),
+            (None, PickerView::Drives) => SearchCorpus::Everywhere,
+            (None, PickerView::My | PickerView::Shared) => SearchCorpus::Own,
         };
 
-        let terms = terms(view, parent, query);
-        let search = Search {
+        let terms = search_query(view, parent, query);
+        let search = FileSearch {
             query: &terms,
             corpus,
-            order: Some(ORDER),
-            size: PAGE,
+            order: Some(SORT_ORDER),
+            size: PAGE_SIZE,
             page,
         };
 
-        let mut listing = match self.list(access, search).await {
-            Err(Failure::Gone) => Listing::default(),
+        let mut listing = match self.list_items(access, search).await {
+            Err(ApiFailure::Gone) => ItemPage::default(),
             listed => listed.map_err(ConnectorError::from)?,
         };
 
-        let of_drives = *view == View::Drives;
+        let of_drives = *view == PickerView::Drives;
         listing
             .items
             .retain(|item| is_offered(item) && (!of_drives || item.drive.is_some()));
@@ -71,10 +73,17 @@ impl Drive {
     }
 
     /// Returns the shared drive that contains a folder.
-    async fn drive_of(&self, access: &Access, folder: &str) -> ConnectorResult<Option<String>> {
-        match self.file::<Place>(access, folder, "id,driveId", None).await {
+    async fn drive_of(
+        &self,
+        access: &ProviderAccess,
+        folder: &str,
+    ) -> ConnectorResult<Option<String>> {
+        match self
+            .request_file::<FilePlace>(access, folder, "id,driveId", None)
+            .await
+        {
             Ok(place) => Ok(place.drive_id),
-            Err(Failure::Gone) => Ok(None),
+            Err(ApiFailure::Gone) => Ok(None),
             Err(failure) => Err(failure.into()),
         }
     }
@@ -82,22 +91,25 @@ impl Drive {
 
 /// Returns the search query. A name is searched for in the whole view, no matter which folder is
 /// open.
-fn terms(view: &View, parent: Option<&str>, query: Option<&str>) -> String {
+fn search_query(view: &PickerView, parent: Option<&str>, query: Option<&str>) -> String {
     let place = match (query, parent, view) {
-        (Some(query), _, View::Shared) => {
-            format!("name contains '{}' and sharedWithMe=true", escaped(query))
+        (Some(query), _, PickerView::Shared) => {
+            format!(
+                "name contains '{}' and sharedWithMe=true",
+                escape_query(query)
+            )
         }
-        (Some(query), _, _) => format!("name contains '{}'", escaped(query)),
-        (None, Some(parent), _) => format!("'{}' in parents", escaped(parent)),
-        (None, None, View::Shared) => "sharedWithMe=true".to_owned(),
+        (Some(query), _, _) => format!("name contains '{}'", escape_query(query)),
+        (None, Some(parent), _) => format!("'{}' in parents", escape_query(parent)),
+        (None, None, PickerView::Shared) => "sharedWithMe=true".to_owned(),
         (None, None, _) => "'root' in parents".to_owned(),
     };
-    format!("{place} and {OFFERED}")
+    format!("{place} and {OFFERED_QUERY}")
 }
 
 /// Checks whether an item is offered: folders, and files that can become documents. Shortcuts are
 /// not offered, because their targets are found elsewhere.
-fn is_offered(item: &Item) -> bool {
+fn is_offered(item: &ProviderItem) -> bool {
     matches!(item.kind, ItemKind::Folder | ItemKind::File { .. })
 }
 
@@ -108,30 +120,30 @@ mod tests {
     #[test]
     fn each_view_asks_for_its_own() {
         let cases = [
-            (View::My, None, None, "'root' in parents"),
-            (View::My, Some("f'1"), None, r"'f\'1' in parents"),
+            (PickerView::My, None, None, "'root' in parents"),
+            (PickerView::My, Some("f'1"), None, r"'f\'1' in parents"),
             (
-                View::My,
+                PickerView::My,
                 Some("f1"),
                 Some("o'hara"),
                 r"name contains 'o\'hara'",
             ),
-            (View::Shared, None, None, "sharedWithMe=true"),
-            (View::Shared, Some("f1"), None, "'f1' in parents"),
+            (PickerView::Shared, None, None, "sharedWithMe=true"),
+            (PickerView::Shared, Some("f1"), None, "'f1' in parents"),
             (
-                View::Shared,
+                PickerView::Shared,
                 None,
                 Some("x"),
                 "name contains 'x' and sharedWithMe=true",
             ),
-            (View::Drives, Some("d1"), None, "'d1' in parents"),
+            (PickerView::Drives, Some("d1"), None, "'d1' in parents"),
         ];
         let readable = "trashed=false and not mimeType contains 'image/' and not mimeType contains 'video/' \
                         and not mimeType contains 'audio/'";
 
         for (view, parent, query, wanted) in cases {
             assert_eq!(
-                terms(&view, parent, query),
+                search_query(&view, parent, query),
                 format!("{wanted} and {readable}")
             );
         }

@@ -4,93 +4,113 @@ use async_trait::async_trait;
 use domain::connection::Provider;
 use domain::metadata::Metadata;
 use domain::ports::{
-    Access, Changes, Connector, ConnectorResult, Fetched, Item, Listing, OAuth, View, Watched,
+    ChangePage, Connector, ConnectorResult, ItemContent, ItemPage, NotificationSubscription,
+    OAuthFlow, PickerView, ProviderAccess, ProviderItem,
 };
 
-use super::Drive;
+use super::DriveConnector;
 
 #[async_trait]
-impl Connector for Drive {
+impl Connector for DriveConnector {
     fn provider(&self) -> Provider {
         Provider::CloudDrive
     }
 
-    fn oauth(&self) -> Option<&dyn OAuth> {
+    fn oauth_flow(&self) -> Option<&dyn OAuthFlow> {
         Some(self)
     }
 
-    fn has_changes(&self) -> bool {
+    fn reports_changes(&self) -> bool {
         true
     }
 
-    fn check(&self, _: &Metadata) -> Result<(), String> {
+    fn check_metadata(&self, _: &Metadata) -> Result<(), String> {
         Ok(())
     }
 
-    async fn feeds(&self, access: &Access) -> ConnectorResult<Vec<String>> {
-        self.all_feeds(access).await
+    async fn list_feeds(&self, access: &ProviderAccess) -> ConnectorResult<Vec<String>> {
+        self.list_feeds(access).await
     }
 
-    async fn head(&self, access: &Access, feed: &str) -> ConnectorResult<String> {
-        self.start(access, feed).await
+    async fn current_cursor(&self, access: &ProviderAccess, feed: &str) -> ConnectorResult<String> {
+        self.start_cursor(access, feed).await
     }
 
-    async fn everything(
+    async fn list_feed(
         &self,
-        access: &Access,
+        access: &ProviderAccess,
         feed: &str,
         page: Option<&str>,
-    ) -> ConnectorResult<Listing> {
-        self.whole_feed(access, feed, page).await
+    ) -> ConnectorResult<ItemPage> {
+        self.list_feed(access, feed, page).await
     }
 
-    async fn children(
+    async fn list_children(
         &self,
-        access: &Access,
+        access: &ProviderAccess,
         folder: &str,
         drive: Option<&str>,
         page: Option<&str>,
-    ) -> ConnectorResult<Listing> {
-        self.folder(access, folder, drive, page).await
+    ) -> ConnectorResult<ItemPage> {
+        self.list_folder(access, folder, drive, page).await
     }
 
-    async fn changes(&self, access: &Access, feed: &str, cursor: &str) -> ConnectorResult<Changes> {
-        self.log(access, feed, cursor).await
-    }
-
-    async fn stat(&self, access: &Access, id: &str) -> ConnectorResult<Option<Item>> {
-        self.look(access, id).await
-    }
-
-    async fn fetch(&self, access: &Access, item: &Item, limit: usize) -> ConnectorResult<Fetched> {
-        self.content_of(access, item, limit).await
-    }
-
-    async fn browse(
+    async fn list_changes(
         &self,
-        access: &Access,
-        view: &View,
+        access: &ProviderAccess,
+        feed: &str,
+        cursor: &str,
+    ) -> ConnectorResult<ChangePage> {
+        self.list_changes(access, feed, cursor).await
+    }
+
+    async fn get_item(
+        &self,
+        access: &ProviderAccess,
+        id: &str,
+    ) -> ConnectorResult<Option<ProviderItem>> {
+        self.look_up_item(access, id).await
+    }
+
+    async fn fetch_content(
+        &self,
+        access: &ProviderAccess,
+        item: &ProviderItem,
+        limit: usize,
+    ) -> ConnectorResult<ItemContent> {
+        self.fetch_content(access, item, limit).await
+    }
+
+    async fn list_selectable(
+        &self,
+        access: &ProviderAccess,
+        view: &PickerView,
         parent: Option<&str>,
         query: Option<&str>,
         page: Option<&str>,
-    ) -> ConnectorResult<Listing> {
-        self.look_through(access, view, parent, query, page).await
+    ) -> ConnectorResult<ItemPage> {
+        self.browse_items(access, view, parent, query, page).await
     }
 
-    async fn watch(
+    async fn watch_feed(
         &self,
-        access: &Access,
+        access: &ProviderAccess,
         feed: &str,
         cursor: &str,
         id: &str,
         address: &str,
         token: &str,
-    ) -> ConnectorResult<Option<Watched>> {
+    ) -> ConnectorResult<Option<NotificationSubscription>> {
         self.open_channel(access, feed, cursor, (id, address, token))
             .await
     }
 
-    async fn unwatch(&self, access: &Access, id: &str, resource: &str) -> ConnectorResult<()> {
+    async fn stop_watching(
+        &self,
+        access: &ProviderAccess,
+        id: &str,
+        resource: &str,
+    ) -> ConnectorResult<()> {
         self.close_channel(access, id, resource).await
     }
 }

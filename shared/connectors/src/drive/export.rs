@@ -7,33 +7,33 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use domain::document::DocumentType;
-use domain::ports::{Access, Fetched};
+use domain::ports::{ItemContent, ProviderAccess};
 use reqwest::Response;
 use reqwest::header::LOCATION;
 use serde::Deserialize;
 use serde_json::Value;
 use url::{Host, Url};
 
-use super::Drive;
-use super::api::{Call, accept};
-use super::failure::Failure;
-use super::fetch::{file, whole};
-use super::http::{media_type, unavailable};
+use super::DriveConnector;
+use super::api::{ApiRequest, check_status};
+use super::failure::ApiFailure;
+use super::fetch::{file_content, read_whole_body};
+use super::http::{response_media_type, unavailable_error};
 use super::kinds::{PPTX, XLSX};
-use super::markdown::without_pictures;
+use super::markdown::remove_images;
 
 const MARKDOWN: &str = "text/markdown";
 const TEXT: &str = "text/plain";
 const CSV: &str = "text/csv";
 
 /// The pauses in milliseconds before each poll of a download that is being prepared.
-const POLLS: [u64; 6] = [500, 1_000, 2_000, 4_000, 6_000, 8_000];
+const POLL_PAUSES_MS: [u64; 6] = [500, 1_000, 2_000, 4_000, 6_000, 8_000];
 /// The most redirects from an address that the API returned.
-const MAX_HOPS: usize = 3;
+const MAX_REDIRECTS: usize = 3;
 
 /// A method to obtain the content in a format.
 #[derive(Debug, Clone, Copy)]
-enum Way {
+enum ExportMethod {
     /// An immediate export of up to about 10 MB.
     Export(&'static str),
     /// A download that the provider prepares in the background.
@@ -42,52 +42,52 @@ enum Way {
     Link(&'static str),
 }
 
-use Way::{Download, Export, Link};
+use ExportMethod::{Download, Export, Link};
 
 /// The methods, best first. Documents and slides lose little as plain text, so text comes before
 /// the slow methods. The only text format of a sheet has just its first table, so it comes last.
-const DOC: [Way; 4] = [
+const DOC: [ExportMethod; 4] = [
     Export(MARKDOWN),
     Export(TEXT),
     Download(MARKDOWN),
     Link(MARKDOWN),
 ];
-const SHEET: [Way; 4] = [Export(XLSX), Download(XLSX), Link(XLSX), Export(CSV)];
-const SLIDES: [Way; 4] = [Export(PPTX), Export(TEXT), Download(PPTX), Link(PPTX)];
+const SHEET: [ExportMethod; 4] = [Export(XLSX), Download(XLSX), Link(XLSX), Export(CSV)];
+const SLIDES: [ExportMethod; 4] = [Export(PPTX), Export(TEXT), Download(PPTX), Link(PPTX)];
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Operation {
+struct DownloadOperation {
     #[serde(default)]
     name: String,
     #[serde(default)]
     done: bool,
-    response: Option<Made>,
+    response: Option<DownloadResult>,
     error: Option<Value>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Made {
+struct DownloadResult {
     download_uri: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Links {
+struct ExportLinks {
     #[serde(default)]
     export_links: HashMap<String, String>,
 }
 
-impl Drive {
+impl DriveConnector {
     /// Returns the content from the first method that succeeds.
-    pub(super) async fn exported(
+    pub(super) async fn export_content(
         &self,
-        access: &Access,
+        access: &ProviderAccess,
         item: (&str, Option<String>),
         kind: DocumentType,
         limit: usize,
-    ) -> Result<Fetched, Failure> {
+    ) -> Result<ItemContent, ApiFailure> {
         let ways = match kind {
             DocumentType::CloudSheet => SHEET,
             DocumentType::CloudSlide => SLIDES,
@@ -95,126 +95,137 @@ impl Drive {
         };
 
         let mut too_large = false;
-        let mut last = Failure::TooLarge;
+        let mut last = ApiFailure::TooLarge;
         for way in ways {
-            match self.by(access, &item, way, limit).await {
-                Ok((bytes, form)) => return Ok(handed_over(bytes, form)),
+            match self.export_by_method(access, &item, way, limit).await {
+                Ok((bytes, form)) => return Ok(exported_content(bytes, form)),
                 // Another method may have another limit, or offer a format that this one does not.
-                Err(failure @ (Failure::TooLarge | Failure::Refused(_))) => {
-                    too_large |= matches!(failure, Failure::TooLarge);
+                Err(failure @ (ApiFailure::TooLarge | ApiFailure::Refused(_))) => {
+                    too_large |= matches!(failure, ApiFailure::TooLarge);
                     last = failure;
                 }
                 Err(failure) => return Err(failure),
             }
         }
 
-        Err(if too_large { Failure::TooLarge } else { last })
+        Err(if too_large {
+            ApiFailure::TooLarge
+        } else {
+            last
+        })
     }
 
-    async fn by(
+    async fn export_by_method(
         &self,
-        access: &Access,
+        access: &ProviderAccess,
         (id, key): &(&str, Option<String>),
-        way: Way,
+        way: ExportMethod,
         limit: usize,
-    ) -> Result<(Bytes, &'static str), Failure> {
+    ) -> Result<(Bytes, &'static str), ApiFailure> {
         let (response, form) = match way {
             Export(form) => {
                 // This is the only request that does not support shared drives and rejects the
                 // parameter for them.
-                let call = Call::get(&["files", id, "export"])
-                    .with("mimeType", form)
-                    .key(key.clone());
-                (self.content(access, call).await?, form)
+                let call = ApiRequest::get(&["files", id, "export"])
+                    .with_query("mimeType", form)
+                    .with_resource_key(key.clone());
+                (self.request_content(access, call).await?, form)
             }
-            Download(form) => (self.made(access, id, key.clone(), form).await?, form),
+            Download(form) => (
+                self.prepare_download(access, id, key.clone(), form).await?,
+                form,
+            ),
             Link(form) => {
-                let links: Links = self.file(access, id, "exportLinks", key.clone()).await?;
+                let links: ExportLinks = self
+                    .request_file(access, id, "exportLinks", key.clone())
+                    .await?;
                 let link = links
                     .export_links
                     .get(form)
-                    .ok_or_else(|| Failure::Refused("noExportLink".into()))?;
-                (self.follow(access, link, form).await?, form)
+                    .ok_or_else(|| ApiFailure::Refused("noExportLink".into()))?;
+                (self.follow_address(access, link, form).await?, form)
             }
         };
 
-        if media_type(&response) == "text/html" {
-            return Err(unavailable("a page in place of the content").into());
+        if response_media_type(&response) == "text/html" {
+            return Err(unavailable_error("a page in place of the content").into());
         }
 
-        Ok((whole(response, limit).await?, form))
+        Ok((read_whole_body(response, limit).await?, form))
     }
 
     /// Lets the provider prepare a download, and requests it.
-    async fn made(
+    async fn prepare_download(
         &self,
-        access: &Access,
+        access: &ProviderAccess,
         id: &str,
         key: Option<String>,
         form: &str,
-    ) -> Result<Response, Failure> {
-        let call = Call::post(&["files", id, "download"])
-            .with("mimeType", form)
-            .key(key);
-        let mut operation: Operation = self.json(access, call).await?;
-        for pause in POLLS {
+    ) -> Result<Response, ApiFailure> {
+        let call = ApiRequest::post(&["files", id, "download"])
+            .with_query("mimeType", form)
+            .with_resource_key(key);
+        let mut operation: DownloadOperation = self.request_json(access, call).await?;
+        for pause in POLL_PAUSES_MS {
             if operation.done {
                 break;
             }
             tokio::time::sleep(Duration::from_millis(pause)).await;
             let name = operation.name.trim_start_matches("operations/").to_owned();
-            operation = self.json(access, Call::get(&["operations", &name])).await?;
+            operation = self
+                .request_json(access, ApiRequest::get(&["operations", &name]))
+                .await?;
         }
 
         if operation.error.is_some() {
-            return Err(Failure::Refused("downloadFailed".into()));
+            return Err(ApiFailure::Refused("downloadFailed".into()));
         }
 
         if !operation.done {
-            return Err(unavailable("the download is still being made").into());
+            return Err(unavailable_error("the download is still being made").into());
         }
 
         let made = operation.response.and_then(|made| made.download_uri);
-        let made = made.ok_or_else(|| Failure::Refused("noDownload".into()))?;
+        let made = made.ok_or_else(|| ApiFailure::Refused("noDownload".into()))?;
 
-        self.follow(access, &made, form).await
+        self.follow_address(access, &made, form).await
     }
 
     /// Requests the content at an address that the API returned. The access token is sent along, so
     /// each redirect is checked. A login page is recognized by its media type.
-    async fn follow(
+    async fn follow_address(
         &self,
-        access: &Access,
+        access: &ProviderAccess,
         address: &str,
         form: &str,
-    ) -> Result<Response, Failure> {
-        let mut url = Url::parse(address).map_err(|_| Failure::Refused("badAddress".into()))?;
-        for _ in 0..=MAX_HOPS {
-            if !self.is_the_providers(&url) {
-                return Err(Failure::Refused("strangeAddress".into()));
+    ) -> Result<Response, ApiFailure> {
+        let mut url = Url::parse(address).map_err(|_| ApiFailure::Refused("badAddress".into()))?;
+        for _ in 0..=MAX_REDIRECTS {
+            if !self.is_provider_address(&url) {
+                return Err(ApiFailure::Refused("strangeAddress".into()));
             }
-            let response = self.download(access, url.clone()).await?;
+            let response = self.download_content(access, url.clone()).await?;
             if response.status().is_redirection() {
                 let to = response
                     .headers()
                     .get(LOCATION)
                     .and_then(|to| to.to_str().ok());
                 let to = to.and_then(|to| url.join(to).ok());
-                url = to.ok_or_else(|| unavailable("a way that leads nowhere"))?;
+                url = to.ok_or_else(|| unavailable_error("a way that leads nowhere"))?;
                 continue;
             }
-            let response = accept(response).await?;
-            if media_type(&response) != form {
-                return Err(unavailable("a page in place of the content").into());
+            let response = check_status(response).await?;
+            if response_media_type(&response) != form {
+                return Err(unavailable_error("a page in place of the content").into());
             }
             return Ok(response);
         }
 
-        Err(unavailable("a way without end").into())
+        Err(unavailable_error("a way without end").into())
     }
 
     /// Checks whether tokens may be sent to an address.
-    fn is_the_providers(&self, url: &Url) -> bool {
+    fn is_provider_address(&self, url: &Url) -> bool {
         let configured =
             Url::parse(&self.addresses.api).is_ok_and(|api| api.origin() == url.origin());
         configured || (url.scheme() == "https" && url.port().is_none() && is_content_host(url))
@@ -230,7 +241,7 @@ fn is_content_host(url: &Url) -> bool {
         || host == "www.googleapis.com"
 }
 
-fn handed_over(bytes: Bytes, form: &'static str) -> Fetched {
+fn exported_content(bytes: Bytes, form: &'static str) -> ItemContent {
     let extension = match form {
         MARKDOWN => "md",
         TEXT => "txt",
@@ -240,7 +251,7 @@ fn handed_over(bytes: Bytes, form: &'static str) -> Fetched {
     };
 
     let bytes = match form {
-        MARKDOWN => without_pictures(&String::from_utf8_lossy(&bytes))
+        MARKDOWN => remove_images(&String::from_utf8_lossy(&bytes))
             .into_bytes()
             .into(),
         TEXT | CSV => bytes
@@ -249,20 +260,20 @@ fn handed_over(bytes: Bytes, form: &'static str) -> Fetched {
         _ => bytes,
     };
 
-    file(bytes, extension, form)
+    file_content(bytes, extension, form)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Settings;
+    use crate::DriveSettings;
 
     #[test]
     fn tokens_go_to_the_providers_hosts_only() {
         let drive = |api: Option<&str>| {
-            Drive::new(&Settings {
+            DriveConnector::new(&DriveSettings {
                 api_url: api.map(str::to_owned),
-                ..Settings::default()
+                ..DriveSettings::default()
             })
             .unwrap()
         };
@@ -284,23 +295,23 @@ mod tests {
         ];
         for (address, wanted) in cases {
             assert_eq!(
-                drive(None).is_the_providers(&Url::parse(address).unwrap()),
+                drive(None).is_provider_address(&Url::parse(address).unwrap()),
                 wanted,
                 "{address}"
             );
         }
 
         let own = Url::parse("http://127.0.0.1:7777/x").unwrap();
-        assert!(drive(Some("http://127.0.0.1:7777")).is_the_providers(&own));
-        assert!(!drive(Some("http://127.0.0.1:7778")).is_the_providers(&own));
+        assert!(drive(Some("http://127.0.0.1:7777")).is_provider_address(&own));
+        assert!(!drive(Some("http://127.0.0.1:7778")).is_provider_address(&own));
     }
 
     #[test]
     fn text_is_handed_over_without_marks_of_its_order() {
-        let text = handed_over(Bytes::from_static(b"\xef\xbb\xbfA plan"), TEXT);
+        let text = exported_content(Bytes::from_static(b"\xef\xbb\xbfA plan"), TEXT);
         assert_eq!(text.bytes, "A plan");
         assert_eq!(
-            handed_over(Bytes::from_static(b"\xff ![](data:,x)"), MARKDOWN).bytes,
+            exported_content(Bytes::from_static(b"\xff ![](data:,x)"), MARKDOWN).bytes,
             "\u{fffd} "
         );
     }

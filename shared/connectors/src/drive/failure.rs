@@ -5,11 +5,11 @@ use domain::ports::ConnectorError;
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 use serde_json::Value;
 
-use super::http::unavailable;
+use super::http::unavailable_error;
 
 /// The reasons for which a request to the API failed, as far as callers distinguish them.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(super) enum ApiFailure {
     /// The item does not exist, or the account does not see it.
     Gone,
     /// The request itself is not valid or no longer valid, with the provider's reason.
@@ -20,59 +20,59 @@ pub(super) enum Failure {
     Other(ConnectorError),
 }
 
-impl From<ConnectorError> for Failure {
+impl From<ConnectorError> for ApiFailure {
     fn from(error: ConnectorError) -> Self {
         Self::Other(error)
     }
 }
 
-impl From<Failure> for ConnectorError {
-    fn from(failure: Failure) -> Self {
+impl From<ApiFailure> for ConnectorError {
+    fn from(failure: ApiFailure) -> Self {
         match failure {
-            Failure::Gone => Self::Fault("the drive knows nothing of it".into()),
-            Failure::Refused(reason) => {
+            ApiFailure::Gone => Self::Fault("the drive knows nothing of it".into()),
+            ApiFailure::Refused(reason) => {
                 Self::Fault(format!("the drive refuses the request: {reason}"))
             }
-            Failure::TooLarge => Self::Item(SkipReason::TooLarge),
-            Failure::Other(error) => error,
+            ApiFailure::TooLarge => Self::Item(SkipReason::TooLarge),
+            ApiFailure::Other(error) => error,
         }
     }
 }
 
-impl Failure {
+impl ApiFailure {
     /// Converts an answer with an error status.
     pub(super) fn of(status: u16, headers: &HeaderMap, body: &[u8]) -> Self {
-        let throttled = || throttled(headers);
-        let reasons = reasons(body);
+        let throttled = || throttled_error(headers);
+        let reasons = parse_reasons(body);
 
         match status {
             429 => Self::Other(throttled()),
             // Pages for people, for example about an overload or a login, say nothing about the
             // request.
-            _ if reasons.is_none() => Self::Other(unavailable("no answer of the API")),
+            _ if reasons.is_none() => Self::Other(unavailable_error("no answer of the API")),
             // It is our address for notifications that is rejected, not the access token.
-            401 if says(&reasons, "webhook") => {
-                Self::Refused(first(&reasons.unwrap_or_default(), status))
+            401 if mentions_word(&reasons, "webhook") => {
+                Self::Refused(first_reason(&reasons.unwrap_or_default(), status))
             }
             401 => Self::Other(ConnectorError::Reauth("authError".into())),
-            403 => forbidden(&reasons.unwrap_or_default(), throttled),
+            403 => interpret_forbidden(&reasons.unwrap_or_default(), throttled),
             404 => Self::Gone,
-            400..=499 => Self::Refused(first(&reasons.unwrap_or_default(), status)),
-            _ => Self::Other(unavailable("the API has a fault")),
+            400..=499 => Self::Refused(first_reason(&reasons.unwrap_or_default(), status)),
+            _ => Self::Other(unavailable_error("the API has a fault")),
         }
     }
 }
 
 /// Interprets a 403, which may mean anything from a request to slow down to a permanent refusal.
-fn forbidden(reasons: &[String], throttled: impl Fn() -> ConnectorError) -> Failure {
+fn interpret_forbidden(reasons: &[String], throttled: impl Fn() -> ConnectorError) -> ApiFailure {
     let meaning = reasons.iter().find_map(|reason| {
-        let item = |skip| Some(Failure::Other(ConnectorError::Item(skip)));
-        let other = |error| Some(Failure::Other(error));
+        let item = |skip| Some(ApiFailure::Other(ConnectorError::Item(skip)));
+        let other = |error| Some(ApiFailure::Other(error));
         match reason.as_str() {
             "ratelimitexceeded" | "userratelimitexceeded" | "sharingratelimitexceeded" => {
                 other(throttled())
             }
-            "backenderror" | "internalerror" => other(unavailable("the API has a fault")),
+            "backenderror" | "internalerror" => other(unavailable_error("the API has a fault")),
             "dailylimitexceeded" | "quotaexceeded" => other(ConnectorError::QuotaExceeded),
             // Too many people downloaded this one file. Other files are not affected.
             "downloadquotaexceeded" => other(ConnectorError::Fault(
@@ -85,7 +85,7 @@ fn forbidden(reasons: &[String], throttled: impl Fn() -> ConnectorError) -> Fail
             "accessnotconfigured" | "servicedisabled" => other(ConnectorError::App(reason.clone())),
             "domainpolicy" => other(ConnectorError::Policy(reason.clone())),
             "cannotdownloadabusivefile" => item(SkipReason::FlaggedMalware),
-            "exportsizelimitexceeded" => Some(Failure::TooLarge),
+            "exportsizelimitexceeded" => Some(ApiFailure::TooLarge),
             "filenotdownloadable"
             | "filenotexportable"
             | "exportrestricted"
@@ -93,28 +93,28 @@ fn forbidden(reasons: &[String], throttled: impl Fn() -> ConnectorError) -> Fail
             | "cannotdownloadfile"
             | "insufficientfilepermissions"
             | "appnotauthorizedtofile" => item(SkipReason::NotDownloadable),
-            "notfound" | "teamdrivemembershiprequired" => Some(Failure::Gone),
+            "notfound" | "teamdrivemembershiprequired" => Some(ApiFailure::Gone),
             _ => None,
         }
     });
 
     meaning.unwrap_or_else(|| {
-        Failure::Other(ConnectorError::Fault(format!(
+        ApiFailure::Other(ConnectorError::Fault(format!(
             "the drive forbids it: {}",
-            first(reasons, 403)
+            first_reason(reasons, 403)
         )))
     })
 }
 
 /// Returns the reasons in an answer, in lower case and without punctuation, the most specific
 /// first. Returns `None` for an answer that does not come from the API.
-fn reasons(body: &[u8]) -> Option<Vec<String>> {
+fn parse_reasons(body: &[u8]) -> Option<Vec<String>> {
     let body: Value = serde_json::from_slice(body).ok()?;
     let error = body.get("error")?;
     let of = |list: &str| error[list].as_array().cloned().unwrap_or_default();
     let listed = of("errors").into_iter().chain(of("details"));
-    let listed = listed.filter_map(|entry| entry["reason"].as_str().map(normalised));
-    let status = error["status"].as_str().map(normalised);
+    let listed = listed.filter_map(|entry| entry["reason"].as_str().map(normalize_reason));
+    let status = error["status"].as_str().map(normalize_reason);
     Some(
         listed
             .chain(status)
@@ -123,16 +123,16 @@ fn reasons(body: &[u8]) -> Option<Vec<String>> {
     )
 }
 
-fn says(reasons: &Option<Vec<String>>, word: &str) -> bool {
+fn mentions_word(reasons: &Option<Vec<String>>, word: &str) -> bool {
     reasons.iter().flatten().any(|reason| reason.contains(word))
 }
 
-fn normalised(reason: &str) -> String {
+fn normalize_reason(reason: &str) -> String {
     let letters = reason.chars().filter(char::is_ascii_alphanumeric).take(60);
     letters.collect::<String>().to_ascii_lowercase()
 }
 
-fn first(reasons: &[String], status: u16) -> String {
+fn first_reason(reasons: &[String], status: u16) -> String {
     reasons
         .first()
         .cloned()
@@ -140,7 +140,7 @@ fn first(reasons: &[String], status: u16) -> String {
 }
 
 /// Returns the error for a request to slow down.
-pub(super) fn throttled(headers: &HeaderMap) -> ConnectorError {
+pub(super) fn throttled_error(headers: &HeaderMap) -> ConnectorError {
     ConnectorError::Throttled {
         retry_after: retry_after(headers),
     }
@@ -153,16 +153,18 @@ fn retry_after(headers: &HeaderMap) -> Option<u64> {
     if let Ok(seconds) = text.parse() {
         return Some(seconds);
     }
-    let wait = http_time(text)?.duration_since(date(headers)?).as_secs();
+    let wait = parse_http_time(text)?
+        .duration_since(answer_time(headers)?)
+        .as_secs();
     u64::try_from(wait).ok()
 }
 
 /// Returns the time of an answer according to the clock of the server.
-pub(super) fn date(headers: &HeaderMap) -> Option<jiff::Timestamp> {
-    http_time(headers.get(DATE)?.to_str().ok()?)
+pub(super) fn answer_time(headers: &HeaderMap) -> Option<jiff::Timestamp> {
+    parse_http_time(headers.get(DATE)?.to_str().ok()?)
 }
 
-fn http_time(text: &str) -> Option<jiff::Timestamp> {
+fn parse_http_time(text: &str) -> Option<jiff::Timestamp> {
     jiff::fmt::rfc2822::DateTimeParser::new()
         .parse_timestamp(text)
         .ok()
@@ -173,8 +175,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn of(status: u16, body: &Value) -> ConnectorError {
-        Failure::of(status, &HeaderMap::new(), body.to_string().as_bytes()).into()
+    fn from_answer(status: u16, body: &Value) -> ConnectorError {
+        ApiFailure::of(status, &HeaderMap::new(), body.to_string().as_bytes()).into()
     }
 
     fn reason(reason: &str) -> Value {
@@ -217,7 +219,7 @@ mod tests {
         ];
 
         for (given, wanted) in cases {
-            let meant = format!("{:?}", of(403, &reason(given)));
+            let meant = format!("{:?}", from_answer(403, &reason(given)));
             assert!(meant.starts_with(wanted), "{given}: {meant}");
             assert!(!meant.contains("private"), "{meant}");
         }
@@ -231,30 +233,30 @@ mod tests {
             (500, "Unav"),
             (503, "Unav"),
         ] {
-            let meant = format!("{:?}", of(status, &reason("notFound")));
+            let meant = format!("{:?}", from_answer(status, &reason("notFound")));
             assert!(meant.starts_with(wanted), "{status}: {meant}");
         }
 
         assert!(matches!(
-            Failure::of(404, &HeaderMap::new(), b"{\"error\":{}}"),
-            Failure::Gone
+            ApiFailure::of(404, &HeaderMap::new(), b"{\"error\":{}}"),
+            ApiFailure::Gone
         ));
 
         let details = json!({"error": {"code": 403, "status": "PERMISSION_DENIED",
             "details": [{"@type": "x"}, {"reason": "RATE_LIMIT_EXCEEDED"}]}});
         assert!(matches!(
-            of(403, &details),
+            from_answer(403, &details),
             ConnectorError::Throttled { .. }
         ));
 
         for status in [400, 410] {
-            let refused = Failure::of(
+            let refused = ApiFailure::of(
                 status,
                 &HeaderMap::new(),
                 reason("in-Valid").to_string().as_bytes(),
             );
             assert!(
-                matches!(refused, Failure::Refused(why) if why == "invalid"),
+                matches!(refused, ApiFailure::Refused(why) if why == "invalid"),
                 "{status}"
             );
         }
@@ -264,9 +266,9 @@ mod tests {
     fn a_page_for_people_says_nothing_about_the_request() {
         for status in [302, 400, 401, 403, 404, 410, 502] {
             for body in ["<html>not found</html>", "", "{}", "[]", "{\"error\""] {
-                let meant = Failure::of(status, &HeaderMap::new(), body.as_bytes());
+                let meant = ApiFailure::of(status, &HeaderMap::new(), body.as_bytes());
                 assert!(
-                    matches!(meant, Failure::Other(ConnectorError::Unavailable(_))),
+                    matches!(meant, ApiFailure::Other(ConnectorError::Unavailable(_))),
                     "{status} {body}"
                 );
             }

@@ -2,18 +2,19 @@
 //! changes.
 
 use domain::ports::{
-    Access, Changed, Changes, ConnectorError, ConnectorResult, Item, ItemKind, Listing,
+    ChangePage, ConnectorError, ConnectorResult, ItemChange, ItemKind, ItemPage, ProviderAccess,
+    ProviderItem,
 };
 use domain::time::Timestamp;
 use serde::Deserialize;
 
-use super::api::Call;
-use super::failure::Failure;
-use super::file::{FIELDS, File};
-use super::http::unavailable;
-use super::kinds::FOLDER;
-use super::listing::{Corpus, FULL_PAGE, Search, escaped};
-use super::{Drive, OWN};
+use super::api::ApiRequest;
+use super::failure::ApiFailure;
+use super::file::{ApiFile, FILE_FIELDS};
+use super::http::unavailable_error;
+use super::kinds::FOLDER_TYPE;
+use super::listing::{FULL_PAGE_SIZE, FileSearch, SearchCorpus, escape_query};
+use super::{DriveConnector, OWN_FEED};
 use crate::bounds;
 
 /// The most pages of shared drives to request. That is more than an account can be a member of.
@@ -22,7 +23,7 @@ const MAX_DRIVE_PAGES: usize = 200;
 /// A page of shared drives.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Drives {
+struct DrivePage {
     next_page_token: Option<String>,
     #[serde(default)]
     drives: Vec<SharedDrive>,
@@ -38,57 +39,57 @@ pub(super) struct SharedDrive {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Start {
+struct StartPage {
     start_page_token: String,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Log {
+struct ChangeLogPage {
     next_page_token: Option<String>,
     new_start_page_token: Option<String>,
     #[serde(default)]
-    changes: Vec<Entry>,
+    changes: Vec<ChangeEntry>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Entry {
+struct ChangeEntry {
     #[serde(default)]
     change_type: String,
     #[serde(default)]
     removed: bool,
     file_id: Option<String>,
-    file: Option<File>,
+    file: Option<ApiFile>,
 }
 
 impl SharedDrive {
     /// Returns the top folder of the shared drive.
-    fn into_item(self) -> Item {
-        Item {
+    fn into_item(self) -> ProviderItem {
+        ProviderItem {
             parent: None,
-            name: bounds::name(self.name),
+            name: bounds::limit_name(self.name),
             kind: ItemKind::Folder,
             drive: Some(self.id.clone()),
-            media_type: FOLDER.to_owned(),
+            media_type: FOLDER_TYPE.to_owned(),
             version: String::new(),
-            mark: String::new(),
+            content_version: String::new(),
             size: None,
             modified_at: Timestamp::from_millis(0),
             url: None,
             owner: None,
-            trashed: false,
+            is_trashed: false,
             id: self.id,
         }
     }
 }
 
-impl Drive {
-    pub(super) async fn all_feeds(&self, access: &Access) -> ConnectorResult<Vec<String>> {
-        let mut feeds = vec![OWN.to_owned()];
+impl DriveConnector {
+    pub(super) async fn list_feeds(&self, access: &ProviderAccess) -> ConnectorResult<Vec<String>> {
+        let mut feeds = vec![OWN_FEED.to_owned()];
         let mut page: Option<String> = None;
         for _ in 0..MAX_DRIVE_PAGES {
-            let listed = self.drives(access, page.as_deref()).await?;
+            let listed = self.list_drives(access, page.as_deref()).await?;
             for drive in listed.drives {
                 if !feeds.contains(&drive.id) {
                     feeds.push(drive.id);
@@ -106,154 +107,165 @@ impl Drive {
     }
 
     /// Returns a page of the shared drives as folders.
-    pub(super) async fn drive_items(
+    pub(super) async fn list_drives_as_items(
         &self,
-        access: &Access,
+        access: &ProviderAccess,
         page: Option<&str>,
-    ) -> ConnectorResult<Listing> {
-        let listed = self.drives(access, page).await?;
+    ) -> ConnectorResult<ItemPage> {
+        let listed = self.list_drives(access, page).await?;
         let items = listed
             .drives
             .into_iter()
             .map(SharedDrive::into_item)
             .collect();
 
-        Ok(Listing {
+        Ok(ItemPage {
             items,
             next: listed.next_page_token,
-            incomplete: false,
+            is_incomplete: false,
         })
     }
 
-    async fn drives(&self, access: &Access, page: Option<&str>) -> ConnectorResult<Drives> {
-        let call = Call::get(&["drives"])
-            .with("pageSize", "100")
-            .with("fields", "nextPageToken,drives(id,name)")
-            .maybe("pageToken", page);
-        self.json(access, call)
+    async fn list_drives(
+        &self,
+        access: &ProviderAccess,
+        page: Option<&str>,
+    ) -> ConnectorResult<DrivePage> {
+        let call = ApiRequest::get(&["drives"])
+            .with_query("pageSize", "100")
+            .with_query("fields", "nextPageToken,drives(id,name)")
+            .with_optional_query("pageToken", page);
+        self.request_json(access, call)
             .await
             .map_err(|failure| match failure {
-                Failure::Refused(_) if page.is_some() => ConnectorError::PageLost,
+                ApiFailure::Refused(_) if page.is_some() => ConnectorError::PageLost,
                 failure => failure.into(),
             })
     }
 
-    pub(super) async fn start(&self, access: &Access, feed: &str) -> ConnectorResult<String> {
-        let call = Call::get(&["changes", "startPageToken"])
-            .maybe("driveId", shared(feed))
+    pub(super) async fn start_cursor(
+        &self,
+        access: &ProviderAccess,
+        feed: &str,
+    ) -> ConnectorResult<String> {
+        let call = ApiRequest::get(&["changes", "startPageToken"])
+            .with_optional_query("driveId", shared_drive_of(feed))
             .all_drives();
-        match self.json::<Start>(access, call).await {
+        match self.request_json::<StartPage>(access, call).await {
             Ok(start) => Ok(start.start_page_token),
             // The drive was listed a moment ago. The next list of feeds will not have it.
-            Err(Failure::Gone) => Err(unavailable("the shared drive is gone")),
+            Err(ApiFailure::Gone) => Err(unavailable_error("the shared drive is gone")),
             Err(failure) => Err(failure.into()),
         }
     }
 
-    pub(super) async fn whole_feed(
+    pub(super) async fn list_feed(
         &self,
-        access: &Access,
+        access: &ProviderAccess,
         feed: &str,
         page: Option<&str>,
-    ) -> ConnectorResult<Listing> {
-        let corpus = shared(feed).map_or(Corpus::Own, Corpus::Drive);
-        let search = Search {
+    ) -> ConnectorResult<ItemPage> {
+        let corpus = shared_drive_of(feed).map_or(SearchCorpus::Own, SearchCorpus::Drive);
+        let search = FileSearch {
             query: "trashed=false",
             corpus,
             order: None,
-            size: FULL_PAGE,
+            size: FULL_PAGE_SIZE,
             page,
         };
 
-        match self.list(access, search).await {
+        match self.list_items(access, search).await {
             Ok(listing) => Ok(listing),
             // A drive that the account has lost access to is empty.
-            Err(Failure::Gone) => Ok(Listing::default()),
+            Err(ApiFailure::Gone) => Ok(ItemPage::default()),
             Err(failure) => Err(failure.into()),
         }
     }
 
-    pub(super) async fn folder(
+    pub(super) async fn list_folder(
         &self,
-        access: &Access,
+        access: &ProviderAccess,
         folder: &str,
         drive: Option<&str>,
         page: Option<&str>,
-    ) -> ConnectorResult<Listing> {
-        let query = format!("'{}' in parents and trashed=false", escaped(folder));
-        let search = |corpus| Search {
+    ) -> ConnectorResult<ItemPage> {
+        let query = format!("'{}' in parents and trashed=false", escape_query(folder));
+        let search = |corpus| FileSearch {
             query: &query,
             corpus,
             order: None,
-            size: FULL_PAGE,
+            size: FULL_PAGE_SIZE,
             page,
         };
 
         let mut listed = self
-            .list(access, search(drive.map_or(Corpus::Own, Corpus::Drive)))
+            .list_items(
+                access,
+                search(drive.map_or(SearchCorpus::Own, SearchCorpus::Drive)),
+            )
             .await;
         // A folder may be shared from a drive of which the account is not a member. The same holds
         // for its later pages.
-        if drive.is_some() && matches!(listed, Err(Failure::Gone)) {
-            listed = self.list(access, search(Corpus::Own)).await;
+        if drive.is_some() && matches!(listed, Err(ApiFailure::Gone)) {
+            listed = self.list_items(access, search(SearchCorpus::Own)).await;
         }
 
         match listed {
             Ok(listing) => Ok(listing),
-            Err(Failure::Gone) => Ok(Listing::default()),
+            Err(ApiFailure::Gone) => Ok(ItemPage::default()),
             Err(failure) => Err(failure.into()),
         }
     }
 
-    pub(super) async fn log(
+    pub(super) async fn list_changes(
         &self,
-        access: &Access,
+        access: &ProviderAccess,
         feed: &str,
         cursor: &str,
-    ) -> ConnectorResult<Changes> {
+    ) -> ConnectorResult<ChangePage> {
         let fields = format!(
             "nextPageToken,newStartPageToken,\
-             changes(changeType,removed,fileId,driveId,time,file({FIELDS}),drive(id,name,hidden))"
+             changes(changeType,removed,fileId,driveId,time,file({FILE_FIELDS}),drive(id,name,hidden))"
         );
-        let call = Call::get(&["changes"])
-            .with("pageToken", cursor)
-            .maybe("driveId", shared(feed))
-            .with("pageSize", FULL_PAGE)
-            .with("includeRemoved", "true")
-            .with("includeItemsFromAllDrives", "true")
+        let call = ApiRequest::get(&["changes"])
+            .with_query("pageToken", cursor)
+            .with_optional_query("driveId", shared_drive_of(feed))
+            .with_query("pageSize", FULL_PAGE_SIZE)
+            .with_query("includeRemoved", "true")
+            .with_query("includeItemsFromAllDrives", "true")
             .all_drives()
-            .with("fields", &fields);
-        let log: Log = self
-            .json(access, call)
-            .await
-            .map_err(|failure| match failure {
-                Failure::Gone | Failure::Refused(_) => ConnectorError::CursorLost,
-                failure => failure.into(),
-            })?;
+            .with_query("fields", &fields);
+        let log: ChangeLogPage =
+            self.request_json(access, call)
+                .await
+                .map_err(|failure| match failure {
+                    ApiFailure::Gone | ApiFailure::Refused(_) => ConnectorError::CursorLost,
+                    failure => failure.into(),
+                })?;
 
         let more = log.next_page_token.is_some();
         let Some(cursor) = log.next_page_token.or(log.new_start_page_token) else {
             return Err(ConnectorError::Fault("changes that lead nowhere".into()));
         };
 
-        let mut changes = Changes {
+        let mut changes = ChangePage {
             cursor,
-            more,
-            ..Changes::default()
+            has_more: more,
+            ..ChangePage::default()
         };
 
         for entry in log.changes {
-            self.note(access, entry, &mut changes).await?;
+            self.add_change(access, entry, &mut changes).await?;
         }
 
         Ok(changes)
     }
 
-    async fn note(
+    async fn add_change(
         &self,
-        access: &Access,
-        entry: Entry,
-        changes: &mut Changes,
+        access: &ProviderAccess,
+        entry: ChangeEntry,
+        changes: &mut ChangePage,
     ) -> ConnectorResult<()> {
         if entry.change_type == "drive" {
             changes.feeds_changed = true;
@@ -268,19 +280,19 @@ impl Drive {
 
         let item = match entry.file {
             _ if entry.removed => None,
-            Some(file) if file.is_top_of_drive() => self.look(access, &id).await?,
+            Some(file) if file.is_top_of_drive() => self.look_up_item(access, &id).await?,
             Some(file) => Some(file.into_item()),
             // The change neither reports the item as gone nor shows it, which is not enough to
             // remove anything.
-            None => self.look(access, &id).await?,
+            None => self.look_up_item(access, &id).await?,
         };
 
-        changes.changes.push(Changed { id, item });
+        changes.changes.push(ItemChange { id, item });
         Ok(())
     }
 }
 
 /// Returns the shared drive of a feed, or `None` for the account's own feed.
-pub(super) fn shared(feed: &str) -> Option<&str> {
-    (feed != OWN).then_some(feed)
+pub(super) fn shared_drive_of(feed: &str) -> Option<&str> {
+    (feed != OWN_FEED).then_some(feed)
 }

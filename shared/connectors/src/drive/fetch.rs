@@ -5,28 +5,30 @@ use std::time::Duration;
 use bytes::Bytes;
 use domain::connection::SkipReason;
 use domain::document::BodyForm;
-use domain::ports::{Access, ConnectorError, ConnectorResult, Fetched, Item, ItemKind};
+use domain::ports::{
+    ConnectorError, ConnectorResult, ItemContent, ItemKind, ProviderAccess, ProviderItem,
+};
 use reqwest::Response;
 use sha2::{Digest, Sha256};
 
-use super::Drive;
-use super::api::Call;
-use super::failure::Failure;
+use super::DriveConnector;
+use super::api::ApiRequest;
+use super::failure::ApiFailure;
 use super::file::sha256_of;
-use super::http::{body, unavailable};
+use super::http::{read_body, unavailable_error};
 use super::kinds;
 
 /// The time limit for the content of an item, over all methods. A worker has about two minutes, and
 /// begins up to 45 seconds late.
-const PATIENCE: Duration = Duration::from_secs(60);
+const CONTENT_TIMEOUT: Duration = Duration::from_secs(60);
 
-impl Drive {
-    pub(super) async fn content_of(
+impl DriveConnector {
+    pub(super) async fn fetch_content(
         &self,
-        access: &Access,
-        item: &Item,
+        access: &ProviderAccess,
+        item: &ProviderItem,
         limit: usize,
-    ) -> ConnectorResult<Fetched> {
+    ) -> ConnectorResult<ItemContent> {
         match item.kind {
             ItemKind::Unreadable(reason) => return Err(ConnectorError::Item(reason)),
             ItemKind::File { .. } => {}
@@ -35,8 +37,12 @@ impl Drive {
             }
         }
 
-        let fetched = tokio::time::timeout(PATIENCE, self.with_key(access, item, limit)).await;
-        let fetched = fetched.map_err(|_| unavailable("the content takes too long"))??;
+        let fetched = tokio::time::timeout(
+            CONTENT_TIMEOUT,
+            self.fetch_with_known_key(access, item, limit),
+        )
+        .await;
+        let fetched = fetched.map_err(|_| unavailable_error("the content takes too long"))??;
         if fetched.bytes.iter().all(u8::is_ascii_whitespace) {
             return Err(ConnectorError::Item(SkipReason::Empty));
         }
@@ -46,81 +52,88 @@ impl Drive {
 
     /// Fetches the content. A file that was shared only by its link requires the resource key of
     /// the link, which shortcuts to it contain.
-    async fn with_key(
+    async fn fetch_with_known_key(
         &self,
-        access: &Access,
-        item: &Item,
+        access: &ProviderAccess,
+        item: &ProviderItem,
         limit: usize,
-    ) -> ConnectorResult<Fetched> {
-        let mut fetched = self.with(access, item, None, limit).await;
-        if matches!(fetched, Err(Failure::Gone))
-            && let Some(key) = self.key_of(access, &item.id).await?
+    ) -> ConnectorResult<ItemContent> {
+        let mut fetched = self.fetch_with_key(access, item, None, limit).await;
+        if matches!(fetched, Err(ApiFailure::Gone))
+            && let Some(key) = self.find_resource_key(access, &item.id).await?
         {
-            fetched = self.with(access, item, Some(key), limit).await;
+            fetched = self.fetch_with_key(access, item, Some(key), limit).await;
         }
         Ok(fetched?)
     }
 
-    async fn with(
+    async fn fetch_with_key(
         &self,
-        access: &Access,
-        item: &Item,
+        access: &ProviderAccess,
+        item: &ProviderItem,
         key: Option<String>,
         limit: usize,
-    ) -> Result<Fetched, Failure> {
-        match kinds::native(&item.media_type) {
-            Some(kind) => self.exported(access, (&item.id, key), kind, limit).await,
-            None => self.stored(access, item, key, limit).await,
+    ) -> Result<ItemContent, ApiFailure> {
+        match kinds::native_type(&item.media_type) {
+            Some(kind) => {
+                self.export_content(access, (&item.id, key), kind, limit)
+                    .await
+            }
+            None => self.fetch_stored(access, item, key, limit).await,
         }
     }
 
     /// Fetches a file as it was uploaded.
-    async fn stored(
+    async fn fetch_stored(
         &self,
-        access: &Access,
-        item: &Item,
+        access: &ProviderAccess,
+        item: &ProviderItem,
         key: Option<String>,
         limit: usize,
-    ) -> Result<Fetched, Failure> {
-        let Some(extension) = kinds::extension(&item.media_type, &item.name) else {
+    ) -> Result<ItemContent, ApiFailure> {
+        let Some(extension) = kinds::extension_of(&item.media_type, &item.name) else {
             return Err(ConnectorError::Item(SkipReason::UnsupportedType).into());
         };
 
         if item.size.is_some_and(|size| size > limit as u64) {
-            return Err(Failure::TooLarge);
+            return Err(ApiFailure::TooLarge);
         }
 
         // The provider's malware warning is not overridden.
-        let call = Call::get(&["files", &item.id])
+        let call = ApiRequest::get(&["files", &item.id])
             .all_drives()
-            .with("alt", "media")
-            .key(key);
+            .with_query("alt", "media")
+            .with_resource_key(key);
         let response = self
-            .content(access, call.with("acknowledgeAbuse", "false"))
+            .request_content(access, call.with_query("acknowledgeAbuse", "false"))
             .await?;
-        let bytes = whole(response, limit).await?;
-        if sha256_of(&item.mark).is_some_and(|digest| digest != hex(&Sha256::digest(&bytes))) {
+        let bytes = read_whole_body(response, limit).await?;
+        if sha256_of(&item.content_version)
+            .is_some_and(|digest| digest != hex(&Sha256::digest(&bytes)))
+        {
             // The file was edited after it was listed, or damaged in transit. The next lookup shows
             // which.
-            return Err(unavailable("the content is not the one that was listed").into());
+            return Err(unavailable_error("the content is not the one that was listed").into());
         }
 
-        Ok(file(bytes, &extension, &item.media_type))
+        Ok(file_content(bytes, &extension, &item.media_type))
     }
 }
 
 /// Returns the whole content of a response.
-pub(super) async fn whole(response: Response, limit: usize) -> Result<Bytes, Failure> {
-    body(response, limit).await?.ok_or(Failure::TooLarge)
+pub(super) async fn read_whole_body(response: Response, limit: usize) -> Result<Bytes, ApiFailure> {
+    read_body(response, limit)
+        .await?
+        .ok_or(ApiFailure::TooLarge)
 }
 
 /// Names content after its type only, so that a renamed file has the same content.
-pub(super) fn file(bytes: Bytes, extension: &str, media_type: &str) -> Fetched {
+pub(super) fn file_content(bytes: Bytes, extension: &str, media_type: &str) -> ItemContent {
     let form = BodyForm::File {
         name: Some(format!("file.{extension}")),
         declared: Some(media_type.to_owned()).filter(|declared| !declared.is_empty()),
     };
-    Fetched { bytes, form }
+    ItemContent { bytes, form }
 }
 
 fn hex(digest: &[u8]) -> String {

@@ -1,15 +1,15 @@
 //! The files of the API, and their conversion into items.
 
 use domain::connection::SkipReason;
-use domain::ports::{Item, ItemKind};
+use domain::ports::{ItemKind, ProviderItem};
 use domain::time::Timestamp;
 use serde::Deserialize;
 
-use super::kinds::{self, FOLDER, SHORTCUT};
+use super::kinds::{self, FOLDER_TYPE, SHORTCUT_TYPE};
 use crate::bounds;
 
 /// The fields to request of each file.
-pub(super) const FIELDS: &str = "id,name,mimeType,parents,driveId,trashed,explicitlyTrashed,version,\
+pub(super) const FILE_FIELDS: &str = "id,name,mimeType,parents,driveId,trashed,explicitlyTrashed,version,\
     headRevisionId,md5Checksum,sha256Checksum,size,createdTime,modifiedTime,webViewLink,\
     shortcutDetails(targetId,targetMimeType,targetResourceKey),resourceKey,owners(emailAddress,displayName),\
     ownedByMe,sharedWithMeTime,capabilities(canDownload,canListChildren,canAccessViaGenAi),\
@@ -18,7 +18,7 @@ pub(super) const FIELDS: &str = "id,name,mimeType,parents,driveId,trashed,explic
 /// A file as the API represents it. All fields except the id may be missing.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct File {
+pub(super) struct ApiFile {
     pub(super) id: String,
     #[serde(default)]
     pub(super) name: String,
@@ -37,17 +37,17 @@ pub(super) struct File {
     created_time: Option<String>,
     modified_time: Option<String>,
     web_view_link: Option<String>,
-    pub(super) shortcut_details: Option<Shortcut>,
+    pub(super) shortcut_details: Option<ShortcutDetails>,
     #[serde(default)]
-    owners: Vec<Owner>,
+    owners: Vec<FileOwner>,
     #[serde(default)]
-    capabilities: Capabilities,
-    client_encryption_details: Option<Encryption>,
+    capabilities: FileCapabilities,
+    client_encryption_details: Option<EncryptionDetails>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Shortcut {
+pub(super) struct ShortcutDetails {
     #[serde(default)]
     pub(super) target_id: String,
     pub(super) target_resource_key: Option<String>,
@@ -55,17 +55,17 @@ pub(super) struct Shortcut {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Owner {
+struct FileOwner {
     email_address: Option<String>,
     display_name: Option<String>,
 }
 
-impl Owner {
-    fn called(&self) -> Option<String> {
+impl FileOwner {
+    fn display_name(&self) -> Option<String> {
         self.email_address
             .clone()
             .or_else(|| self.display_name.clone())
-            .map(bounds::owner)
+            .map(bounds::limit_owner)
     }
 }
 
@@ -73,28 +73,28 @@ impl Owner {
 /// only for files.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Capabilities {
+struct FileCapabilities {
     can_download: Option<bool>,
     can_access_via_gen_ai: Option<bool>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Encryption {
+struct EncryptionDetails {
     encryption_state: Option<String>,
 }
 
-impl File {
+impl ApiFile {
     /// Checks whether the file is the top folder of a shared drive, which does not have the name of
     /// the drive.
     pub(super) fn is_top_of_drive(&self) -> bool {
         self.drive_id.as_ref() == Some(&self.id)
     }
 
-    pub(super) fn into_item(mut self) -> Item {
+    pub(super) fn into_item(mut self) -> ProviderItem {
         // The kind and the content version depend on the values that are kept.
-        self.name = bounds::name(self.name);
-        self.mime_type = bounds::media_type(self.mime_type);
+        self.name = bounds::limit_name(self.name);
+        self.mime_type = bounds::limit_media_type(self.mime_type);
         let time = |text: &Option<String>| {
             text.as_deref()
                 .and_then(|text| Timestamp::parse("time", text).ok())
@@ -103,34 +103,34 @@ impl File {
         let modified_at = time(&self.modified_time).or_else(|| time(&self.created_time));
         let owner = self.owners.first();
 
-        Item {
-            kind: self.kind(),
-            mark: self.mark(),
+        ProviderItem {
+            kind: self.item_kind(),
+            content_version: self.content_version(),
             size: self.size.as_deref().and_then(|size| size.parse().ok()),
-            owner: owner.and_then(Owner::called),
+            owner: owner.and_then(FileOwner::display_name),
             parent: self.parents.into_iter().next(),
             drive: self.drive_id,
             version: self.version.or(self.modified_time).unwrap_or_default(),
             modified_at: modified_at.unwrap_or(Timestamp::from_millis(0)),
-            url: self.web_view_link.and_then(bounds::address),
-            trashed: self.trashed,
+            url: self.web_view_link.and_then(bounds::limit_address),
+            is_trashed: self.trashed,
             media_type: self.mime_type,
             name: self.name,
             id: self.id,
         }
     }
 
-    fn kind(&self) -> ItemKind {
+    fn item_kind(&self) -> ItemKind {
         let unreadable = ItemKind::Unreadable;
         let encrypted = self.client_encryption_details.as_ref();
         let encrypted = encrypted.and_then(|details| details.encryption_state.as_deref());
 
         match (self.mime_type.as_str(), &self.shortcut_details) {
-            (FOLDER, _) => ItemKind::Folder,
-            (SHORTCUT, Some(to)) if !to.target_id.is_empty() => ItemKind::Shortcut {
+            (FOLDER_TYPE, _) => ItemKind::Folder,
+            (SHORTCUT_TYPE, Some(to)) if !to.target_id.is_empty() => ItemKind::Shortcut {
                 target: to.target_id.clone(),
             },
-            (SHORTCUT, _) => unreadable(SkipReason::Shortcut),
+            (SHORTCUT_TYPE, _) => unreadable(SkipReason::Shortcut),
             _ if encrypted.is_some_and(|state| state.eq_ignore_ascii_case("encrypted")) => {
                 unreadable(SkipReason::Encrypted)
             }
@@ -140,10 +140,10 @@ impl File {
             _ if self.capabilities.can_access_via_gen_ai == Some(false) => {
                 unreadable(SkipReason::GenaiRestricted)
             }
-            (mime, _) if kinds::native(mime).is_some() => ItemKind::File {
-                document: kinds::native(mime),
+            (mime, _) if kinds::native_type(mime).is_some() => ItemKind::File {
+                document: kinds::native_type(mime),
             },
-            (mime, _) if kinds::extension(mime, &self.name).is_some() => {
+            (mime, _) if kinds::extension_of(mime, &self.name).is_some() => {
                 ItemKind::File { document: None }
             }
             _ => unreadable(SkipReason::UnsupportedType),
@@ -152,7 +152,7 @@ impl File {
 
     /// Returns the content version. Digests show whether contents are equal. A file without digests
     /// counts as unchanged until it is edited.
-    fn mark(&self) -> String {
+    fn content_version(&self) -> String {
         let size = self.size.as_deref().unwrap_or_default();
         let edited = self.modified_time.as_deref().unwrap_or_default();
 
@@ -161,10 +161,10 @@ impl File {
             &self.md5_checksum,
             &self.head_revision_id,
         ) {
-            _ if kinds::native(&self.mime_type).is_some() => {
+            _ if kinds::native_type(&self.mime_type).is_some() => {
                 format!("at:{edited}:{}", self.mime_type)
             }
-            (Some(digest), _, _) => format!("{SHA256}{digest}:{size}"),
+            (Some(digest), _, _) => format!("{SHA256_PREFIX}{digest}:{size}"),
             (_, Some(digest), _) => format!("md5:{digest}:{size}"),
             (_, _, Some(revision)) => format!("rev:{revision}:{size}"),
             _ => format!("at:{edited}:{}", self.mime_type),
@@ -173,11 +173,11 @@ impl File {
 }
 
 /// The prefix of content versions with a SHA-256 digest.
-const SHA256: &str = "sha256:";
+const SHA256_PREFIX: &str = "sha256:";
 
 /// Returns the SHA-256 digest in a content version, in lower case.
 pub(super) fn sha256_of(mark: &str) -> Option<String> {
-    let digest = mark.strip_prefix(SHA256)?.split(':').next()?;
+    let digest = mark.strip_prefix(SHA256_PREFIX)?.split(':').next()?;
     (digest.len() == 64).then(|| digest.to_ascii_lowercase())
 }
 
@@ -187,9 +187,9 @@ mod tests {
     use domain::document::DocumentType;
     use serde_json::{Value, json};
 
-    fn item(mut file: Value) -> Item {
+    fn item(mut file: Value) -> ProviderItem {
         file["id"] = json!("f1");
-        serde_json::from_value::<File>(file).unwrap().into_item()
+        serde_json::from_value::<ApiFile>(file).unwrap().into_item()
     }
 
     #[test]
@@ -261,13 +261,17 @@ mod tests {
         renamed["modifiedTime"] = json!("2026-04-01T10:00:00.000Z");
         renamed["name"] = json!("other");
         let (blob, renamed) = (item(blob), item(renamed));
-        assert_eq!((blob.mark.as_str(), blob.size), ("sha256:ab:7", Some(7)));
-        assert_eq!(blob.mark, renamed.mark);
+        assert_eq!(
+            (blob.content_version.as_str(), blob.size),
+            ("sha256:ab:7", Some(7))
+        );
+        assert_eq!(blob.content_version, renamed.content_version);
         assert_ne!(blob.version, renamed.version);
 
         let doc = |time: &str, version: &str| {
             let mime = "application/vnd.google-apps.document";
-            item(json!({"mimeType": mime, "modifiedTime": time, "version": version})).mark
+            item(json!({"mimeType": mime, "modifiedTime": time, "version": version}))
+                .content_version
         };
         assert_eq!(
             doc("2026-03-01T10:00:00.000Z", "1"),
@@ -297,7 +301,7 @@ mod tests {
             (Some("p"), Some("d"))
         );
         assert_eq!(
-            (folder.owner.as_deref(), folder.trashed),
+            (folder.owner.as_deref(), folder.is_trashed),
             (Some("Ida"), true)
         );
     }
@@ -321,7 +325,7 @@ mod tests {
 
         let odd = item(json!({"mimeType": format!("image/{long}")}));
         assert_eq!(odd.media_type.chars().count(), 255);
-        assert!(odd.mark.chars().count() < 300);
+        assert!(odd.content_version.chars().count() < 300);
     }
 
     #[test]

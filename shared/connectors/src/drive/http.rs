@@ -12,27 +12,27 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio::sync::OnceCell;
 
 /// The most bytes of an answer without content. A full page of a listing has about 2 MB.
-pub(super) const MAX_ANSWER: usize = 32 * 1024 * 1024;
+pub(super) const MAX_ANSWER_BYTES: usize = 32 * 1024 * 1024;
 /// The name of the user agent. The provider compresses only for agents that also have `gzip` in
 /// their names.
-const AGENT: &str = concat!("recollect/", env!("CARGO_PKG_VERSION"), " (gzip)");
+const USER_AGENT: &str = concat!("recollect/", env!("CARGO_PKG_VERSION"), " (gzip)");
 
 /// A client that is created on first use. Reading the certificate authorities takes a while, and
 /// most processes never send a request.
 #[derive(Default)]
-pub(super) struct Http(OnceCell<Client>);
+pub(super) struct LazyClient(OnceCell<Client>);
 
-impl Http {
+impl LazyClient {
     pub(super) async fn client(&self) -> Result<&Client, ConnectorError> {
         let made = self.0.get_or_try_init(|| async {
-            let made = tokio::task::spawn_blocking(client).await;
+            let made = tokio::task::spawn_blocking(build_client).await;
             made.unwrap_or_else(|error| Err(ConnectorError::Unavailable(Box::new(error))))
         });
         made.await
     }
 }
 
-fn client() -> Result<Client, ConnectorError> {
+fn build_client() -> Result<Client, ConnectorError> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if roots.is_empty() {
@@ -54,7 +54,7 @@ fn client() -> Result<Client, ConnectorError> {
         // Otherwise the client uses the proxies in the environment, regardless of its features.
         .no_proxy()
         .referer(false)
-        .user_agent(AGENT)
+        .user_agent(USER_AGENT)
         .connect_timeout(Duration::from_secs(10))
         .read_timeout(Duration::from_secs(60))
         .build()
@@ -62,17 +62,17 @@ fn client() -> Result<Client, ConnectorError> {
 }
 
 /// Converts a network error. It omits the address, which may be secret.
-pub(super) fn unreachable(error: reqwest::Error) -> ConnectorError {
+pub(super) fn network_error(error: reqwest::Error) -> ConnectorError {
     ConnectorError::Unavailable(Box::new(error.without_url()))
 }
 
 /// Returns the error for an answer that is not usable.
-pub(super) fn unavailable(what: &str) -> ConnectorError {
+pub(super) fn unavailable_error(what: &str) -> ConnectorError {
     ConnectorError::Unavailable(what.into())
 }
 
 /// Reads the body, or returns `None` if it has more than `limit` bytes.
-pub(super) async fn body(
+pub(super) async fn read_body(
     mut response: Response,
     limit: usize,
 ) -> Result<Option<Bytes>, ConnectorError> {
@@ -83,7 +83,7 @@ pub(super) async fn body(
 
     // The announced length is not trusted: memory grows with the bytes that arrive.
     let mut bytes = Vec::with_capacity(usize::try_from(announced).unwrap_or(0).min(1024 * 1024));
-    while let Some(chunk) = response.chunk().await.map_err(unreachable)? {
+    while let Some(chunk) = response.chunk().await.map_err(network_error)? {
         if bytes.len() + chunk.len() > limit {
             return Ok(None);
         }
@@ -94,7 +94,7 @@ pub(super) async fn body(
 }
 
 /// Returns the media type of a response without parameters, in lower case.
-pub(super) fn media_type(response: &Response) -> String {
+pub(super) fn response_media_type(response: &Response) -> String {
     let value = response
         .headers()
         .get(reqwest::header::CONTENT_TYPE)

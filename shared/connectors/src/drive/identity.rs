@@ -4,7 +4,7 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use domain::connection::Account;
+use domain::connection::ProviderAccount;
 use domain::time::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
@@ -16,7 +16,7 @@ const ISSUERS: [&str; 2] = ["https://accounts.google.com", "accounts.google.com"
 const LEEWAY_SECONDS: i64 = 300;
 
 #[derive(Deserialize)]
-struct Claims {
+struct IdentityClaims {
     iss: String,
     aud: Value,
     sub: String,
@@ -27,7 +27,7 @@ struct Claims {
 }
 
 /// The values that an identity token has to contain.
-pub(super) struct Expected<'a> {
+pub(super) struct ExpectedIdentity<'a> {
     pub(super) client_id: &'a str,
     pub(super) nonce: &'a str,
     /// The address at which the user was asked.
@@ -36,8 +36,11 @@ pub(super) struct Expected<'a> {
 }
 
 /// Reads an identity token. The error says why the token is not accepted.
-pub(super) fn account_of(token: &str, expected: &Expected<'_>) -> Result<Account, &'static str> {
-    let claims = claims_of(token).ok_or("the identity token cannot be read")?;
+pub(super) fn read_account(
+    token: &str,
+    expected: &ExpectedIdentity<'_>,
+) -> Result<ProviderAccount, &'static str> {
+    let claims = parse_claims(token).ok_or("the identity token cannot be read")?;
     let origin = expected.authorize.origin().ascii_serialization();
     if !ISSUERS.contains(&claims.iss.as_str()) && claims.iss != origin {
         return Err("the identity token is another provider's");
@@ -67,7 +70,7 @@ pub(super) fn account_of(token: &str, expected: &Expected<'_>) -> Result<Account
     let unverified = claims
         .email_verified
         .is_some_and(|said| said == false || said == "false");
-    Ok(Account {
+    Ok(ProviderAccount {
         subject: claims.sub,
         email: claims
             .email
@@ -75,7 +78,7 @@ pub(super) fn account_of(token: &str, expected: &Expected<'_>) -> Result<Account
     })
 }
 
-fn claims_of(token: &str) -> Option<Claims> {
+fn parse_claims(token: &str) -> Option<IdentityClaims> {
     let mut parts = token.split('.');
     let payload = parts.nth(1)?.trim_end_matches('=');
     let payload = BASE64_URL_SAFE_NO_PAD.decode(payload).ok()?;
@@ -87,21 +90,21 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn read(change: impl Fn(&mut Value)) -> Result<Account, &'static str> {
+    fn read(change: impl Fn(&mut Value)) -> Result<ProviderAccount, &'static str> {
         let mut claims = json!({"iss": "https://accounts.google.com", "aud": "app", "sub": "77", "exp": 1_000,
             "nonce": "n", "email": "ida@example.org", "email_verified": true});
         change(&mut claims);
         let payload = BASE64_URL_SAFE_NO_PAD.encode(claims.to_string());
         let authorize = Url::parse("http://127.0.0.1:81/o/oauth2/v2/auth").unwrap();
         let now = Timestamp::from_millis(900_000);
-        let expected = Expected {
+        let expected = ExpectedIdentity {
             client_id: "app",
             nonce: "n",
             authorize: &authorize,
             now,
         };
 
-        account_of(&format!("e30.{payload}.c2ln"), &expected)
+        read_account(&format!("e30.{payload}.c2ln"), &expected)
     }
 
     #[test]
@@ -155,14 +158,14 @@ mod tests {
     fn what_is_no_token_is_refused() {
         let authorize = Url::parse("https://accounts.google.com/").unwrap();
         let now = Timestamp::from_millis(0);
-        let expected = Expected {
+        let expected = ExpectedIdentity {
             client_id: "app",
             nonce: "n",
             authorize: &authorize,
             now,
         };
         for token in ["", "a.b", "a.!.c", "a.e30.c", "..", "ü.ü.ü"] {
-            assert!(account_of(token, &expected).is_err(), "{token}");
+            assert!(read_account(token, &expected).is_err(), "{token}");
         }
     }
 }

@@ -3,11 +3,11 @@
 use domain::document::DocumentType;
 
 /// The media type of folders.
-pub(super) const FOLDER: &str = "application/vnd.google-apps.folder";
+pub(super) const FOLDER_TYPE: &str = "application/vnd.google-apps.folder";
 /// The media type of shortcuts.
-pub(super) const SHORTCUT: &str = "application/vnd.google-apps.shortcut";
+pub(super) const SHORTCUT_TYPE: &str = "application/vnd.google-apps.shortcut";
 /// The prefix of the media types of content that exists only in Google Drive.
-const NATIVE: &str = "application/vnd.google-apps.";
+const NATIVE_PREFIX: &str = "application/vnd.google-apps.";
 
 /// The format in which sheets are exported.
 pub(super) const XLSX: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
@@ -17,8 +17,8 @@ pub(super) const PPTX: &str =
 const DOCX: &str = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
 
 /// Returns the document type of a file that exists only in Google Drive and can be exported.
-pub(super) fn native(media_type: &str) -> Option<DocumentType> {
-    match media_type.strip_prefix(NATIVE)? {
+pub(super) fn native_type(media_type: &str) -> Option<DocumentType> {
+    match media_type.strip_prefix(NATIVE_PREFIX)? {
         "document" => Some(DocumentType::CloudDoc),
         "spreadsheet" => Some(DocumentType::CloudSheet),
         "presentation" => Some(DocumentType::CloudSlide),
@@ -27,18 +27,18 @@ pub(super) fn native(media_type: &str) -> Option<DocumentType> {
 }
 
 /// Returns the extension for the content of a file, or `None` for a type that is not read.
-pub(super) fn extension(media_type: &str, name: &str) -> Option<String> {
+pub(super) fn extension_of(media_type: &str, name: &str) -> Option<String> {
     let essence = media_type
         .split(';')
         .next()
         .unwrap_or_default()
         .trim()
         .to_ascii_lowercase();
-    if essence.starts_with(NATIVE) {
+    if essence.starts_with(NATIVE_PREFIX) {
         return None;
     }
 
-    let known = EXTENSIONS
+    let known = TYPE_EXTENSIONS
         .iter()
         .find(|(known, _)| *known == essence)
         .map(|(_, extension)| *extension);
@@ -60,13 +60,13 @@ pub(super) fn extension(media_type: &str, name: &str) -> Option<String> {
     let vague = essence.is_empty()
         || essence == "application/octet-stream"
         || essence.starts_with("application/x-");
-    let readable = |end: &String| READABLE.contains(&end.as_str());
+    let readable = |end: &String| READABLE_EXTENSIONS.contains(&end.as_str());
 
     named.filter(|end| (vague || essence == "application/javascript") && readable(end))
 }
 
 /// The extensions of the media types that suffice to identify a format.
-const EXTENSIONS: [(&str, &str); 27] = [
+const TYPE_EXTENSIONS: [(&str, &str); 27] = [
     ("application/pdf", "pdf"),
     ("application/x-pdf", "pdf"),
     (DOCX, "docx"),
@@ -100,7 +100,7 @@ const EXTENSIONS: [(&str, &str); 27] = [
 ];
 
 /// The extensions that identify a format when the media type is vague.
-const READABLE: [&str; 38] = [
+const READABLE_EXTENSIONS: [&str; 38] = [
     "pdf", "docx", "docm", "xlsx", "xlsm", "pptx", "pptm", "odt", "odp", "ods", "doc", "xls",
     "ppt", "rtf", "epub", "html", "htm", "md", "markdown", "txt", "text", "csv", "tsv", "json",
     "jsonl", "yaml", "yml", "toml", "xml", "eml", "ipynb", "js", "ts", "py", "rs", "sh", "sql",
@@ -136,16 +136,16 @@ mod tests {
         ];
         for (media_type, name, wanted) in cases {
             assert_eq!(
-                extension(media_type, name).as_deref(),
+                extension_of(media_type, name).as_deref(),
                 wanted,
                 "{media_type} {name}"
             );
         }
 
         assert_eq!(
-            native("application/vnd.google-apps.spreadsheet"),
+            native_type("application/vnd.google-apps.spreadsheet"),
             Some(DocumentType::CloudSheet)
         );
-        assert_eq!(native("application/vnd.google-apps.drawing"), None);
+        assert_eq!(native_type("application/vnd.google-apps.drawing"), None);
     }
 }

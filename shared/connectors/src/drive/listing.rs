@@ -1,16 +1,16 @@
 //! Listings of files, page by page.
 
-use domain::ports::{Access, ConnectorError, ConnectorResult, Listing};
+use domain::ports::{ConnectorError, ConnectorResult, ItemPage, ProviderAccess};
 use serde::Deserialize;
 
-use super::Drive;
-use super::api::Call;
-use super::failure::Failure;
-use super::file::{FIELDS, File};
+use super::DriveConnector;
+use super::api::ApiRequest;
+use super::failure::ApiFailure;
+use super::file::{ApiFile, FILE_FIELDS};
 
 /// The items that a listing searches.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Corpus<'a> {
+pub(super) enum SearchCorpus<'a> {
     /// The items that the account owns, has opened, or was given access to.
     Own,
     /// The items of a shared drive.
@@ -21,63 +21,63 @@ pub(super) enum Corpus<'a> {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Files {
+struct FilePage {
     next_page_token: Option<String>,
     #[serde(default)]
     incomplete_search: bool,
     #[serde(default)]
-    files: Vec<File>,
+    files: Vec<ApiFile>,
 }
 
 /// The parameters of a listing.
-pub(super) struct Search<'a> {
+pub(super) struct FileSearch<'a> {
     pub(super) query: &'a str,
-    pub(super) corpus: Corpus<'a>,
+    pub(super) corpus: SearchCorpus<'a>,
     pub(super) order: Option<&'a str>,
     pub(super) size: &'a str,
     pub(super) page: Option<&'a str>,
 }
 
 /// The size of a full page, which costs as much as a short one.
-pub(super) const FULL_PAGE: &str = "1000";
+pub(super) const FULL_PAGE_SIZE: &str = "1000";
 
-impl Drive {
+impl DriveConnector {
     /// Returns a page of files as items.
-    pub(super) async fn list(
+    pub(super) async fn list_items(
         &self,
-        access: &Access,
-        search: Search<'_>,
-    ) -> Result<Listing, Failure> {
-        let listed = self.files(access, &search).await?;
-        Ok(Listing {
-            items: listed.files.into_iter().map(File::into_item).collect(),
+        access: &ProviderAccess,
+        search: FileSearch<'_>,
+    ) -> Result<ItemPage, ApiFailure> {
+        let listed = self.list_files(access, &search).await?;
+        Ok(ItemPage {
+            items: listed.files.into_iter().map(ApiFile::into_item).collect(),
             next: listed.next_page_token,
-            incomplete: listed.incomplete_search,
+            is_incomplete: listed.incomplete_search,
         })
     }
 
     /// Finds the resource key of a file that was shared only by its link, in a shortcut to the
     /// file.
-    pub(super) async fn key_of(
+    pub(super) async fn find_resource_key(
         &self,
-        access: &Access,
+        access: &ProviderAccess,
         id: &str,
     ) -> ConnectorResult<Option<String>> {
         let query = format!(
             "shortcutDetails.targetId='{}' and trashed=false",
-            escaped(id)
+            escape_query(id)
         );
-        let search = Search {
+        let search = FileSearch {
             query: &query,
-            corpus: Corpus::Own,
+            corpus: SearchCorpus::Own,
             order: None,
             size: "100",
             page: None,
         };
 
-        let listed = match self.files(access, &search).await {
+        let listed = match self.list_files(access, &search).await {
             Ok(listed) => listed,
-            Err(Failure::Gone | Failure::Refused(_)) => return Ok(None),
+            Err(ApiFailure::Gone | ApiFailure::Refused(_)) => return Ok(None),
             Err(failure) => return Err(failure.into()),
         };
 
@@ -92,31 +92,35 @@ impl Drive {
         Ok(keys.next().map(|key| format!("{id}/{key}")))
     }
 
-    async fn files(&self, access: &Access, search: &Search<'_>) -> Result<Files, Failure> {
-        let fields = format!("nextPageToken,incompleteSearch,files({FIELDS})");
+    async fn list_files(
+        &self,
+        access: &ProviderAccess,
+        search: &FileSearch<'_>,
+    ) -> Result<FilePage, ApiFailure> {
+        let fields = format!("nextPageToken,incompleteSearch,files({FILE_FIELDS})");
         let (corpora, drive) = match search.corpus {
-            Corpus::Own => ("user", None),
-            Corpus::Drive(id) => ("drive", Some(id)),
-            Corpus::Everywhere => ("allDrives", None),
+            SearchCorpus::Own => ("user", None),
+            SearchCorpus::Drive(id) => ("drive", Some(id)),
+            SearchCorpus::Everywhere => ("allDrives", None),
         };
 
-        let call = Call::get(&["files"])
-            .with("q", search.query)
-            .with("corpora", corpora)
-            .maybe("driveId", drive)
+        let call = ApiRequest::get(&["files"])
+            .with_query("q", search.query)
+            .with_query("corpora", corpora)
+            .with_optional_query("driveId", drive)
             .all_drives()
-            .with("includeItemsFromAllDrives", "true")
-            .with("pageSize", search.size)
-            .with("fields", &fields)
-            .maybe("orderBy", search.order)
-            .maybe("pageToken", search.page);
+            .with_query("includeItemsFromAllDrives", "true")
+            .with_query("pageSize", search.size)
+            .with_query("fields", &fields)
+            .with_optional_query("orderBy", search.order)
+            .with_optional_query("pageToken", search.page);
 
-        self.json(access, call)
+        self.request_json(access, call)
             .await
             .map_err(|failure| match failure {
                 // Our query is valid, so the page token must be the part that was rejected.
-                Failure::Refused(_) if search.page.is_some() => {
-                    Failure::Other(ConnectorError::PageLost)
+                ApiFailure::Refused(_) if search.page.is_some() => {
+                    ApiFailure::Other(ConnectorError::PageLost)
                 }
                 failure => failure,
             })
@@ -124,7 +128,7 @@ impl Drive {
 }
 
 /// Escapes a text for use inside the quotes of a query.
-pub(super) fn escaped(text: &str) -> String {
+pub(super) fn escape_query(text: &str) -> String {
     text.replace('\\', "\\\\").replace('\'', "\\'")
 }
 
@@ -134,9 +138,9 @@ mod tests {
 
     #[test]
     fn a_text_never_leaves_its_quotes() {
-        assert_eq!(escaped(r"Ida's \plan"), r"Ida\'s \\plan");
+        assert_eq!(escape_query(r"Ida's \plan"), r"Ida\'s \\plan");
         assert_eq!(
-            escaped(r"\' or name contains '"),
+            escape_query(r"\' or name contains '"),
             r"\\\' or name contains \'"
         );
     }

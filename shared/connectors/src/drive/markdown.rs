@@ -4,31 +4,31 @@
 const MAX_DESCRIPTION: usize = 1_000;
 
 /// Replaces images by their descriptions.
-pub(super) fn without_pictures(text: &str) -> String {
+pub(super) fn remove_images(text: &str) -> String {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut labels = Vec::new();
     let mut kept = String::with_capacity(text.len().min(1024 * 1024));
     for line in text.split_inclusive('\n') {
-        match picture_definition(line) {
+        match image_definition(line) {
             Some(label) => labels.push(label.to_lowercase()),
             None => kept.push_str(line),
         }
     }
-    without_uses(&kept, &labels)
+    remove_image_uses(&kept, &labels)
 }
 
 /// Returns the label of a line such as `[image1]: <data:image/png;base64,iVBOR…>`.
-fn picture_definition(line: &str) -> Option<&str> {
+fn image_definition(line: &str) -> Option<&str> {
     let (label, target) = line
         .trim_start_matches(' ')
         .strip_prefix('[')?
         .split_once("]:")?;
     let target = target.trim_start();
     let target = target.strip_prefix('<').unwrap_or(target);
-    (is_data(target) && !label.contains(['[', ']'])).then_some(label)
+    (is_data_url(target) && !label.contains(['[', ']'])).then_some(label)
 }
 
-fn is_data(target: &str) -> bool {
+fn is_data_url(target: &str) -> bool {
     target
         .get(..5)
         .is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
@@ -36,7 +36,7 @@ fn is_data(target: &str) -> bool {
 
 /// Replaces each `![description](data:…)`, and each `![description][label]` with a known label, by
 /// its description.
-fn without_uses(text: &str, labels: &[String]) -> String {
+fn remove_image_uses(text: &str, labels: &[String]) -> String {
     let mut kept = String::with_capacity(text.len());
     // Without this position, each unclosed image would cause another search through the rest of the
     // text.
@@ -46,7 +46,7 @@ fn without_uses(text: &str, labels: &[String]) -> String {
         kept.push_str(&rest[..start]);
         let picture = &rest[start..];
         let may_close = text.len() - picture.len() < last_closed;
-        let (description, length) = picture_at(picture, labels, may_close).unwrap_or(("![", 2));
+        let (description, length) = parse_image(picture, labels, may_close).unwrap_or(("![", 2));
         kept.push_str(description);
         rest = &picture[length..];
     }
@@ -57,19 +57,19 @@ fn without_uses(text: &str, labels: &[String]) -> String {
 
 /// Returns the description of the image at the beginning of a text, and the length of the image in
 /// bytes.
-fn picture_at<'a>(text: &'a str, labels: &[String], may_close: bool) -> Option<(&'a str, usize)> {
-    let (description, after) = bracketed(text.strip_prefix('!')?)?;
+fn parse_image<'a>(text: &'a str, labels: &[String], may_close: bool) -> Option<(&'a str, usize)> {
+    let (description, after) = parse_brackets(text.strip_prefix('!')?)?;
     let before = text.len() - after.len();
     if let Some(target) = after.strip_prefix('(') {
         let target = target.strip_prefix('<').unwrap_or(target);
         // Data consists of base64 or percent encoding, neither of which contains parentheses.
-        return (may_close && is_data(target))
+        return (may_close && is_data_url(target))
             .then(|| after.find(')'))
             .flatten()
             .map(|end| (description, before + end + 1));
     }
 
-    let (label, rest) = bracketed(after)?;
+    let (label, rest) = parse_brackets(after)?;
     let named = if label.is_empty() { description } else { label };
     let known = labels.iter().any(|label| *label == named.to_lowercase());
 
@@ -79,7 +79,7 @@ fn picture_at<'a>(text: &'a str, labels: &[String], may_close: bool) -> Option<(
 /// Returns the text in the brackets at the beginning of a text, and the rest after them. The limit
 /// on descriptions prevents a text full of open brackets from being searched to its end for each of
 /// them.
-fn bracketed(text: &str) -> Option<(&str, &str)> {
+fn parse_brackets(text: &str) -> Option<(&str, &str)> {
     let inside = text.strip_prefix('[')?;
     let near = &inside.as_bytes()[..inside.len().min(MAX_DESCRIPTION)];
     let end = near.iter().position(|byte| *byte == b']')?;
@@ -122,7 +122,7 @@ mod tests {
         ];
 
         for (given, wanted) in cases {
-            assert_eq!(without_pictures(given), wanted, "{given}");
+            assert_eq!(remove_images(given), wanted, "{given}");
         }
     }
 
@@ -131,11 +131,11 @@ mod tests {
         let picture = "A".repeat(2_000_000);
         let mut text = "![][image1] words ".repeat(20_000);
         text.push_str(&format!("\n[image1]: <data:image/png;base64,{picture}>\n"));
-        let kept = without_pictures(&text);
+        let kept = remove_images(&text);
         assert_eq!(kept, format!("{}\n", " words ".repeat(20_000)));
         for hostile in ["![", "![a](data:", "![a](data:]", "![]", "![]["] {
             let text = hostile.repeat(50_000);
-            assert_eq!(without_pictures(&text), text);
+            assert_eq!(remove_images(&text), text);
         }
     }
 }

@@ -1,9 +1,10 @@
 //! The OAuth flow in which users give permission.
 
 use async_trait::async_trait;
-use domain::connection::{Account, Tokens};
+use domain::connection::{OAuthTokens, ProviderAccount};
 use domain::ports::{
-    Access, ConnectorError, ConnectorResult, Consent, ConsentError, OAuth, OAuthClient, Permission,
+    ConnectorError, ConnectorResult, ConsentError, ConsentRequest, GrantedPermission, OAuthClient,
+    OAuthFlow, ProviderAccess,
 };
 use domain::time::Timestamp;
 use domain::vault::Secret;
@@ -13,16 +14,16 @@ use oauth2::{
 };
 use serde::Deserialize;
 
-use super::Drive;
-use super::api::Call;
-use super::http::{body, unavailable, unreachable};
-use super::identity::{Expected, account_of};
-use super::tokens::{Answer, Refusal, refused};
+use super::DriveConnector;
+use super::api::ApiRequest;
+use super::http::{network_error, read_body, unavailable_error};
+use super::identity::{ExpectedIdentity, read_account};
+use super::tokens::{TokenAnswer, TokenRefusal, convert_token_error};
 
 /// The scope that permits reading files.
-const DRIVE: &str = "https://www.googleapis.com/auth/drive.readonly";
+const READ_SCOPE: &str = "https://www.googleapis.com/auth/drive.readonly";
 /// The scope that permits reading files and more.
-const DRIVE_FULL: &str = "https://www.googleapis.com/auth/drive";
+const FULL_SCOPE: &str = "https://www.googleapis.com/auth/drive";
 /// The lifetime of an access token if the provider states none.
 const ACCESS_SECONDS: i64 = 3600;
 /// The longest lifetime that is accepted.
@@ -30,30 +31,34 @@ const MAX_SECONDS: i64 = 10 * 366 * 24 * 3600;
 
 /// The answer of `GET /about`.
 #[derive(Deserialize)]
-struct About {
-    user: User,
+struct AboutAnswer {
+    user: AboutUser,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct User {
+struct AboutUser {
     permission_id: Option<String>,
     email_address: Option<String>,
 }
 
 #[async_trait]
-impl OAuth for Drive {
-    fn operator(&self) -> Option<OAuthClient> {
+impl OAuthFlow for DriveConnector {
+    fn operator_client(&self) -> Option<OAuthClient> {
         self.operator.clone()
     }
 
-    fn consent_url(&self, client: &OAuthClient, consent: &Consent) -> ConnectorResult<String> {
-        let app = self.app(client, Some(&consent.redirect_uri))?;
-        let challenge = PkceCodeChallenge::from_code_verifier_sha256(&verifier(consent)?);
+    fn consent_url(
+        &self,
+        client: &OAuthClient,
+        consent: &ConsentRequest,
+    ) -> ConnectorResult<String> {
+        let app = self.oauth_app(client, Some(&consent.redirect_uri))?;
+        let challenge = PkceCodeChallenge::from_code_verifier_sha256(&pkce_verifier(consent)?);
         let state = consent.state.clone();
         let (url, _) = app
             .authorize_url(|| CsrfToken::new(state))
-            .add_scopes(["openid", "email", DRIVE].map(|scope| Scope::new(scope.to_owned())))
+            .add_scopes(["openid", "email", READ_SCOPE].map(|scope| Scope::new(scope.to_owned())))
             .set_pkce_challenge(challenge)
             .add_extra_param("nonce", &consent.nonce)
             // Without both of these, the provider issues no refresh token the second time.
@@ -65,62 +70,62 @@ impl OAuth for Drive {
         Ok(url.into())
     }
 
-    async fn exchange(
+    async fn exchange_code(
         &self,
         client: &OAuthClient,
-        consent: &Consent,
+        consent: &ConsentRequest,
         code: &Secret,
         now: Timestamp,
-    ) -> Result<Permission, ConsentError> {
-        let app = self.app(client, Some(&consent.redirect_uri))?;
-        let carry = self.carrier().await?;
+    ) -> Result<GrantedPermission, ConsentError> {
+        let app = self.oauth_app(client, Some(&consent.redirect_uri))?;
+        let carry = self.request_sender().await?;
         let answer = app
             .exchange_code(AuthorizationCode::new(code.expose().to_owned()))
-            .set_pkce_verifier(verifier(consent)?)
+            .set_pkce_verifier(pkce_verifier(consent)?)
             .request_async(&carry)
             .await;
-        let answer = answer.map_err(|error| match refused(error) {
-            Refusal::InvalidGrant(why) => ConsentError::Invalid(why.into()),
-            Refusal::Other(error) => ConsentError::Provider(error),
+        let answer = answer.map_err(|error| match convert_token_error(error) {
+            TokenRefusal::InvalidGrant(why) => ConsentError::Invalid(why.into()),
+            TokenRefusal::Other(error) => ConsentError::Provider(error),
         })?;
 
-        if !lets_files_be_read(&answer) {
+        if !grants_file_access(&answer) {
             return Err(ConsentError::ScopeDenied);
         }
 
-        let tokens = tokens(&answer, None, now).ok_or(ConsentError::MissingRefreshToken)?;
-        let account = self.account(client, consent, &answer, now).await?;
+        let tokens = tokens_of(&answer, None, now).ok_or(ConsentError::MissingRefreshToken)?;
+        let account = self.read_account(client, consent, &answer, now).await?;
 
-        Ok(Permission { account, tokens })
+        Ok(GrantedPermission { account, tokens })
     }
 
-    async fn refresh(
+    async fn refresh_tokens(
         &self,
         client: &OAuthClient,
-        held: &Tokens,
+        held: &OAuthTokens,
         now: Timestamp,
-    ) -> ConnectorResult<Tokens> {
-        let app = self.app(client, None)?;
-        let carry = self.carrier().await?;
+    ) -> ConnectorResult<OAuthTokens> {
+        let app = self.oauth_app(client, None)?;
+        let carry = self.request_sender().await?;
         let refresh = RefreshToken::new(held.refresh.expose().to_owned());
         let answer = app
             .exchange_refresh_token(&refresh)
             .request_async(&carry)
             .await;
-        let answer = answer.map_err(|error| match refused(error) {
-            Refusal::InvalidGrant(why) => ConnectorError::Reauth(why.into()),
-            Refusal::Other(error) => error,
+        let answer = answer.map_err(|error| match convert_token_error(error) {
+            TokenRefusal::InvalidGrant(why) => ConnectorError::Reauth(why.into()),
+            TokenRefusal::Other(error) => error,
         })?;
 
-        if !lets_files_be_read(&answer) {
+        if !grants_file_access(&answer) {
             return Err(ConnectorError::Reauth("scope_denied".into()));
         }
 
-        tokens(&answer, Some(held), now)
+        tokens_of(&answer, Some(held), now)
             .ok_or_else(|| ConnectorError::Reauth("missing_refresh_token".into()))
     }
 
-    async fn revoke(&self, held: &Tokens) -> ConnectorResult<()> {
+    async fn revoke_permission(&self, held: &OAuthTokens) -> ConnectorResult<()> {
         let client = self.http.client().await?;
         let form = [("token", held.refresh.expose())];
         let response = client
@@ -128,10 +133,10 @@ impl OAuth for Drive {
             .form(&form)
             .send()
             .await
-            .map_err(unreachable)?;
+            .map_err(network_error)?;
 
         let status = response.status().as_u16();
-        let answer = body(response, 64 * 1024).await?.unwrap_or_default();
+        let answer = read_body(response, 64 * 1024).await?.unwrap_or_default();
         let answer: serde_json::Value = serde_json::from_slice(&answer).unwrap_or_default();
 
         match status {
@@ -141,49 +146,49 @@ impl OAuth for Drive {
             400..500 if status != 429 && answer["error"].is_string() => Err(ConnectorError::Fault(
                 format!("the permission cannot be revoked: {status}"),
             )),
-            _ => Err(unavailable("the permission cannot be revoked now")),
+            _ => Err(unavailable_error("the permission cannot be revoked now")),
         }
     }
 }
 
-impl Drive {
+impl DriveConnector {
     /// Returns the account, from the identity token if there is one and otherwise from the API.
-    async fn account(
+    async fn read_account(
         &self,
         client: &OAuthClient,
-        consent: &Consent,
-        answer: &Answer,
+        consent: &ConsentRequest,
+        answer: &TokenAnswer,
         now: Timestamp,
-    ) -> Result<Account, ConsentError> {
+    ) -> Result<ProviderAccount, ConsentError> {
         if let Some(token) = &answer.extra_fields().id_token {
             let (client_id, authorize) = (client.app.client_id(), &self.addresses.authorize);
-            let expected = Expected {
+            let expected = ExpectedIdentity {
                 client_id,
                 nonce: &consent.nonce,
                 authorize,
                 now,
             };
-            return account_of(token, &expected)
+            return read_account(token, &expected)
                 .map_err(|wrong| ConsentError::Invalid(wrong.into()));
         }
 
         let token = Some(Secret::new(answer.access_token().secret().as_str()));
-        let access = Access {
+        let access = ProviderAccess {
             token,
             metadata: domain::metadata::Metadata::default(),
         };
 
-        let call =
-            Call::get(&["about"]).with("fields", "user(emailAddress,permissionId,displayName)");
-        let about: About = self
-            .json(&access, call)
+        let call = ApiRequest::get(&["about"])
+            .with_query("fields", "user(emailAddress,permissionId,displayName)");
+        let about: AboutAnswer = self
+            .request_json(&access, call)
             .await
             .map_err(ConnectorError::from)?;
         let subject = about.user.permission_id.filter(|id| !id.is_empty());
         let subject =
             subject.ok_or_else(|| ConsentError::Invalid("the drive names nobody".into()))?;
 
-        Ok(Account {
+        Ok(ProviderAccount {
             subject,
             email: about.user.email_address,
         })
@@ -192,7 +197,7 @@ impl Drive {
 
 /// Returns the PKCE verifier. Checks its length, because the `oauth2` crate panics on a verifier
 /// that the standard does not permit.
-fn verifier(consent: &Consent) -> ConnectorResult<PkceCodeVerifier> {
+fn pkce_verifier(consent: &ConsentRequest) -> ConnectorResult<PkceCodeVerifier> {
     let text = consent.verifier.expose();
     if !(43..=128).contains(&text.len()) {
         return Err(ConnectorError::Fault(
@@ -204,17 +209,21 @@ fn verifier(consent: &Consent) -> ConnectorResult<PkceCodeVerifier> {
 
 /// Checks whether the granted scopes permit reading files. Users may deselect scopes. An answer
 /// without scopes grants those that were requested.
-fn lets_files_be_read(answer: &Answer) -> bool {
+fn grants_file_access(answer: &TokenAnswer) -> bool {
     answer.scopes().is_none_or(|granted| {
         granted
             .iter()
-            .any(|scope| [DRIVE, DRIVE_FULL].contains(&scope.as_str()))
+            .any(|scope| [READ_SCOPE, FULL_SCOPE].contains(&scope.as_str()))
     })
 }
 
 /// Returns the tokens of an answer. Without a new refresh token, the old one is kept. Returns
 /// `None` if there is neither.
-fn tokens(answer: &Answer, held: Option<&Tokens>, now: Timestamp) -> Option<Tokens> {
+fn tokens_of(
+    answer: &TokenAnswer,
+    held: Option<&OAuthTokens>,
+    now: Timestamp,
+) -> Option<OAuthTokens> {
     let after = |seconds: i64| now.plus_seconds(seconds.clamp(0, MAX_SECONDS));
     let lasts = answer
         .expires_in()
@@ -228,7 +237,7 @@ fn tokens(answer: &Answer, held: Option<&Tokens>, now: Timestamp) -> Option<Toke
         (None, held) => held?.refresh.clone(),
     };
 
-    Some(Tokens {
+    Some(OAuthTokens {
         access: Secret::new(answer.access_token().secret().as_str()),
         access_until: after(lasts.unwrap_or(ACCESS_SECONDS)),
         refresh,

@@ -1,31 +1,35 @@
 //! Lookups of single items.
 
-use domain::ports::{Access, ConnectorError, ConnectorResult, Item};
+use domain::ports::{ConnectorError, ConnectorResult, ProviderAccess, ProviderItem};
 
-use super::Drive;
-use super::api::Call;
-use super::failure::Failure;
+use super::DriveConnector;
+use super::api::ApiRequest;
+use super::failure::ApiFailure;
 use super::feeds::SharedDrive;
-use super::file::{FIELDS, File};
+use super::file::{ApiFile, FILE_FIELDS};
 use crate::bounds;
 
-impl Drive {
+impl DriveConnector {
     /// Returns the item in its current state, or `None` when the account does not see it.
-    pub(super) async fn look(&self, access: &Access, id: &str) -> ConnectorResult<Option<Item>> {
-        let mut found = self.file(access, id, FIELDS, None).await;
+    pub(super) async fn look_up_item(
+        &self,
+        access: &ProviderAccess,
+        id: &str,
+    ) -> ConnectorResult<Option<ProviderItem>> {
+        let mut found = self.request_file(access, id, FILE_FIELDS, None).await;
         // An item that was shared only by its link requires the resource key of the link, which
         // shortcuts to it contain.
-        if matches!(found, Err(Failure::Gone))
-            && let Some(key) = self.key_of(access, id).await?
+        if matches!(found, Err(ApiFailure::Gone))
+            && let Some(key) = self.find_resource_key(access, id).await?
         {
-            found = self.file(access, id, FIELDS, Some(key)).await;
+            found = self.request_file(access, id, FILE_FIELDS, Some(key)).await;
         }
 
-        let file: File = match found {
+        let file: ApiFile = match found {
             Ok(file) => file,
             // It makes no difference whether the item does not exist or is not available to this
             // account or app.
-            Err(Failure::Gone | Failure::Other(ConnectorError::Item(_))) => return Ok(None),
+            Err(ApiFailure::Gone | ApiFailure::Other(ConnectorError::Item(_))) => return Ok(None),
             Err(failure) => return Err(failure.into()),
         };
 
@@ -33,31 +37,31 @@ impl Drive {
             return Ok(Some(file.into_item()));
         }
 
-        let call = Call::get(&["drives", id]).with("fields", "id,name");
-        match self.json::<SharedDrive>(access, call).await {
-            Ok(drive) => Ok(Some(Item {
-                name: bounds::name(drive.name),
+        let call = ApiRequest::get(&["drives", id]).with_query("fields", "id,name");
+        match self.request_json::<SharedDrive>(access, call).await {
+            Ok(drive) => Ok(Some(ProviderItem {
+                name: bounds::limit_name(drive.name),
                 ..file.into_item()
             })),
-            Err(Failure::Gone) => Ok(None),
+            Err(ApiFailure::Gone) => Ok(None),
             Err(failure) => Err(failure.into()),
         }
     }
 
     /// Requests the given fields of a file.
-    pub(super) async fn file<T: serde::de::DeserializeOwned>(
+    pub(super) async fn request_file<T: serde::de::DeserializeOwned>(
         &self,
-        access: &Access,
+        access: &ProviderAccess,
         id: &str,
         fields: &str,
         key: Option<String>,
-    ) -> Result<T, Failure> {
-        self.json(
+    ) -> Result<T, ApiFailure> {
+        self.request_json(
             access,
-            Call::get(&["files", id])
+            ApiRequest::get(&["files", id])
                 .all_drives()
-                .with("fields", fields)
-                .key(key),
+                .with_query("fields", fields)
+                .with_resource_key(key),
         )
         .await
     }

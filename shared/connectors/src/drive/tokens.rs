@@ -16,38 +16,38 @@ use oauth2::{
 use reqwest::header::HeaderMap;
 use serde::{Deserialize, Serialize};
 
-use super::Drive;
-use super::failure::throttled;
-use super::http::{body, unavailable, unreachable};
+use super::DriveConnector;
+use super::failure::throttled_error;
+use super::http::{network_error, read_body, unavailable_error};
 
 /// The most bytes of an answer.
 const MAX_ANSWER: usize = 256 * 1024;
 /// The time limit for an answer. It is shorter than the time in which a worker has to renew a
 /// permission.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The fields of an answer that the standard does not define.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Extra {
+pub(super) struct ExtraTokenData {
     pub(super) id_token: Option<String>,
     pub(super) refresh_token_expires_in: Option<i64>,
 }
 
-impl ExtraTokenFields for Extra {}
+impl ExtraTokenFields for ExtraTokenData {}
 
-impl std::fmt::Debug for Extra {
+impl std::fmt::Debug for ExtraTokenData {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Extra(…)")
     }
 }
 
 /// A successful answer, with tokens.
-pub(super) type Answer = StandardTokenResponse<Extra, BasicTokenType>;
+pub(super) type TokenAnswer = StandardTokenResponse<ExtraTokenData, BasicTokenType>;
 
 /// An OAuth app with the addresses of the provider.
 pub(super) type App = oauth2::Client<
     BasicErrorResponse,
-    Answer,
+    TokenAnswer,
     BasicTokenIntrospectionResponse,
     StandardRevocableToken,
     BasicRevocationErrorResponse,
@@ -60,7 +60,7 @@ pub(super) type App = oauth2::Client<
 
 /// The reasons for which there are no tokens.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Refusal {
+pub(super) enum TokenRefusal {
     /// The code or the refresh token is not valid or no longer valid, with the name of the reason.
     #[error("the grant is not valid: {0}")]
     InvalidGrant(&'static str),
@@ -71,7 +71,7 @@ pub(super) enum Refusal {
 
 /// An error response, without tokens.
 #[derive(Deserialize)]
-struct ErrorAnswer {
+struct TokenErrorAnswer {
     error: String,
     #[serde(default)]
     error_subtype: String,
@@ -79,8 +79,8 @@ struct ErrorAnswer {
     error_description: String,
 }
 
-impl Drive {
-    pub(super) fn app(
+impl DriveConnector {
+    pub(super) fn oauth_app(
         &self,
         client: &OAuthClient,
         redirect: Option<&str>,
@@ -100,40 +100,45 @@ impl Drive {
     }
 
     /// Returns the function that sends the requests of the `oauth2` crate to the provider.
-    pub(super) async fn carrier(
+    pub(super) async fn request_sender(
         &self,
-    ) -> Result<impl Fn(HttpRequest) -> Carried + use<>, ConnectorError> {
+    ) -> Result<impl Fn(HttpRequest) -> TokenAnswerFuture + use<>, ConnectorError> {
         let client = self.http.client().await?.clone();
-        Ok(move |request| -> Carried { Box::pin(carry(client.clone(), request)) })
+        Ok(move |request| -> TokenAnswerFuture { Box::pin(send_request(client.clone(), request)) })
     }
 }
 
 /// The future of an answer for the `oauth2` crate.
-type Carried = BoxFuture<'static, Result<HttpResponse, Refusal>>;
+type TokenAnswerFuture = BoxFuture<'static, Result<HttpResponse, TokenRefusal>>;
 
 /// Sends a request. Passes only successful answers to the `oauth2` crate, whose errors either say
 /// too little or contain the whole body.
-async fn carry(client: reqwest::Client, request: HttpRequest) -> Result<HttpResponse, Refusal> {
-    let mut request = reqwest::Request::try_from(request).map_err(unreachable)?;
-    *request.timeout_mut() = Some(PATIENCE);
-    let response = client.execute(request).await.map_err(unreachable)?;
+async fn send_request(
+    client: reqwest::Client,
+    request: HttpRequest,
+) -> Result<HttpResponse, TokenRefusal> {
+    let mut request = reqwest::Request::try_from(request).map_err(network_error)?;
+    *request.timeout_mut() = Some(TIMEOUT);
+    let response = client.execute(request).await.map_err(network_error)?;
     let (status, headers) = (response.status(), response.headers().clone());
-    let body = body(response, MAX_ANSWER)
+    let body = read_body(response, MAX_ANSWER)
         .await?
-        .ok_or_else(|| unavailable("an answer without end"))?;
+        .ok_or_else(|| unavailable_error("an answer without end"))?;
     if !status.is_success() {
-        return Err(refusal(status.as_u16(), &headers, &body));
+        return Err(interpret_refusal(status.as_u16(), &headers, &body));
     }
 
     if serde_json::from_slice::<serde::de::IgnoredAny>(&body).is_err() {
-        return Err(unavailable("no answer of the token endpoint").into());
+        return Err(unavailable_error("no answer of the token endpoint").into());
     }
 
     Ok(HttpResponse::new(body.into()))
 }
 
 /// Converts an error of the `oauth2` crate. Its own messages may contain the body.
-pub(super) fn refused(error: RequestTokenError<Refusal, BasicErrorResponse>) -> Refusal {
+pub(super) fn convert_token_error(
+    error: RequestTokenError<TokenRefusal, BasicErrorResponse>,
+) -> TokenRefusal {
     match error {
         RequestTokenError::Request(refusal) => refusal,
         _ => {
@@ -143,14 +148,14 @@ pub(super) fn refused(error: RequestTokenError<Refusal, BasicErrorResponse>) -> 
 }
 
 /// Interprets an error response.
-fn refusal(status: u16, headers: &HeaderMap, body: &[u8]) -> Refusal {
+fn interpret_refusal(status: u16, headers: &HeaderMap, body: &[u8]) -> TokenRefusal {
     if status == 429 {
-        return throttled(headers).into();
+        return throttled_error(headers).into();
     }
 
-    let answer = match serde_json::from_slice::<ErrorAnswer>(body) {
+    let answer = match serde_json::from_slice::<TokenErrorAnswer>(body) {
         Ok(answer) if status < 500 => answer,
-        _ => return unavailable("no answer of the token endpoint").into(),
+        _ => return unavailable_error("no answer of the token endpoint").into(),
     };
 
     let name: String = answer
@@ -166,8 +171,8 @@ fn refusal(status: u16, headers: &HeaderMap, body: &[u8]) -> Refusal {
         .any(|text| text.contains("invalid_rapt") || text.contains("rapt_required"));
 
     match name.as_str() {
-        "invalid_grant" if session => Refusal::InvalidGrant("invalid_rapt"),
-        "invalid_grant" => Refusal::InvalidGrant("invalid_grant"),
+        "invalid_grant" if session => TokenRefusal::InvalidGrant("invalid_rapt"),
+        "invalid_grant" => TokenRefusal::InvalidGrant("invalid_grant"),
         "invalid_client" | "unauthorized_client" | "deleted_client" | "redirect_uri_mismatch" => {
             ConnectorError::App(name).into()
         }
@@ -175,9 +180,9 @@ fn refusal(status: u16, headers: &HeaderMap, body: &[u8]) -> Refusal {
             ConnectorError::Policy(name).into()
         }
         "temporarily_unavailable" | "server_error" | "internal_failure" => {
-            unavailable("the token endpoint has a fault").into()
+            unavailable_error("the token endpoint has a fault").into()
         }
-        "rate_limit_exceeded" => throttled(headers).into(),
+        "rate_limit_exceeded" => throttled_error(headers).into(),
         _ => {
             ConnectorError::Fault(format!("the token endpoint refuses the request: {name}")).into()
         }
@@ -219,7 +224,10 @@ mod tests {
         ];
 
         for (status, body, wanted) in cases {
-            let meant = format!("{:?}", refusal(status, &HeaderMap::new(), body.as_bytes()));
+            let meant = format!(
+                "{:?}",
+                interpret_refusal(status, &HeaderMap::new(), body.as_bytes())
+            );
             assert!(meant.starts_with(wanted), "{status} {body}: {meant}");
             assert!(!meant.contains("secret"), "{meant}");
         }
@@ -229,7 +237,7 @@ mod tests {
     fn an_answer_does_not_show_what_it_holds() {
         let text = r#"{"access_token":"hidden1","token_type":"Bearer","expires_in":3599,"refresh_token":"hidden2",
             "scope":"a b","id_token":"hidden3","refresh_token_expires_in":604799}"#;
-        let answer: Answer = serde_json::from_str(text).unwrap();
+        let answer: TokenAnswer = serde_json::from_str(text).unwrap();
         assert!(!format!("{answer:?}").contains("hidden"));
         assert_eq!(
             answer.extra_fields().refresh_token_expires_in,

@@ -20,18 +20,18 @@ const MAX_SEEN: usize = 5_000;
 /// The most attempts to fetch a page.
 const MAX_TRIES: u8 = 3;
 /// The bytes of the digest of an address.
-const MARK: usize = 8;
+const DIGEST_BYTES: usize = 8;
 
 /// The progress of a crawl.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Frontier {
+pub(super) struct CrawlFrontier {
     /// The first page of the site. All other pages have the same scheme, host and port.
     pub(super) site: Option<Url>,
-    waiting: VecDeque<Waiting>,
-    maps: Vec<Waiting>,
+    waiting: VecDeque<WaitingAddress>,
+    maps: Vec<WaitingAddress>,
     /// The concatenated digests of the addresses that were seen, in base64.
     #[serde(with = "marks")]
-    seen: HashSet<[u8; MARK]>,
+    seen: HashSet<[u8; DIGEST_BYTES]>,
     /// The number of pages that were listed.
     pub(super) listed: usize,
     /// The number of pages that were visited.
@@ -44,7 +44,7 @@ pub(super) struct Frontier {
 
 /// An address that waits to be visited.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Waiting {
+pub(super) struct WaitingAddress {
     #[serde(rename = "u")]
     pub(super) url: Url,
     /// The number of links between it and the start.
@@ -66,7 +66,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-impl Waiting {
+impl WaitingAddress {
     pub(super) fn new(url: Url, depth: u64) -> Self {
         Self {
             url,
@@ -78,9 +78,9 @@ impl Waiting {
     }
 }
 
-impl Frontier {
-    /// Parses the result of [`Frontier::to_page`].
-    pub(super) fn read(page: &str) -> Option<Self> {
+impl CrawlFrontier {
+    /// Parses the result of [`CrawlFrontier::to_page`].
+    pub(super) fn from_page(page: &str) -> Option<Self> {
         serde_json::from_str(page).ok()
     }
 
@@ -90,14 +90,14 @@ impl Frontier {
     }
 
     /// Returns the next page to visit.
-    pub(super) fn next(&mut self) -> Option<Waiting> {
+    pub(super) fn next_page(&mut self) -> Option<WaitingAddress> {
         let next = self.waiting.pop_front()?;
         self.bytes = self.bytes.saturating_sub(next.url.as_str().len());
         Some(next)
     }
 
     /// Returns the next sitemap to read.
-    pub(super) fn next_map(&mut self) -> Option<Waiting> {
+    pub(super) fn next_map(&mut self) -> Option<WaitingAddress> {
         let next = self.maps.pop()?;
         self.bytes = self.bytes.saturating_sub(next.url.as_str().len());
         Some(next)
@@ -109,23 +109,23 @@ impl Frontier {
 
     /// Enqueues a page that was not seen before, if fewer than `room` pages are waiting. Otherwise
     /// the crawl is incomplete.
-    pub(super) fn add(&mut self, waiting: Waiting, room: usize) {
+    pub(super) fn add_page(&mut self, waiting: WaitingAddress, room: usize) {
         let bytes = waiting.url.as_str().len();
         let is_full = self.waiting.len() >= room || self.bytes + bytes > MAX_WAITING_BYTES;
         if is_full || self.seen.len() >= MAX_SEEN {
             self.incomplete |= !self.has_seen(&waiting.url);
-        } else if self.see(&waiting.url) {
+        } else if self.mark_seen(&waiting.url) {
             self.bytes += bytes;
             self.waiting.push_back(waiting);
         }
     }
 
     /// Enqueues a sitemap that was not seen before.
-    pub(super) fn add_map(&mut self, waiting: Waiting) {
+    pub(super) fn add_map(&mut self, waiting: WaitingAddress) {
         let bytes = waiting.url.as_str().len();
         if self.maps.len() >= MAX_MAPS || self.bytes + bytes > MAX_WAITING_BYTES {
             self.incomplete |= !self.has_seen(&waiting.url);
-        } else if self.see(&waiting.url) {
+        } else if self.mark_seen(&waiting.url) {
             self.bytes += bytes;
             self.maps.push(waiting);
         }
@@ -133,7 +133,7 @@ impl Frontier {
 
     /// Enqueues a page that could not be fetched once more, behind all others, until [`MAX_TRIES`]
     /// is reached.
-    pub(super) fn again(&mut self, mut waiting: Waiting) {
+    pub(super) fn retry_page(&mut self, mut waiting: WaitingAddress) {
         waiting.tries += 1;
         if waiting.tries < MAX_TRIES {
             self.bytes += waiting.url.as_str().len();
@@ -144,18 +144,18 @@ impl Frontier {
     }
 
     /// Records an address as seen, and returns whether it is new.
-    pub(super) fn see(&mut self, url: &Url) -> bool {
-        self.seen.insert(mark(url))
+    pub(super) fn mark_seen(&mut self, url: &Url) -> bool {
+        self.seen.insert(address_digest(url))
     }
 
     fn has_seen(&self, url: &Url) -> bool {
-        self.seen.contains(&mark(url))
+        self.seen.contains(&address_digest(url))
     }
 }
 
-fn mark(url: &Url) -> [u8; MARK] {
-    let mut mark = [0; MARK];
-    mark.copy_from_slice(&Sha256::digest(url.as_str())[..MARK]);
+fn address_digest(url: &Url) -> [u8; DIGEST_BYTES] {
+    let mut mark = [0; DIGEST_BYTES];
+    mark.copy_from_slice(&Sha256::digest(url.as_str())[..DIGEST_BYTES]);
     mark
 }
 
@@ -163,21 +163,26 @@ mod marks {
     use super::*;
 
     pub(super) fn serialize<S: serde::Serializer>(
-        seen: &HashSet<[u8; MARK]>,
+        seen: &HashSet<[u8; DIGEST_BYTES]>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        let mut all: Vec<[u8; MARK]> = seen.iter().copied().collect();
+        let mut all: Vec<[u8; DIGEST_BYTES]> = seen.iter().copied().collect();
         all.sort_unstable();
         serializer.serialize_str(&BASE64.encode(all.concat()))
     }
 
     pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(
         deserializer: D,
-    ) -> Result<HashSet<[u8; MARK]>, D::Error> {
+    ) -> Result<HashSet<[u8; DIGEST_BYTES]>, D::Error> {
         let bytes = BASE64
             .decode(String::deserialize(deserializer)?)
             .map_err(serde::de::Error::custom)?;
-        Ok(bytes.as_chunks::<MARK>().0.iter().copied().collect())
+        Ok(bytes
+            .as_chunks::<DIGEST_BYTES>()
+            .0
+            .iter()
+            .copied()
+            .collect())
     }
 }
 
@@ -193,60 +198,60 @@ mod tests {
 
     #[test]
     fn a_page_waits_once_and_survives_the_listing() {
-        let mut frontier = Frontier::default();
+        let mut frontier = CrawlFrontier::default();
         for path in ["/a", "/b", "/a"] {
-            frontier.add(Waiting::new(url(path), 1), 10);
+            frontier.add_page(WaitingAddress::new(url(path), 1), 10);
         }
 
-        frontier.add_map(Waiting::new(url("/sitemap.xml"), 0));
+        frontier.add_map(WaitingAddress::new(url("/sitemap.xml"), 0));
         let page = frontier.to_page().expect("a page");
-        let mut read = Frontier::read(&page).expect("a frontier");
+        let mut read = CrawlFrontier::from_page(&page).expect("a frontier");
         assert_eq!(read, frontier);
-        assert_eq!(read.next().map(|next| next.url), Some(url("/a")));
-        read.add(Waiting::new(url("/a"), 1), 10);
-        assert_eq!(read.next().map(|next| next.url), Some(url("/b")));
-        assert_eq!(read.next(), None);
+        assert_eq!(read.next_page().map(|next| next.url), Some(url("/a")));
+        read.add_page(WaitingAddress::new(url("/a"), 1), 10);
+        assert_eq!(read.next_page().map(|next| next.url), Some(url("/b")));
+        assert_eq!(read.next_page(), None);
         assert!(
             !read.is_empty() && read.next_map().is_some() && read.is_empty() && !read.incomplete
         );
-        assert_eq!(Frontier::read("{}x"), None);
+        assert_eq!(CrawlFrontier::from_page("{}x"), None);
     }
 
     #[test]
     fn trouble_ends() {
-        let mut frontier = Frontier::default();
-        frontier.add(Waiting::new(url("/a"), 1), 10);
+        let mut frontier = CrawlFrontier::default();
+        frontier.add_page(WaitingAddress::new(url("/a"), 1), 10);
         let mut tries = 0;
-        while let Some(next) = frontier.next() {
+        while let Some(next) = frontier.next_page() {
             tries += 1;
-            frontier.again(next);
+            frontier.retry_page(next);
         }
         assert_eq!((tries, frontier.incomplete), (3, true));
     }
 
     #[test]
     fn it_never_grows_beyond_its_page() {
-        let mut frontier = Frontier {
+        let mut frontier = CrawlFrontier {
             site: Some(url("/")),
-            ..Frontier::default()
+            ..CrawlFrontier::default()
         };
 
         for number in 0..20_000 {
-            frontier.add(
-                Waiting::new(
+            frontier.add_page(
+                WaitingAddress::new(
                     url(&format!("/{number}?{}", "\"<é".repeat(number % 100))),
                     9,
                 ),
                 1_000,
             );
             if number % 2 == 0 {
-                let next = frontier.next().expect("a page");
-                frontier.again(next);
+                let next = frontier.next_page().expect("a page");
+                frontier.retry_page(next);
             }
         }
 
         for number in 0..500 {
-            frontier.add_map(Waiting::new(
+            frontier.add_map(WaitingAddress::new(
                 url(&format!("/{number}.xml?{}", "x".repeat(200))),
                 9,
             ));

@@ -5,13 +5,13 @@
 /// The most attributes of a tag that are kept.
 const MAX_ATTRIBUTES: usize = 32;
 /// The elements whose content is neither markup nor text for people.
-const RAW: [&str; 4] = ["script", "style", "noscript", "template"];
+const RAW_ELEMENTS: [&str; 4] = ["script", "style", "noscript", "template"];
 
 /// A token of markup.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Event {
+pub(super) enum MarkupToken {
     /// The start tag of an element, whose name is in lower case.
-    Start(Tag),
+    Start(StartTag),
     /// The end tag of an element.
     End(String),
     /// Text between tags, with entities resolved.
@@ -20,14 +20,14 @@ pub(super) enum Event {
 
 /// The start tag of an element.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Tag {
+pub(super) struct StartTag {
     pub(super) name: String,
     attributes: Vec<(String, String)>,
 }
 
-impl Tag {
+impl StartTag {
     /// Returns the value of an attribute.
-    pub(super) fn get(&self, name: &str) -> Option<&str> {
+    pub(super) fn attribute(&self, name: &str) -> Option<&str> {
         self.attributes
             .iter()
             .find(|(known, _)| known == name)
@@ -36,13 +36,13 @@ impl Tag {
 }
 
 /// An iterator over the tokens of markup.
-pub(super) struct Markup<'a> {
+pub(super) struct MarkupTokens<'a> {
     rest: &'a str,
     /// `true` if elements such as `script` have ordinary content, as in XML.
     xml: bool,
 }
 
-impl<'a> Markup<'a> {
+impl<'a> MarkupTokens<'a> {
     pub(super) fn html(text: &'a str) -> Self {
         Self {
             rest: text,
@@ -68,7 +68,7 @@ impl<'a> Markup<'a> {
         }
     }
 
-    fn text(&mut self) -> Event {
+    fn read_text(&mut self) -> MarkupToken {
         // A `<` that begins no tag is text.
         let from = usize::from(self.rest.starts_with('<'));
         let end = self.rest[from..]
@@ -76,36 +76,36 @@ impl<'a> Markup<'a> {
             .map_or(self.rest.len(), |at| at + from);
         let (text, rest) = self.rest.split_at(end);
         self.rest = rest;
-        Event::Text(resolved(text))
+        MarkupToken::Text(resolve_entities(text))
     }
 
     /// Reads a tag up to its `>`, respecting quotes.
-    fn tag(&mut self) -> Event {
+    fn read_tag(&mut self) -> MarkupToken {
         let is_end = self.rest.starts_with("</");
         self.rest = &self.rest[if is_end { 2 } else { 1 }..];
         let name = self
-            .word(|c| c.is_whitespace() || matches!(c, '/' | '>'))
+            .read_word(|c| c.is_whitespace() || matches!(c, '/' | '>'))
             .to_ascii_lowercase();
-        let attributes = self.attributes();
+        let attributes = self.read_attributes();
         if is_end {
-            return Event::End(name);
+            return MarkupToken::End(name);
         }
 
-        if !self.xml && RAW.contains(&name.as_str()) {
+        if !self.xml && RAW_ELEMENTS.contains(&name.as_str()) {
             self.skip_raw(&name);
         }
 
-        Event::Start(Tag { name, attributes })
+        MarkupToken::Start(StartTag { name, attributes })
     }
 
-    fn word(&mut self, is_end: impl Fn(char) -> bool) -> &'a str {
+    fn read_word(&mut self, is_end: impl Fn(char) -> bool) -> &'a str {
         let end = self.rest.find(is_end).unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);
         self.rest = rest;
         word
     }
 
-    fn attributes(&mut self) -> Vec<(String, String)> {
+    fn read_attributes(&mut self) -> Vec<(String, String)> {
         let mut found = Vec::new();
         loop {
             self.rest = self
@@ -128,14 +128,14 @@ impl<'a> Markup<'a> {
                 .split_at(end.map_or(self.rest.len(), |at| at + first));
             self.rest = rest;
 
-            let value = self.value();
+            let value = self.read_value();
             if found.len() < MAX_ATTRIBUTES {
-                found.push((name.to_ascii_lowercase(), resolved(value)));
+                found.push((name.to_ascii_lowercase(), resolve_entities(value)));
             }
         }
     }
 
-    fn value(&mut self) -> &'a str {
+    fn read_value(&mut self) -> &'a str {
         let Some(rest) = self.rest.trim_start().strip_prefix('=') else {
             return "";
         };
@@ -146,7 +146,7 @@ impl<'a> Markup<'a> {
                 return self.take_until(quote);
             }
         }
-        self.word(|c| c.is_whitespace() || c == '>')
+        self.read_word(|c| c.is_whitespace() || c == '>')
     }
 
     /// Skips the content of an element up to its end tag.
@@ -165,10 +165,10 @@ impl<'a> Markup<'a> {
     }
 }
 
-impl Iterator for Markup<'_> {
-    type Item = Event;
+impl Iterator for MarkupTokens<'_> {
+    type Item = MarkupToken;
 
-    fn next(&mut self) -> Option<Event> {
+    fn next(&mut self) -> Option<MarkupToken> {
         loop {
             if self.rest.is_empty() {
                 return None;
@@ -178,7 +178,7 @@ impl Iterator for Markup<'_> {
                 self.take_until("-->");
             } else if let Some(rest) = self.rest.strip_prefix("<![CDATA[") {
                 self.rest = rest;
-                return Some(Event::Text(self.take_until("]]>").to_owned()));
+                return Some(MarkupToken::Text(self.take_until("]]>").to_owned()));
             } else if self.rest.starts_with("<!") || self.rest.starts_with("<?") {
                 self.take_until(">");
             } else {
@@ -188,7 +188,11 @@ impl Iterator for Markup<'_> {
                     .or_else(|| self.rest.strip_prefix('<'));
                 let is_tag =
                     name.is_some_and(|name| name.starts_with(|c: char| c.is_ascii_alphabetic()));
-                return Some(if is_tag { self.tag() } else { self.text() });
+                return Some(if is_tag {
+                    self.read_tag()
+                } else {
+                    self.read_text()
+                });
             }
         }
     }
@@ -199,14 +203,14 @@ const LONGEST_ENTITY: usize = 10;
 
 /// Resolves the entities of XML, a few others, and numeric ones, which suffices for addresses and
 /// most titles.
-fn resolved(text: &str) -> String {
+fn resolve_entities(text: &str) -> String {
     let mut parts = text.split('&');
     let mut resolved = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let name = part
             .split_once(';')
             .filter(|(name, _)| name.len() <= LONGEST_ENTITY);
-        match name.and_then(|(name, rest)| Some((entity(name)?, rest))) {
+        match name.and_then(|(name, rest)| Some((entity_char(name)?, rest))) {
             Some((character, rest)) => {
                 resolved.push(character);
                 resolved.push_str(rest);
@@ -221,7 +225,7 @@ fn resolved(text: &str) -> String {
     resolved
 }
 
-fn entity(name: &str) -> Option<char> {
+fn entity_char(name: &str) -> Option<char> {
     let number = |text: &str| match text.strip_prefix(['x', 'X']) {
         Some(digits) => u32::from_str_radix(digits, 16).ok(),
         None => text.parse().ok(),
@@ -248,17 +252,17 @@ mod tests {
     use super::*;
 
     /// Formats tokens briefly as `+a`, `-a` and texts.
-    fn read(markup: Markup<'_>) -> Vec<String> {
+    fn read(markup: MarkupTokens<'_>) -> Vec<String> {
         let show = |event| match event {
-            Event::Start(tag) => {
+            MarkupToken::Start(tag) => {
                 let attributes = tag
                     .attributes
                     .iter()
                     .map(|(name, value)| format!(" {name}={value}"));
                 format!("+{}{}", tag.name, attributes.collect::<String>())
             }
-            Event::End(name) => format!("-{name}"),
-            Event::Text(text) => text,
+            MarkupToken::End(name) => format!("-{name}"),
+            MarkupToken::Text(text) => text,
         };
         markup.map(show).collect()
     }
@@ -292,11 +296,11 @@ mod tests {
             ),
             ("<ä>é&", vec!["<ä>é&"]),
         ] {
-            assert_eq!(read(Markup::html(text)), wanted, "{text}");
+            assert_eq!(read(MarkupTokens::html(text)), wanted, "{text}");
         }
 
         assert_eq!(
-            read(Markup::xml("<loc><![CDATA[a&b]]></loc><script>x")),
+            read(MarkupTokens::xml("<loc><![CDATA[a&b]]></loc><script>x")),
             ["+loc", "a&b", "-loc", "+script", "x"]
         );
     }
@@ -317,7 +321,7 @@ mod tests {
             "=".repeat(long),
         ] {
             let begun = std::time::Instant::now();
-            assert!(Markup::html(&text).count() <= long * 2);
+            assert!(MarkupTokens::html(&text).count() <= long * 2);
             assert!(begun.elapsed().as_secs() < 5, "{}", &text[..20]);
         }
     }

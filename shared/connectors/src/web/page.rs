@@ -4,7 +4,7 @@
 use encoding_rs::{Encoding, UTF_8};
 use sha2::{Digest, Sha256};
 
-use super::markup::{Event, Markup, Tag};
+use super::markup::{MarkupToken, MarkupTokens, StartTag};
 
 /// The most bytes of a page that the crawler reads. Reading it for search has other limits.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
@@ -13,11 +13,11 @@ const MAX_LINKS: usize = 5_000;
 /// The most characters of a title.
 const MAX_TITLE: usize = 200;
 /// The number of bytes at the beginning in which a page may name its encoding.
-const HEAD: usize = 1024;
+const ENCODING_SEARCH_BYTES: usize = 1024;
 
 /// A page as a crawler sees it.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct PageSummary {
     /// The content of `<title>`, or the first heading if there is none.
     pub(super) title: Option<String>,
     /// The base of relative addresses, if the page states one.
@@ -36,18 +36,18 @@ pub(super) struct Seen {
 }
 
 /// Reads a page. `media_type` is the media type from the server.
-pub(super) fn read(bytes: &[u8], media_type: &str) -> Seen {
+pub(super) fn read_page(bytes: &[u8], media_type: &str) -> PageSummary {
     let bytes = &bytes[..bytes.len().min(MAX_BYTES)];
-    let text = encoding(bytes, media_type).decode(bytes).0;
-    let mut reader = Reader::default();
-    for event in Markup::html(&text) {
-        reader.take(event);
+    let text = encoding_of(bytes, media_type).decode(bytes).0;
+    let mut reader = PageReader::default();
+    for event in MarkupTokens::html(&text) {
+        reader.take_token(event);
     }
-    reader.end()
+    reader.finish_summary()
 }
 
 /// Returns the encoding that the server or the page names, or UTF-8.
-fn encoding(bytes: &[u8], media_type: &str) -> &'static Encoding {
+fn encoding_of(bytes: &[u8], media_type: &str) -> &'static Encoding {
     let named = |text: &str| {
         let text = text.to_ascii_lowercase();
         let label = text
@@ -57,13 +57,13 @@ fn encoding(bytes: &[u8], media_type: &str) -> &'static Encoding {
         let end = label.find(|c: char| !(c.is_ascii_alphanumeric() || "-_:".contains(c)));
         Encoding::for_label(&label.as_bytes()[..end.unwrap_or(label.len())])
     };
-    let head = String::from_utf8_lossy(&bytes[..bytes.len().min(HEAD)]);
+    let head = String::from_utf8_lossy(&bytes[..bytes.len().min(ENCODING_SEARCH_BYTES)]);
     named(media_type).or_else(|| named(&head)).unwrap_or(UTF_8)
 }
 
 #[derive(Default)]
-struct Reader {
-    seen: Seen,
+struct PageReader {
+    seen: PageSummary,
     heading: String,
     title: String,
     /// The current element, if its text is needed separately.
@@ -72,18 +72,21 @@ struct Reader {
     has_text: bool,
 }
 
-impl Reader {
-    fn take(&mut self, event: Event) {
+impl PageReader {
+    fn take_token(&mut self, event: MarkupToken) {
         match event {
-            Event::Start(tag) => self.start(&tag),
-            Event::End(name) => self.within = self.within.filter(|within| *within != name),
-            Event::Text(text) => self.text(&text),
+            MarkupToken::Start(tag) => self.take_start_tag(&tag),
+            MarkupToken::End(name) => self.within = self.within.filter(|within| *within != name),
+            MarkupToken::Text(text) => self.take_text(&text),
         }
     }
 
-    fn start(&mut self, tag: &Tag) {
+    fn take_start_tag(&mut self, tag: &StartTag) {
         let has_word = |name: &str, word: &str| {
-            let mut words = tag.get(name).unwrap_or_default().split_ascii_whitespace();
+            let mut words = tag
+                .attribute(name)
+                .unwrap_or_default()
+                .split_ascii_whitespace();
             words.any(|known| known.eq_ignore_ascii_case(word))
         };
 
@@ -91,24 +94,27 @@ impl Reader {
             "title" if self.title.is_empty() => self.within = Some("title"),
             "h1" if self.heading.is_empty() => self.within = Some("h1"),
             "base" if self.seen.base.is_none() => {
-                self.seen.base = tag.get("href").map(str::to_owned)
+                self.seen.base = tag.attribute("href").map(str::to_owned)
             }
             "link" if has_word("rel", "canonical") && self.seen.canonical.is_none() => {
-                self.seen.canonical = tag.get("href").map(str::to_owned);
+                self.seen.canonical = tag.attribute("href").map(str::to_owned);
             }
-            "meta" if is_for_us(tag.get("name").unwrap_or_default()) => {
-                let (no_index, no_follow) = directives(tag.get("content").unwrap_or_default());
+            "meta" if addresses_crawler(tag.attribute("name").unwrap_or_default()) => {
+                let (no_index, no_follow) =
+                    parse_directives(tag.attribute("content").unwrap_or_default());
                 self.seen.no_index |= no_index;
                 self.seen.no_follow |= no_follow;
             }
             "a" | "area" if !has_word("rel", "nofollow") && self.seen.links.len() < MAX_LINKS => {
-                self.seen.links.extend(tag.get("href").map(str::to_owned));
+                self.seen
+                    .links
+                    .extend(tag.attribute("href").map(str::to_owned));
             }
             _ => {}
         }
     }
 
-    fn text(&mut self, text: &str) {
+    fn take_text(&mut self, text: &str) {
         for word in text.split_whitespace() {
             self.has_text = true;
             self.hash.update(word);
@@ -121,7 +127,7 @@ impl Reader {
         }
     }
 
-    fn end(self) -> Seen {
+    fn finish_summary(self) -> PageSummary {
         let one_line = |text: &str| {
             let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
             Some(line.chars().take(MAX_TITLE).collect::<String>()).filter(|line| !line.is_empty())
@@ -133,7 +139,7 @@ impl Reader {
             .iter()
             .map(|byte| format!("{byte:02x}"))
             .collect();
-        Seen {
+        PageSummary {
             title: one_line(&self.title).or_else(|| one_line(&self.heading)),
             digest: self.has_text.then_some(digest),
             ..self.seen
@@ -142,20 +148,20 @@ impl Reader {
 }
 
 /// Checks whether a `meta` element with this name addresses this crawler.
-fn is_for_us(name: &str) -> bool {
-    name.eq_ignore_ascii_case("robots") || name.eq_ignore_ascii_case(super::AGENT)
+fn addresses_crawler(name: &str) -> bool {
+    name.eq_ignore_ascii_case("robots") || name.eq_ignore_ascii_case(super::CRAWLER_NAME)
 }
 
 /// Parses a list of directives such as `noindex, nofollow`, and returns whether it forbids indexing
 /// and following links. In a header, directives may be meant for another crawler, as in `other:
 /// none`.
-pub(super) fn directives(list: &str) -> (bool, bool) {
+pub(super) fn parse_directives(list: &str) -> (bool, bool) {
     let mut found = (false, false);
     let mut ours = true;
     for part in list.split(',') {
         let word = match part.split_once(':') {
             Some((agent, word)) => {
-                ours = is_for_us(agent.trim());
+                ours = addresses_crawler(agent.trim());
                 word
             }
             None => part,
@@ -172,8 +178,8 @@ pub(super) fn directives(list: &str) -> (bool, bool) {
 mod tests {
     use super::*;
 
-    fn of(html: &str) -> Seen {
-        read(html.as_bytes(), "text/html")
+    fn of(html: &str) -> PageSummary {
+        read_page(html.as_bytes(), "text/html")
     }
 
     #[test]
@@ -237,7 +243,7 @@ mod tests {
                 (false, false),
             ),
         ] {
-            assert_eq!(directives(header), wanted, "{header}");
+            assert_eq!(parse_directives(header), wanted, "{header}");
         }
     }
 
@@ -245,16 +251,19 @@ mod tests {
     fn a_title_is_read_in_the_encoding_of_its_page() {
         let latin = b"<title>K\xfcste</title>";
         assert_eq!(
-            read(latin, "text/html; charset=ISO-8859-1")
+            read_page(latin, "text/html; charset=ISO-8859-1")
                 .title
                 .as_deref(),
             Some("Küste")
         );
 
         let said = [b"<meta charset='windows-1252'>".as_slice(), latin].concat();
-        assert_eq!(read(&said, "text/html").title.as_deref(), Some("Küste"));
         assert_eq!(
-            read("<title>Küste</title>".as_bytes(), "text/html")
+            read_page(&said, "text/html").title.as_deref(),
+            Some("Küste")
+        );
+        assert_eq!(
+            read_page("<title>Küste</title>".as_bytes(), "text/html")
                 .title
                 .as_deref(),
             Some("Küste")

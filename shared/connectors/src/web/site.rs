@@ -1,24 +1,24 @@
 //! The scope of a crawl as its caller configured it, and the normalization of addresses.
 
 use domain::Metadata;
-use remote::{parse_page_url, refusal};
+use remote::{parse_page_url, url_refusal};
 use serde_json::Value;
 use url::Url;
 
 /// The default distance from the start in links.
-const DEPTH: u64 = 3;
+const DEFAULT_DEPTH: u64 = 3;
 /// The largest distance from the start in links.
 const MAX_DEPTH: u64 = 10;
 /// The default number of pages.
-const PAGES: u64 = 100;
+const DEFAULT_PAGES: u64 = 100;
 /// The largest number of pages.
 const MAX_PAGES: u64 = 1_000;
 /// The most bytes of the address of a page.
 const MAX_ADDRESS: usize = 2_048;
 /// Query parameters that identify where a reader came from, and not the page.
-const TRACKING: [&str; 6] = ["fbclid", "gclid", "mc_cid", "mc_eid", "msclkid", "yclid"];
+const TRACKING_PARAMETERS: [&str; 6] = ["fbclid", "gclid", "mc_cid", "mc_eid", "msclkid", "yclid"];
 /// The extensions of files that are never text.
-const NO_TEXT: [&str; 38] = [
+const BINARY_EXTENSIONS: [&str; 38] = [
     "7z", "aac", "apk", "avi", "avif", "bin", "bmp", "css", "dmg", "eot", "exe", "flac", "gif",
     "gz", "ico", "iso", "jpeg", "jpg", "js", "json", "m4a", "mov", "mp3", "mp4", "mpeg", "msi",
     "ogg", "png", "rar", "svg", "tar", "tif", "tiff", "wav", "webm", "webp", "woff2", "zip",
@@ -26,7 +26,7 @@ const NO_TEXT: [&str; 38] = [
 
 /// The configuration of a crawl.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Plan {
+pub(super) struct CrawlPlan {
     /// The first page.
     pub(super) start: Option<Url>,
     /// The sitemap.
@@ -39,15 +39,15 @@ pub(super) struct Plan {
     pub(super) prefix: Option<String>,
 }
 
-impl Plan {
+impl CrawlPlan {
     /// Reads the metadata of a connection. Other keys belong to the caller.
     ///
     /// # Errors
     /// Returns a sentence for the caller that names the invalid field.
-    pub(super) fn read(metadata: &Metadata) -> Result<Self, String> {
+    pub(super) fn from_metadata(metadata: &Metadata) -> Result<Self, String> {
         let (start, sitemap) = (
-            address(metadata, "startUrl")?,
-            address(metadata, "sitemapUrl")?,
+            parse_address(metadata, "startUrl")?,
+            parse_address(metadata, "sitemapUrl")?,
         );
         if start.is_none() && sitemap.is_none() {
             return Err(
@@ -57,7 +57,7 @@ impl Plan {
         }
 
         if let (Some(start), Some(sitemap)) = (&start, &sitemap)
-            && on_site(start, sitemap.clone()).is_none()
+            && address_on_site(start, sitemap.clone()).is_none()
         {
             return Err(
                 "metadata.sitemapUrl: expected an address of the same host as metadata.startUrl"
@@ -71,18 +71,18 @@ impl Plan {
             Some(_) => return Err("metadata.pathPrefix: expected a path that begins with /".into()),
         };
 
-        let max_pages = number(metadata, "maxPages", 1, PAGES, MAX_PAGES)?;
+        let max_pages = parse_number(metadata, "maxPages", 1, DEFAULT_PAGES, MAX_PAGES)?;
         Ok(Self {
             start,
             sitemap,
-            max_depth: number(metadata, "maxDepth", 0, DEPTH, MAX_DEPTH)?,
+            max_depth: parse_number(metadata, "maxDepth", 0, DEFAULT_DEPTH, MAX_DEPTH)?,
             max_pages: usize::try_from(max_pages).unwrap_or(usize::MAX),
             prefix,
         })
     }
 
     /// Checks whether a page of the site is in the scope of the crawl.
-    pub(super) fn wants(&self, url: &Url) -> bool {
+    pub(super) fn includes_page(&self, url: &Url) -> bool {
         self.prefix
             .as_ref()
             .is_none_or(|prefix| url.path().starts_with(prefix.as_str()))
@@ -90,7 +90,7 @@ impl Plan {
     }
 }
 
-fn address(metadata: &Metadata, field: &str) -> Result<Option<Url>, String> {
+fn parse_address(metadata: &Metadata, field: &str) -> Result<Option<Url>, String> {
     let text = match metadata.as_object().get(field) {
         None | Some(Value::Null) => return Ok(None),
         Some(Value::String(text)) => text,
@@ -98,7 +98,7 @@ fn address(metadata: &Metadata, field: &str) -> Result<Option<Url>, String> {
     };
     let mut url = parse_page_url(text)
         .ok_or_else(|| format!("metadata.{field}: expected one http or https address"))?;
-    if let Some(reason) = refusal(&url) {
+    if let Some(reason) = url_refusal(&url) {
         return Err(format!("metadata.{field}: {reason}"));
     }
     url.set_fragment(None);
@@ -107,7 +107,7 @@ fn address(metadata: &Metadata, field: &str) -> Result<Option<Url>, String> {
 
 /// Reads a whole number. It may be a string of digits, because some clients send every value as a
 /// string.
-fn number(
+fn parse_number(
     metadata: &Metadata,
     field: &str,
     least: u64,
@@ -126,7 +126,7 @@ fn number(
 
 /// Returns the normalized address that `href` refers to, without the fragment and without tracking
 /// parameters, or `None` if it is not a page of the web.
-pub(super) fn named(base: &Url, href: &str) -> Option<Url> {
+pub(super) fn normalize_address(base: &Url, href: &str) -> Option<Url> {
     let mut url = base.join(href.trim()).ok()?;
     let is_web = matches!(url.scheme(), "http" | "https") && url.host().is_some();
     if !is_web || !url.username().is_empty() || url.password().is_some() {
@@ -140,7 +140,9 @@ pub(super) fn named(base: &Url, href: &str) -> Option<Url> {
             .next()
             .unwrap_or_default()
             .to_ascii_lowercase();
-        !part.is_empty() && !name.starts_with("utm_") && !TRACKING.contains(&name.as_str())
+        !part.is_empty()
+            && !name.starts_with("utm_")
+            && !TRACKING_PARAMETERS.contains(&name.as_str())
     };
 
     let query = url.query().map(|query| {
@@ -156,7 +158,7 @@ pub(super) fn named(base: &Url, href: &str) -> Option<Url> {
 
 /// Returns the address with the scheme of `site`, because a site may be reached by http and https
 /// alike, or `None` for an address of another host.
-pub(super) fn on_site(site: &Url, mut url: Url) -> Option<Url> {
+pub(super) fn address_on_site(site: &Url, mut url: Url) -> Option<Url> {
     if url.host() != site.host() {
         return None;
     }
@@ -172,7 +174,7 @@ fn may_be_text(url: &Url) -> bool {
     let extension = file
         .rsplit_once('.')
         .map(|(_, extension)| extension.to_ascii_lowercase());
-    extension.is_none_or(|extension| !NO_TEXT.contains(&extension.as_str()))
+    extension.is_none_or(|extension| !BINARY_EXTENSIONS.contains(&extension.as_str()))
 }
 
 #[cfg(test)]
@@ -181,8 +183,8 @@ mod tests {
 
     use super::*;
 
-    fn plan(value: &Value) -> Result<Plan, String> {
-        Plan::read(
+    fn plan(value: &Value) -> Result<CrawlPlan, String> {
+        CrawlPlan::from_metadata(
             &Metadata::parse(value.as_object().expect("an object").clone()).expect("metadata"),
         )
     }
@@ -288,13 +290,13 @@ mod tests {
             ("http://[", None),
         ] {
             assert_eq!(
-                named(&base, href).as_ref().map(Url::as_str),
+                normalize_address(&base, href).as_ref().map(Url::as_str),
                 wanted,
                 "{href}"
             );
         }
 
-        assert_eq!(named(&base, &"x".repeat(3_000)), None);
+        assert_eq!(normalize_address(&base, &"x".repeat(3_000)), None);
     }
 
     #[test]
@@ -311,7 +313,9 @@ mod tests {
         ] {
             let url = Url::parse(url).expect("an address");
             assert_eq!(
-                on_site(&site, url.clone()).as_ref().map(Url::as_str),
+                address_on_site(&site, url.clone())
+                    .as_ref()
+                    .map(Url::as_str),
                 wanted,
                 "{url}"
             );
@@ -335,7 +339,7 @@ mod tests {
             let url = Url::parse("https://tides.example")
                 .and_then(|site| site.join(path))
                 .expect("an address");
-            assert_eq!(plan.wants(&url), wanted, "{path}");
+            assert_eq!(plan.includes_page(&url), wanted, "{path}");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::io::Read;
 use domain::Timestamp;
 use flate2::read::MultiGzDecoder;
 
-use super::markup::{Event, Markup};
+use super::markup::{MarkupToken, MarkupTokens};
 
 /// The most bytes of a sitemap after decompression. The protocol permits 50 MB, but a crawl uses
 /// far less.
@@ -24,7 +24,7 @@ pub(super) struct Sitemap {
 
 /// Reads a sitemap in XML or in plain lines, compressed or not. Returns `None` if it cannot be
 /// decompressed.
-pub(super) fn read(bytes: &[u8]) -> Option<Sitemap> {
+pub(super) fn parse_sitemap(bytes: &[u8]) -> Option<Sitemap> {
     const GZIP: [u8; 2] = [0x1f, 0x8b];
     if bytes.starts_with(&GZIP) {
         let mut unpacked = Vec::new();
@@ -32,25 +32,25 @@ pub(super) fn read(bytes: &[u8]) -> Option<Sitemap> {
             .take(MAX_BYTES)
             .read_to_end(&mut unpacked)
             .ok()?;
-        return Some(of_text(&String::from_utf8_lossy(&unpacked)));
+        return Some(parse_text(&String::from_utf8_lossy(&unpacked)));
     }
 
     let bytes = &bytes[..bytes
         .len()
         .min(usize::try_from(MAX_BYTES).unwrap_or(usize::MAX))];
-    Some(of_text(&String::from_utf8_lossy(bytes)))
+    Some(parse_text(&String::from_utf8_lossy(bytes)))
 }
 
-fn of_text(text: &str) -> Sitemap {
+fn parse_text(text: &str) -> Sitemap {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     if text.starts_with('<') {
-        of_xml(text)
+        parse_xml(text)
     } else {
-        of_lines(text)
+        parse_lines(text)
     }
 }
 
-fn of_lines(text: &str) -> Sitemap {
+fn parse_lines(text: &str) -> Sitemap {
     let lines = text
         .lines()
         .map(str::trim)
@@ -62,30 +62,32 @@ fn of_lines(text: &str) -> Sitemap {
     }
 }
 
-fn of_xml(text: &str) -> Sitemap {
+fn parse_xml(text: &str) -> Sitemap {
     let mut found = Sitemap::default();
     let (mut address, mut changed) = (String::new(), String::new());
     let mut within = None;
-    for event in Markup::xml(text) {
+    for event in MarkupTokens::xml(text) {
         match event {
-            Event::Start(tag) => match tag.name.as_str() {
+            MarkupToken::Start(tag) => match tag.name.as_str() {
                 "url" | "sitemap" => (address, changed) = (String::new(), String::new()),
                 "loc" => within = Some(true),
                 "lastmod" => within = Some(false),
                 _ => {}
             },
-            Event::Text(text) => match within {
+            MarkupToken::Text(text) => match within {
                 Some(true) => address.push_str(&text),
                 Some(false) => changed.push_str(&text),
                 None => {}
             },
-            Event::End(name) => {
+            MarkupToken::End(name) => {
                 within = None;
                 let address = address.trim();
                 let is_full = found.pages.len() + found.maps.len() >= MAX_ADDRESSES;
                 match name.as_str() {
                     _ if address.is_empty() || is_full => {}
-                    "url" => found.pages.push((address.to_owned(), date(changed.trim()))),
+                    "url" => found
+                        .pages
+                        .push((address.to_owned(), parse_date(changed.trim()))),
                     "sitemap" => found.maps.push(address.to_owned()),
                     _ => {}
                 }
@@ -97,7 +99,7 @@ fn of_xml(text: &str) -> Sitemap {
 }
 
 /// Parses a W3C date: a day, or a time with an offset.
-fn date(text: &str) -> Option<Timestamp> {
+fn parse_date(text: &str) -> Option<Timestamp> {
     let day = text.get(..10)?;
     let whole = if text.len() == 10 {
         format!("{day}T00:00:00Z")
@@ -133,7 +135,7 @@ mod tests {
             ("https://tides.example/c".to_owned(), None),
         ];
         assert_eq!(
-            read(PAGES.as_bytes()),
+            parse_sitemap(PAGES.as_bytes()),
             Some(Sitemap {
                 maps: Vec::new(),
                 pages
@@ -143,15 +145,16 @@ mod tests {
         let index = "<sitemapindex><sitemap><loc>https://tides.example/1.xml.gz</loc></sitemap></sitemapindex>";
         let maps = vec!["https://tides.example/1.xml.gz".to_owned()];
         assert_eq!(
-            read(index.as_bytes()),
+            parse_sitemap(index.as_bytes()),
             Some(Sitemap {
                 maps,
                 pages: Vec::new()
             })
         );
 
-        let lines = read("\u{feff}https://a.example/\r\n\r\nhttps://a.example/b\n".as_bytes())
-            .expect("lines");
+        let lines =
+            parse_sitemap("\u{feff}https://a.example/\r\n\r\nhttps://a.example/b\n".as_bytes())
+                .expect("lines");
         assert_eq!(lines.pages.len(), 2);
     }
 
@@ -162,9 +165,12 @@ mod tests {
             packer.write_all(bytes).expect("memory");
             packer.finish().expect("memory")
         };
-        assert_eq!(read(&pack(PAGES.as_bytes())), read(PAGES.as_bytes()));
+        assert_eq!(
+            parse_sitemap(&pack(PAGES.as_bytes())),
+            parse_sitemap(PAGES.as_bytes())
+        );
         let bomb = pack(&vec![b' '; 20 * 1024 * 1024]);
-        assert_eq!(read(&bomb), Some(Sitemap::default()));
-        assert_eq!(read(&[0x1f, 0x8b, 0, 0]), None);
+        assert_eq!(parse_sitemap(&bomb), Some(Sitemap::default()));
+        assert_eq!(parse_sitemap(&[0x1f, 0x8b, 0, 0]), None);
     }
 }

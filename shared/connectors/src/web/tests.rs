@@ -6,14 +6,14 @@ mod strangers;
 use domain::Metadata;
 use domain::connection::SkipReason;
 use domain::document::{BodyForm, DocumentType};
-use domain::ports::{Access, Connector, ConnectorError, Item, ItemKind};
+use domain::ports::{Connector, ConnectorError, ItemKind, ProviderAccess, ProviderItem};
 use serde_json::{Value, json};
 
-use super::Crawler;
-use server::Web;
+use super::WebCrawler;
+use server::FakeWeb;
 
-fn access(metadata: &Value) -> Access {
-    Access {
+fn access_for(metadata: &Value) -> ProviderAccess {
+    ProviderAccess {
         token: None,
         metadata: Metadata::parse(metadata.as_object().expect("an object").clone())
             .expect("metadata"),
@@ -21,14 +21,17 @@ fn access(metadata: &Value) -> Access {
 }
 
 /// Returns all items of a crawl, and whether the crawl reports missing items.
-async fn crawl(crawler: &Crawler, metadata: &Value) -> Result<(Vec<Item>, bool), ConnectorError> {
-    let access = access(metadata);
+async fn crawl_site(
+    crawler: &WebCrawler,
+    metadata: &Value,
+) -> Result<(Vec<ProviderItem>, bool), ConnectorError> {
+    let access = access_for(metadata);
     let (mut items, mut page, mut incomplete) = (Vec::new(), None, false);
 
     loop {
-        let listing = crawler.everything(&access, "site", page.as_deref()).await?;
+        let listing = crawler.list_feed(&access, "site", page.as_deref()).await?;
         items.extend(listing.items);
-        incomplete |= listing.incomplete;
+        incomplete |= listing.is_incomplete;
         assert!(
             listing
                 .next
@@ -42,8 +45,8 @@ async fn crawl(crawler: &Crawler, metadata: &Value) -> Result<(Vec<Item>, bool),
     }
 }
 
-async fn ids(web: &Web, metadata: &Value) -> Vec<String> {
-    let (items, _) = crawl(&web.crawler().await, metadata)
+async fn crawled_ids(web: &FakeWeb, metadata: &Value) -> Vec<String> {
+    let (items, _) = crawl_site(&web.new_crawler().await, metadata)
         .await
         .expect("a crawl");
     items.into_iter().map(|item| item.id).collect()
@@ -53,40 +56,40 @@ const START: &str = "http://tides.example/";
 
 #[tokio::test]
 async fn a_site_is_what_its_first_page_leads_to_within_its_host() {
-    let web = Web::default();
-    web.page(
+    let web = FakeWeb::default();
+    web.put_page(
         "tides.example/",
         r##"<title>Tides</title><a href="/a#x">a</a><a href="b?y=2&amp;x=1">b</a><a href="https://tides.example/a">a</a>
         <a href="http://other.example/o">o</a><a href="/c" rel=nofollow>c</a><a href="/d.png">d</a><a href="/gone">g</a>
         <a href="mailto:x@tides.example">m</a><a href="/report">r</a><a href="/data">x</a><a href="/empty">e</a>"##,
     );
-    web.page(
+    web.put_page(
         "tides.example/a",
         "<title>A &amp; a</title><a href='/'>back</a><a href='/deep/1'>deep</a>",
     );
-    web.page("tides.example/b?y=2&x=1", "<h1>The b</h1>");
-    web.page("tides.example/c", "not followed");
-    web.page("tides.example/deep/1", "one <a href='2'>2</a>");
-    web.page("tides.example/deep/2", "two <a href='3'>3</a>");
-    web.page("tides.example/deep/3", "three");
-    web.page(
+    web.put_page("tides.example/b?y=2&x=1", "<h1>The b</h1>");
+    web.put_page("tides.example/c", "not followed");
+    web.put_page("tides.example/deep/1", "one <a href='2'>2</a>");
+    web.put_page("tides.example/deep/2", "two <a href='3'>3</a>");
+    web.put_page("tides.example/deep/3", "three");
+    web.put_page(
         "tides.example/empty",
         "<div id=app></div><script>x</script>",
     );
-    web.put(
+    web.put_answer(
         "tides.example/report",
         200,
         &[("content-type", "application/pdf")],
         "%PDF-1.7",
     );
-    web.put(
+    web.put_answer(
         "tides.example/data",
         200,
         &[("content-type", "application/octet-stream")],
         "\0\0",
     );
-    let crawler = web.crawler().await;
-    let (items, incomplete) = crawl(&crawler, &json!({"startUrl": START}))
+    let crawler = web.new_crawler().await;
+    let (items, incomplete) = crawl_site(&crawler, &json!({"startUrl": START}))
         .await
         .expect("a crawl");
     assert!(!incomplete);
@@ -116,77 +119,80 @@ async fn a_site_is_what_its_first_page_leads_to_within_its_host() {
     assert_eq!(kind(3), ItemKind::File { document: None });
     assert_eq!(kind(4), ItemKind::Unreadable(SkipReason::Empty));
     assert_eq!(
-        web.asked("other.example/o") + web.asked("tides.example/d.png"),
+        web.request_count("other.example/o") + web.request_count("tides.example/d.png"),
         0
     );
-    assert_eq!(web.asked("tides.example/a"), 1);
+    assert_eq!(web.request_count("tides.example/a"), 1);
 
-    let shallow = ids(&web, &json!({"startUrl": START, "maxDepth": 0})).await;
+    let shallow = crawled_ids(&web, &json!({"startUrl": START, "maxDepth": 0})).await;
     assert_eq!(shallow, [START]);
 
-    let few = crawl(&crawler, &json!({"startUrl": START, "maxPages": 2}))
+    let few = crawl_site(&crawler, &json!({"startUrl": START, "maxPages": 2}))
         .await
         .expect("a crawl");
     assert_eq!((few.0.len(), few.1), (2, true));
 
     let below = json!({"startUrl": "http://tides.example/deep/1", "pathPrefix": "/deep/2"});
-    assert_eq!(ids(&web, &below).await, ["http://tides.example/deep/2"]);
+    assert_eq!(
+        crawled_ids(&web, &below).await,
+        ["http://tides.example/deep/2"]
+    );
 }
 
 #[tokio::test]
 async fn a_large_site_is_crawled_in_several_calls() {
-    let web = Web::default();
+    let web = FakeWeb::default();
     for page in 0..70 {
         let links: String = (1..=3)
             .map(|n| format!("<a href='/{}'>x</a>", page * 3 + n))
             .collect();
-        web.page(
+        web.put_page(
             &format!("tides.example/{page}"),
             &format!("page {page} {links}"),
         );
     }
 
     let metadata = json!({"startUrl": "http://tides.example/0", "maxDepth": 10});
-    let mut found = ids(&web, &metadata).await;
+    let mut found = crawled_ids(&web, &metadata).await;
     found.sort();
     found.dedup();
     assert_eq!(found.len(), 70);
     let page = web
-        .crawler()
+        .new_crawler()
         .await
-        .everything(&access(&metadata), "site", Some("damaged"))
+        .list_feed(&access_for(&metadata), "site", Some("damaged"))
         .await;
     assert!(matches!(page, Err(ConnectorError::PageLost)));
 }
 
 #[tokio::test]
 async fn robots_txt_is_honoured() {
-    let web = Web::default();
+    let web = FakeWeb::default();
     let rules = "User-agent: *\nDisallow: /private\nAllow: /private/open\n\nUser-agent: otherbot\nDisallow: /";
-    web.put("tides.example/robots.txt", 200, &[], rules);
-    web.page(
+    web.put_answer("tides.example/robots.txt", 200, &[], rules);
+    web.put_page(
         "tides.example/",
         "start <a href='/private/1'>1</a><a href='/private/open'>2</a>",
     );
-    web.page("tides.example/private/1", "secret");
-    web.page("tides.example/private/open", "open");
-    let crawler = web.crawler().await;
+    web.put_page("tides.example/private/1", "secret");
+    web.put_page("tides.example/private/open", "open");
+    let crawler = web.new_crawler().await;
     assert_eq!(
-        ids(&web, &json!({"startUrl": START})).await,
+        crawled_ids(&web, &json!({"startUrl": START})).await,
         [START, "http://tides.example/private/open"]
     );
 
-    let access = access(&json!({"startUrl": START}));
-    let known = |id: &'static str| crawler.stat(&access, id);
+    let access = access_for(&json!({"startUrl": START}));
+    let known = |id: &'static str| crawler.get_item(&access, id);
     assert_eq!(
         known("http://tides.example/private/1")
             .await
             .expect("an answer"),
         None
     );
-    assert_eq!(web.asked("tides.example/private/1"), 0);
+    assert_eq!(web.request_count("tides.example/private/1"), 0);
 
-    let denied = crawl(
+    let denied = crawl_site(
         &crawler,
         &json!({"startUrl": "http://tides.example/private/1"}),
     )
@@ -203,12 +209,12 @@ async fn robots_txt_is_honoured() {
         assert!(said.contains(word), "{said}");
     }
 
-    web.moved("other.example/", "http://tides.example/private/1");
-    let led = crawl(&crawler, &json!({"startUrl": "http://other.example/"})).await;
+    web.put_redirect("other.example/", "http://tides.example/private/1");
+    let led = crawl_site(&crawler, &json!({"startUrl": "http://other.example/"})).await;
     assert!(matches!(led, Err(ConnectorError::Policy(said)) if said.contains("tides.example")));
 
-    web.put("tides.example/robots.txt", 503, &[], "");
-    let later = crawl(&crawler, &json!({"startUrl": START})).await;
+    web.put_answer("tides.example/robots.txt", 503, &[], "");
+    let later = crawl_site(&crawler, &json!({"startUrl": START})).await;
     assert!(
         matches!(later, Err(ConnectorError::Unavailable(_))),
         "rules that cannot be had allow nothing"
@@ -218,7 +224,7 @@ async fn robots_txt_is_honoured() {
         Err(ConnectorError::Unavailable(_))
     ));
 
-    web.put("tides.example/robots.txt", 429, &[], "");
+    web.put_answer("tides.example/robots.txt", 429, &[], "");
     assert!(matches!(
         known(START).await,
         Err(ConnectorError::Throttled { .. })
@@ -227,52 +233,52 @@ async fn robots_txt_is_honoured() {
 
 #[tokio::test]
 async fn pages_have_one_address_each() {
-    let web = Web::default();
-    web.moved("tides.example/", "http://www.tides.example/home");
+    let web = FakeWeb::default();
+    web.put_redirect("tides.example/", "http://www.tides.example/home");
     let links = "<a href='/old'>1</a><a href='/copy'>2</a><a href='/a'>3</a><a href='/ring/1'>4</a><a href='/away'>5</a>
         <a href='/syndicated'>6</a><a href='/hidden'>7</a><a href='/tagged'>8</a>";
-    web.page("www.tides.example/home", &format!("home {links}"));
-    web.moved("www.tides.example/old", "/a");
-    web.moved("www.tides.example/away", "http://other.example/");
-    web.page("other.example/", "elsewhere");
-    web.page("www.tides.example/a", "a");
-    web.page(
+    web.put_page("www.tides.example/home", &format!("home {links}"));
+    web.put_redirect("www.tides.example/old", "/a");
+    web.put_redirect("www.tides.example/away", "http://other.example/");
+    web.put_page("other.example/", "elsewhere");
+    web.put_page("www.tides.example/a", "a");
+    web.put_page(
         "www.tides.example/copy",
         "<link rel=canonical href='/original'>copy",
     );
-    web.page(
+    web.put_page(
         "www.tides.example/original",
         "<link rel=canonical href='/original'>original",
     );
-    web.page(
+    web.put_page(
         "www.tides.example/ring/1",
         "<link rel=canonical href='/ring/2'>one",
     );
-    web.page(
+    web.put_page(
         "www.tides.example/ring/2",
         "<link rel=canonical href='/ring/1'>two",
     );
-    web.page(
+    web.put_page(
         "www.tides.example/syndicated",
         "<link rel=canonical href='http://other.example/'>ours",
     );
-    web.page(
+    web.put_page(
         "www.tides.example/hidden",
         "<meta name=robots content=noindex>x <a href='/behind'>9</a>",
     );
-    web.page(
+    web.put_page(
         "www.tides.example/behind",
         "<meta name=robots content=nofollow>b <a href='/never'>10</a>",
     );
-    web.page("www.tides.example/never", "never");
-    web.put(
+    web.put_page("www.tides.example/never", "never");
+    web.put_answer(
         "www.tides.example/tagged",
         200,
         &[("content-type", "text/html"), ("x-robots-tag", "noindex")],
         "t",
     );
 
-    let mut found = ids(&web, &json!({"startUrl": START})).await;
+    let mut found = crawled_ids(&web, &json!({"startUrl": START})).await;
     found.sort();
     let wanted = ["a", "behind", "home", "original", "ring/2", "syndicated"];
     assert_eq!(
@@ -283,10 +289,10 @@ async fn pages_have_one_address_each() {
 
 #[tokio::test]
 async fn a_sitemap_lists_what_is_crawled() {
-    let web = Web::default();
+    let web = FakeWeb::default();
     let index = "<sitemapindex><sitemap><loc>http://tides.example/1.xml</loc></sitemap>
         <sitemap><loc>http://other.example/2.xml</loc></sitemap><sitemap><loc>/gone.xml</loc></sitemap></sitemapindex>";
-    web.put(
+    web.put_answer(
         "tides.example/sitemap.xml",
         200,
         &[("content-type", "application/xml")],
@@ -294,13 +300,13 @@ async fn a_sitemap_lists_what_is_crawled() {
     );
     let map = "<urlset><url><loc>http://tides.example/a</loc><lastmod>2026-03-01</lastmod></url>
         <url><loc>https://tides.example/b</loc></url><url><loc>http://other.example/c</loc></url></urlset>";
-    web.put("tides.example/1.xml", 200, &[], map);
-    web.page("tides.example/a", "a <a href='/not-listed'>x</a>");
-    web.page("tides.example/b", "b");
-    web.page("tides.example/not-listed", "n");
+    web.put_answer("tides.example/1.xml", 200, &[], map);
+    web.put_page("tides.example/a", "a <a href='/not-listed'>x</a>");
+    web.put_page("tides.example/b", "b");
+    web.put_page("tides.example/not-listed", "n");
 
     let metadata = json!({"sitemapUrl": "http://tides.example/sitemap.xml"});
-    let (items, incomplete) = crawl(&web.crawler().await, &metadata)
+    let (items, incomplete) = crawl_site(&web.new_crawler().await, &metadata)
         .await
         .expect("a crawl");
     let shown: Vec<(&str, i64)> = items
@@ -316,28 +322,31 @@ async fn a_sitemap_lists_what_is_crawled() {
         ]
     );
     assert!(incomplete, "a part of the list is not there");
-    assert_eq!(web.asked("other.example/2.xml"), 0);
+    assert_eq!(web.request_count("other.example/2.xml"), 0);
 }
 
 #[tokio::test]
 async fn nothing_leads_inside() {
-    let web = Web::default();
-    web.page(
+    let web = FakeWeb::default();
+    web.put_page(
         "tides.example/",
         "x <a href='/in'>1</a><a href='http://10.0.0.7/'>2</a><a href='http://inside.example/'>3</a>",
     );
-    web.moved("tides.example/in", "http://10.0.0.7/secret");
-    web.page("10.0.0.7/secret", "secret");
-    web.page("inside.example/", "secret");
-    assert_eq!(ids(&web, &json!({"startUrl": START})).await, [START]);
+    web.put_redirect("tides.example/in", "http://10.0.0.7/secret");
+    web.put_page("10.0.0.7/secret", "secret");
+    web.put_page("inside.example/", "secret");
+    assert_eq!(
+        crawled_ids(&web, &json!({"startUrl": START})).await,
+        [START]
+    );
 
-    let crawler = web.crawler().await;
-    let inside = crawl(&crawler, &json!({"startUrl": "http://inside.example/"})).await;
+    let crawler = web.new_crawler().await;
+    let inside = crawl_site(&crawler, &json!({"startUrl": "http://inside.example/"})).await;
     assert!(matches!(inside, Err(ConnectorError::Unavailable(_))));
 
     let inside = crawler
-        .stat(
-            &access(&json!({"startUrl": START})),
+        .get_item(
+            &access_for(&json!({"startUrl": START})),
             "http://10.0.0.7/secret",
         )
         .await;
@@ -346,39 +355,39 @@ async fn nothing_leads_inside() {
         Err(ConnectorError::Item(SkipReason::NotDownloadable))
     ));
     assert_eq!(
-        web.asked("10.0.0.7/secret") + web.asked("inside.example/"),
+        web.request_count("10.0.0.7/secret") + web.request_count("inside.example/"),
         0
     );
 }
 
 #[tokio::test]
 async fn pages_that_give_trouble_do_not_end_the_crawl() {
-    let web = Web::default();
-    web.page(
+    let web = FakeWeb::default();
+    web.put_page(
         "tides.example/",
         "x <a href='/broken'>1</a><a href='/denied'>2</a><a href='/fine'>3</a>",
     );
-    web.put("tides.example/broken", 500, &[], "");
+    web.put_answer("tides.example/broken", 500, &[], "");
     for (path, status) in [
         ("denied", 403),
         ("paid", 401),
         ("unlawful", 451),
         ("slow", 408),
     ] {
-        web.put(&format!("tides.example/{path}"), status, &[], "");
+        web.put_answer(&format!("tides.example/{path}"), status, &[], "");
     }
 
     let huge = vec![b'x'; 52 * 1024 * 1024];
-    web.put(
+    web.put_answer(
         "tides.example/huge",
         200,
         &[("content-type", "text/plain")],
         huge,
     );
-    web.page("tides.example/fine", "fine");
-    let crawler = web.crawler().await;
+    web.put_page("tides.example/fine", "fine");
+    let crawler = web.new_crawler().await;
     let metadata = json!({"startUrl": START});
-    let (items, incomplete) = crawl(&crawler, &metadata).await.expect("a crawl");
+    let (items, incomplete) = crawl_site(&crawler, &metadata).await.expect("a crawl");
     assert_eq!(
         items
             .iter()
@@ -387,8 +396,8 @@ async fn pages_that_give_trouble_do_not_end_the_crawl() {
         ["tides.example", "fine"]
     );
     assert!(incomplete);
-    let access = access(&metadata);
-    let stat = |path: &'static str| crawler.stat(&access, path);
+    let access = access_for(&metadata);
+    let stat = |path: &'static str| crawler.get_item(&access, path);
     for path in ["http://tides.example/broken", "http://tides.example/slow"] {
         assert!(
             matches!(stat(path).await, Err(ConnectorError::Unavailable(_))),
@@ -413,19 +422,19 @@ async fn pages_that_give_trouble_do_not_end_the_crawl() {
 
 #[tokio::test]
 async fn what_a_site_says_at_length_is_cut() {
-    let web = Web::default();
+    let web = FakeWeb::default();
     let long = format!("tides.example/{}", "x".repeat(900));
     let media_type = format!("text/html; x={}", "x".repeat(900));
-    web.put(
+    web.put_answer(
         &long,
         200,
         &[("content-type", &media_type)],
         "words without a title",
     );
-    let crawler = web.crawler().await;
-    let access = access(&json!({"startUrl": START}));
+    let crawler = web.new_crawler().await;
+    let access = access_for(&json!({"startUrl": START}));
     let item = crawler
-        .stat(&access, &format!("http://{long}"))
+        .get_item(&access, &format!("http://{long}"))
         .await
         .expect("an answer")
         .expect("an item");
@@ -434,7 +443,10 @@ async fn what_a_site_says_at_length_is_cut() {
         (500, "http://".len() + long.len())
     );
 
-    let fetched = crawler.fetch(&access, &item, 100).await.expect("a page");
+    let fetched = crawler
+        .fetch_content(&access, &item, 100)
+        .await
+        .expect("a page");
     let BodyForm::File {
         declared: Some(declared),
         ..
@@ -447,25 +459,25 @@ async fn what_a_site_says_at_length_is_cut() {
 
 #[tokio::test]
 async fn a_page_is_gone_when_it_is_gone_twice() {
-    let web = Web::default();
-    web.page(
+    let web = FakeWeb::default();
+    web.put_page(
         "tides.example/a",
         "<title>A</title>words <form><input value=1></form>",
     );
-    web.put("tides.example/gone", 410, &[], "");
-    web.moved("tides.example/moved", "/a");
-    web.page(
+    web.put_answer("tides.example/gone", 410, &[], "");
+    web.put_redirect("tides.example/moved", "/a");
+    web.put_page(
         "tides.example/hidden",
         "<meta name=robots content=noindex>words",
     );
-    let crawler = web.crawler().await;
-    let access = access(&json!({"startUrl": "http://tides.example/a"}));
-    let stat = |path: &'static str| crawler.stat(&access, path);
+    let crawler = web.new_crawler().await;
+    let access = access_for(&json!({"startUrl": "http://tides.example/a"}));
+    let stat = |path: &'static str| crawler.get_item(&access, path);
     let one = stat("http://tides.example/a")
         .await
         .expect("an answer")
         .expect("an item");
-    web.page(
+    web.put_page(
         "tides.example/a",
         "<title>A</title>words <form><input value=2></form>",
     );
@@ -473,9 +485,12 @@ async fn a_page_is_gone_when_it_is_gone_twice() {
         .await
         .expect("an answer")
         .expect("an item");
-    assert_eq!((&one.mark, &one.version), (&two.mark, &two.version));
+    assert_eq!(
+        (&one.content_version, &one.version),
+        (&two.content_version, &two.version)
+    );
 
-    web.page(
+    web.put_page(
         "tides.example/a",
         "<title>B</title>words <form><input value=2></form>",
     );
@@ -494,29 +509,32 @@ async fn a_page_is_gone_when_it_is_gone_twice() {
         assert_eq!(stat(path).await.expect("an answer"), None, "{path}");
     }
 
-    assert_eq!(web.asked("tides.example/gone"), 2);
+    assert_eq!(web.request_count("tides.example/gone"), 2);
 }
 
 #[tokio::test]
 async fn a_page_is_fetched_as_it_was_listed() {
-    let web = Web::default();
-    web.page("tides.example/a", "<title>A</title>words");
-    web.put(
+    let web = FakeWeb::default();
+    web.put_page("tides.example/a", "<title>A</title>words");
+    web.put_answer(
         "tides.example/b",
         200,
         &[("content-type", "application/pdf")],
         "%PDF-1.7 words",
     );
-    web.moved("tides.example/moved", "/a");
-    web.put("tides.example/denied", 403, &[], "");
-    let crawler = web.crawler().await;
-    let access = access(&json!({"startUrl": "http://tides.example/a"}));
+    web.put_redirect("tides.example/moved", "/a");
+    web.put_answer("tides.example/denied", 403, &[], "");
+    let crawler = web.new_crawler().await;
+    let access = access_for(&json!({"startUrl": "http://tides.example/a"}));
     let item = crawler
-        .stat(&access, "http://tides.example/a")
+        .get_item(&access, "http://tides.example/a")
         .await
         .expect("an answer")
         .expect("an item");
-    let fetched = crawler.fetch(&access, &item, 100).await.expect("a page");
+    let fetched = crawler
+        .fetch_content(&access, &item, 100)
+        .await
+        .expect("a page");
     assert_eq!(fetched.bytes, "<title>A</title>words");
 
     let form = |name: &str, declared: &str| BodyForm::File {
@@ -525,17 +543,17 @@ async fn a_page_is_fetched_as_it_was_listed() {
     };
     assert_eq!(fetched.form, form("page.html", "text/html; charset=utf-8"));
 
-    let other = |id: &str| Item {
+    let other = |id: &str| ProviderItem {
         id: id.into(),
         ..item.clone()
     };
     let fetched = crawler
-        .fetch(&access, &other("http://tides.example/b"), 100)
+        .fetch_content(&access, &other("http://tides.example/b"), 100)
         .await
         .expect("a file");
     assert_eq!(fetched.form, form("file.pdf", "application/pdf"));
 
-    let large = crawler.fetch(&access, &item, 5).await;
+    let large = crawler.fetch_content(&access, &item, 5).await;
     assert!(matches!(
         large,
         Err(ConnectorError::Item(SkipReason::TooLarge))
@@ -543,7 +561,7 @@ async fn a_page_is_fetched_as_it_was_listed() {
 
     for path in ["moved", "gone", "denied"] {
         let fetched = crawler
-            .fetch(
+            .fetch_content(
                 &access,
                 &other(&format!("http://tides.example/{path}")),
                 100,

@@ -8,14 +8,14 @@ use remote::{FetchError, FetchErrorKind, Page};
 use robotxt::Robots;
 use url::Url;
 
-use super::{AGENT, Crawler};
+use super::{CRAWLER_NAME, WebCrawler};
 use crate::bounds;
 
 /// The longest accepted pause between two requests that a site states.
 const MAX_PAUSE: Duration = Duration::from_secs(5);
 
 /// The result of a request.
-pub(super) enum Visit {
+pub(super) enum VisitResult {
     /// A page, which may have another address after redirects.
     Page(Page),
     /// The page does not exist.
@@ -24,53 +24,55 @@ pub(super) enum Visit {
     NoPage(SkipReason),
 }
 
-impl Crawler {
+impl WebCrawler {
     /// Requests an address.
-    pub(super) async fn get(&self, url: &Url) -> ConnectorResult<Visit> {
-        match self.fetcher.fetch(url.as_str()).await {
-            Ok(page) => Ok(Visit::Page(page)),
-            Err(error) => of_error(error),
+    pub(super) async fn request_page(&self, url: &Url) -> ConnectorResult<VisitResult> {
+        match self.fetcher.fetch_page(url.as_str()).await {
+            Ok(page) => Ok(VisitResult::Page(page)),
+            Err(error) => convert_error(error),
         }
     }
 
     /// Returns the crawling rules for the site of an address. A site without rules permits
     /// everything. If the rules are temporarily unavailable, nothing is permitted, and the crawl
     /// waits.
-    pub(super) async fn robots(&self, url: &Url) -> ConnectorResult<Robots> {
+    pub(super) async fn request_robots(&self, url: &Url) -> ConnectorResult<Robots> {
         let rules = url
             .join("/robots.txt")
             .map_err(|error| ConnectorError::Fault(error.to_string()))?;
-        match self.get(&rules).await? {
-            Visit::Page(page) => Ok(Robots::parse(&page.bytes, AGENT)),
-            Visit::Gone | Visit::NoPage(_) => Ok(Robots::allow_all()),
+        match self.request_page(&rules).await? {
+            VisitResult::Page(page) => Ok(Robots::parse(&page.bytes, CRAWLER_NAME)),
+            VisitResult::Gone | VisitResult::NoPage(_) => Ok(Robots::allow_all()),
         }
     }
 
     /// Returns the pause between two requests.
-    pub(super) fn pause(&self, robots: &Robots) -> Duration {
+    pub(super) fn request_pause(&self, robots: &Robots) -> Duration {
         robots
             .crawl_delay()
             .map_or(self.pace, |delay| delay.clamp(self.pace, MAX_PAUSE))
     }
 }
 
-fn of_error(error: FetchError) -> ConnectorResult<Visit> {
+fn convert_error(error: FetchError) -> ConnectorResult<VisitResult> {
     match (error.kind, error.status) {
-        (FetchErrorKind::Blocked, _) => Ok(Visit::NoPage(SkipReason::NotDownloadable)),
-        (FetchErrorKind::TooLarge, _) => Ok(Visit::NoPage(SkipReason::TooLarge)),
-        (FetchErrorKind::Failed, Some(404 | 410)) => Ok(Visit::Gone),
+        (FetchErrorKind::Blocked, _) => Ok(VisitResult::NoPage(SkipReason::NotDownloadable)),
+        (FetchErrorKind::TooLarge, _) => Ok(VisitResult::NoPage(SkipReason::TooLarge)),
+        (FetchErrorKind::Failed, Some(404 | 410)) => Ok(VisitResult::Gone),
         (FetchErrorKind::Failed, Some(429)) => Err(ConnectorError::Throttled { retry_after: None }),
         // The server permits another attempt after a timeout or a request that came too early.
         (FetchErrorKind::Failed, Some(408 | 425)) => {
             Err(ConnectorError::Unavailable(Box::new(error)))
         }
-        (FetchErrorKind::Failed, Some(400..500)) => Ok(Visit::NoPage(SkipReason::NotDownloadable)),
+        (FetchErrorKind::Failed, Some(400..500)) => {
+            Ok(VisitResult::NoPage(SkipReason::NotDownloadable))
+        }
         (FetchErrorKind::Failed, _) => Err(ConnectorError::Unavailable(Box::new(error))),
     }
 }
 
 /// Returns the media type of a page without parameters, or a guess if the server names none.
-pub(super) fn essence(page: &Page) -> String {
+pub(super) fn media_type_of(page: &Page) -> String {
     let declared = page.media_type.as_deref().unwrap_or_default();
     let essence = declared
         .split(';')
@@ -79,7 +81,7 @@ pub(super) fn essence(page: &Page) -> String {
         .trim()
         .to_ascii_lowercase();
     if !essence.is_empty() {
-        return bounds::media_type(essence);
+        return bounds::limit_media_type(essence);
     }
 
     let begins = page.bytes.trim_ascii_start();
@@ -96,13 +98,13 @@ pub(super) fn essence(page: &Page) -> String {
 
 pub(super) fn is_html(page: &Page) -> bool {
     matches!(
-        essence(page).as_str(),
+        media_type_of(page).as_str(),
         "text/html" | "application/xhtml+xml"
     )
 }
 
 /// Checks whether files of this type are read in addition to web pages.
-pub(super) fn is_read(essence: &str) -> bool {
+pub(super) fn is_readable_type(essence: &str) -> bool {
     matches!(
         essence,
         "application/pdf" | "text/plain" | "text/markdown" | "text/x-markdown"

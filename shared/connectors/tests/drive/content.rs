@@ -2,21 +2,21 @@
 
 use domain::connection::SkipReason;
 use domain::document::{BodyForm, DocumentType};
-use domain::ports::{ConnectorError, ConnectorResult, Fetched, Item, ItemKind};
-use fake_drive::{Fault, Restrictions, Slide, Table};
+use domain::ports::{ConnectorError, ConnectorResult, ItemContent, ItemKind, ProviderItem};
+use fake_drive::{PlannedFault, Restrictions, SheetTable, Slide};
 
-use crate::{OLE, Stage};
+use crate::{DriveStage, OLE};
 
 const LIMIT: usize = 50_000_000;
 
-async fn fetch(stage: &Stage, id: &str) -> ConnectorResult<Fetched> {
+async fn fetch(stage: &DriveStage, id: &str) -> ConnectorResult<ItemContent> {
     stage
-        .drive()
-        .fetch(&stage.ida(), &stage.item(id).await, LIMIT)
+        .connector()
+        .fetch_content(&stage.ida_access(), &stage.item_for_ida(id).await, LIMIT)
         .await
 }
 
-fn name(fetched: &Fetched) -> &str {
+fn name(fetched: &ItemContent) -> &str {
     match &fetched.form {
         BodyForm::File {
             name: Some(name), ..
@@ -25,14 +25,14 @@ fn name(fetched: &Fetched) -> &str {
     }
 }
 
-fn sheet(rows: usize) -> Vec<Table> {
+fn sheet(rows: usize) -> Vec<SheetTable> {
     let row = |number: usize| {
         vec![
             format!("Part {number}"),
             format!("{}", number * 7_919 % 1_000_003),
         ]
     };
-    vec![Table {
+    vec![SheetTable {
         name: "Stock".into(),
         rows: (0..rows).map(row).collect(),
     }]
@@ -40,8 +40,8 @@ fn sheet(rows: usize) -> Vec<Table> {
 
 #[tokio::test]
 async fn what_exists_on_the_drive_only_is_exported() {
-    let stage = Stage::open().await;
-    let root = stage.root();
+    let stage = DriveStage::open().await;
+    let root = stage.root_id();
     let doc = stage
         .fake
         .add_doc(
@@ -66,7 +66,7 @@ async fn what_exists_on_the_drive_only_is_exported() {
 
     for (id, kind, wanted) in cases {
         assert_eq!(
-            stage.item(id).await.kind,
+            stage.item_for_ida(id).await.kind,
             ItemKind::File {
                 document: Some(kind)
             }
@@ -82,7 +82,7 @@ async fn what_exists_on_the_drive_only_is_exported() {
         } else {
             assert!(fetched.bytes.starts_with(b"PK"));
         }
-        stage.fake.rename(id, "Another name.pdf").unwrap();
+        stage.fake.rename_item(id, "Another name.pdf").unwrap();
         assert_eq!(
             fetch(&stage, id).await.unwrap(),
             fetched,
@@ -93,10 +93,10 @@ async fn what_exists_on_the_drive_only_is_exported() {
 
 #[tokio::test]
 async fn a_file_comes_as_it_was_uploaded() {
-    let stage = Stage::open().await;
+    let stage = DriveStage::open().await;
     let id = stage
         .fake
-        .add_file(&stage.root(), "Notes.md", "text/markdown", "# Notes\n")
+        .add_file(&stage.root_id(), "Notes.md", "text/markdown", "# Notes\n")
         .unwrap();
     let fetched = fetch(&stage, &id).await.unwrap();
     assert_eq!(
@@ -104,8 +104,8 @@ async fn a_file_comes_as_it_was_uploaded() {
         (b"# Notes\n".as_slice(), "file.md")
     );
     let short = stage
-        .drive()
-        .fetch(&stage.ida(), &stage.item(&id).await, 3)
+        .connector()
+        .fetch_content(&stage.ida_access(), &stage.item_for_ida(&id).await, 3)
         .await
         .unwrap_err();
     assert!(
@@ -114,7 +114,7 @@ async fn a_file_comes_as_it_was_uploaded() {
     );
     stage
         .fake
-        .restrict(
+        .set_restrictions(
             &id,
             Restrictions {
                 abusive: true,
@@ -128,14 +128,14 @@ async fn a_file_comes_as_it_was_uploaded() {
         "{flagged:?}"
     );
     // The item was listed before access to it was forbidden.
-    let listed = Item {
+    let listed = ProviderItem {
         kind: ItemKind::File { document: None },
-        ..stage.item(&id).await
+        ..stage.item_for_ida(&id).await
     };
 
     stage
         .fake
-        .restrict(
+        .set_restrictions(
             &id,
             Restrictions {
                 no_download: true,
@@ -144,8 +144,8 @@ async fn a_file_comes_as_it_was_uploaded() {
         )
         .unwrap();
     let kept = stage
-        .drive()
-        .fetch(&stage.ida(), &listed, LIMIT)
+        .connector()
+        .fetch_content(&stage.ida_access(), &listed, LIMIT)
         .await
         .unwrap_err();
     assert!(
@@ -154,7 +154,7 @@ async fn a_file_comes_as_it_was_uploaded() {
     );
     let empty = stage
         .fake
-        .add_file(&stage.root(), "e.txt", "text/plain", "")
+        .add_file(&stage.root_id(), "e.txt", "text/plain", "")
         .unwrap();
     assert!(matches!(
         fetch(&stage, &empty).await,
@@ -164,10 +164,10 @@ async fn a_file_comes_as_it_was_uploaded() {
 
 #[tokio::test]
 async fn what_is_too_large_to_be_exported_comes_another_way() {
-    let stage = Stage::open().await;
+    let stage = DriveStage::open().await;
     let picture = "A".repeat(11_000_000);
     let text = format!("# Plan\n\n![A map](data:image/png;base64,{picture})\n\nIt leads there.");
-    let doc = stage.fake.add_doc(&stage.root(), "Plan", &text).unwrap();
+    let doc = stage.fake.add_doc(&stage.root_id(), "Plan", &text).unwrap();
     let fetched = fetch(&stage, &doc).await.unwrap();
     let text = String::from_utf8_lossy(&fetched.bytes).into_owned();
     assert!(
@@ -175,7 +175,7 @@ async fn what_is_too_large_to_be_exported_comes_another_way() {
         "{} bytes",
         text.len()
     );
-    let ways = |stage: &Stage| {
+    let ways = |stage: &DriveStage| {
         let calls = ["export", "download", "operations"];
         let call = |path: &str| {
             calls
@@ -183,7 +183,7 @@ async fn what_is_too_large_to_be_exported_comes_another_way() {
                 .find(|call| path.split('/').any(|part| part == **call))
                 .copied()
         };
-        let seen = stage.fake.requests().into_iter();
+        let seen = stage.fake.recorded_requests().into_iter();
         seen.filter_map(|seen| Some((call(&seen.path)?, seen.status)))
             .collect::<Vec<_>>()
     };
@@ -193,10 +193,10 @@ async fn what_is_too_large_to_be_exported_comes_another_way() {
 
     let table = stage
         .fake
-        .add_sheet(&stage.root(), "Stock", sheet(3))
+        .add_sheet(&stage.root_id(), "Stock", sheet(3))
         .unwrap();
     stage.fake.clear_requests();
-    stage.fake.plan(Fault::reason(
+    stage.fake.plan_fault(PlannedFault::api_error(
         &format!("/drive/v3/files/{table}/export"),
         403,
         "exportSizeLimitExceeded",
@@ -210,22 +210,30 @@ async fn what_is_too_large_to_be_exported_comes_another_way() {
 
 #[tokio::test]
 async fn what_was_shared_by_its_link_is_had_with_the_key_that_a_shortcut_keeps() {
-    let stage = Stage::open().await;
+    let stage = DriveStage::open().await;
     let linked = stage
         .fake
-        .add_doc(stage.fake.account(OLE).root(), "Linked", "# Linked")
+        .add_doc(
+            stage.fake.get_or_create_account(OLE).root(),
+            "Linked",
+            "# Linked",
+        )
         .unwrap();
     stage.fake.share_by_link(&linked, "k-1").unwrap();
     assert_eq!(
-        stage.drive().stat(&stage.ida(), &linked).await.unwrap(),
+        stage
+            .connector()
+            .get_item(&stage.ida_access(), &linked)
+            .await
+            .unwrap(),
         None
     );
 
     stage
         .fake
-        .add_shortcut(&stage.root(), "to it", &linked)
+        .add_shortcut(&stage.root_id(), "to it", &linked)
         .unwrap();
-    assert_eq!(stage.item(&linked).await.name, "Linked");
+    assert_eq!(stage.item_for_ida(&linked).await.name, "Linked");
 
     let bytes = fetch(&stage, &linked).await.unwrap().bytes;
     assert!(String::from_utf8_lossy(&bytes).contains("# Linked"));

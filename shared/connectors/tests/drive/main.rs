@@ -8,10 +8,10 @@ mod faults;
 mod pages;
 mod permission;
 
-use connectors::Settings;
+use connectors::DriveSettings;
 use domain::connection::Provider;
 use domain::metadata::Metadata;
-use domain::ports::{Access, Connector, Connectors, Item, Listing};
+use domain::ports::{Connector, Connectors, ItemPage, ProviderAccess, ProviderItem};
 use domain::vault::Secret;
 use fake_drive::FakeDrive;
 use remote::{Fetcher, Network};
@@ -22,47 +22,52 @@ const IDA: &str = "ida@northwind.example";
 const OLE: &str = "ole@northwind.example";
 
 /// A fake drive, and the connector to it.
-struct Stage {
+struct DriveStage {
     fake: FakeDrive,
     all: Connectors,
 }
 
-impl Stage {
+impl DriveStage {
     async fn open() -> Self {
         let fake = FakeDrive::start().await.unwrap();
-        let (id, secret) = fake.client();
-        let settings = Settings::stand_in(fake.url(), id, secret);
-        let all = connectors::all(&settings, Fetcher::new(Network::public())).unwrap();
+        let (id, secret) = fake.client_credentials();
+        let settings = DriveSettings::for_fake_drive(fake.base_url(), id, secret);
+        let all = connectors::all_connectors(&settings, Fetcher::new(Network::public_internet()))
+            .unwrap();
         Self { fake, all }
     }
 
-    fn drive(&self) -> &dyn Connector {
-        self.all.of(Provider::CloudDrive).unwrap()
+    fn connector(&self) -> &dyn Connector {
+        self.all.for_provider(Provider::CloudDrive).unwrap()
     }
 
     /// Returns the access data for Ida's requests.
-    fn ida(&self) -> Access {
-        access(&self.fake.account(IDA).access_token())
+    fn ida_access(&self) -> ProviderAccess {
+        access_for(&self.fake.get_or_create_account(IDA).access_token())
     }
 
-    fn root(&self) -> String {
-        self.fake.account(IDA).root().to_owned()
+    fn root_id(&self) -> String {
+        self.fake.get_or_create_account(IDA).root().to_owned()
     }
 
     /// Returns an item as the connector shows it to Ida.
-    async fn item(&self, id: &str) -> Item {
-        self.drive().stat(&self.ida(), id).await.unwrap().unwrap()
+    async fn item_for_ida(&self, id: &str) -> ProviderItem {
+        self.connector()
+            .get_item(&self.ida_access(), id)
+            .await
+            .unwrap()
+            .unwrap()
     }
 }
 
-fn access(token: &str) -> Access {
-    Access {
+fn access_for(token: &str) -> ProviderAccess {
+    ProviderAccess {
         token: Some(Secret::new(token)),
         metadata: Metadata::default(),
     }
 }
 
-fn names(listing: &Listing) -> Vec<&str> {
+fn item_names(listing: &ItemPage) -> Vec<&str> {
     listing
         .items
         .iter()

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use domain::connection::SkipReason;
-use domain::ports::{ConnectorError, ItemKind, View};
-use fake_drive::{Body, Restrictions};
+use domain::ports::{ConnectorError, ItemKind, PickerView};
+use fake_drive::{FakeContent, Restrictions};
 
-use crate::{IDA, OLE, Stage, names};
+use crate::{DriveStage, IDA, OLE, item_names};
 
 #[tokio::test]
 async fn everything_and_the_children_of_a_folder_come_in_pages() {
-    let stage = Stage::open().await;
-    let (ida, root) = (stage.ida(), stage.root());
+    let stage = DriveStage::open().await;
+    let (ida, root) = (stage.ida_access(), stage.root_id());
     let folder = stage.fake.add_folder(&root, "Plans").unwrap();
     for number in 0..7 {
         stage
@@ -21,17 +21,17 @@ async fn everything_and_the_children_of_a_folder_come_in_pages() {
     }
 
     let bin = stage.fake.add_doc(&root, "Old", "Words").unwrap();
-    stage.fake.trash(&bin).unwrap();
+    stage.fake.trash_item(&bin).unwrap();
     stage.fake.set_quirks(|quirks| quirks.page_cap = Some(3));
     let mut seen = Vec::new();
     let (mut page, mut pages) = (None, 0);
     loop {
         let listed = stage
-            .drive()
-            .everything(&ida, "user", page.as_deref())
+            .connector()
+            .list_feed(&ida, "user", page.as_deref())
             .await
             .unwrap();
-        seen.extend(names(&listed).into_iter().map(str::to_owned));
+        seen.extend(item_names(&listed).into_iter().map(str::to_owned));
         pages += 1;
         page = listed.next;
         if page.is_none() {
@@ -48,8 +48,8 @@ async fn everything_and_the_children_of_a_folder_come_in_pages() {
     assert_eq!(pages, 3);
 
     let first = stage
-        .drive()
-        .children(&ida, &folder, None, None)
+        .connector()
+        .list_children(&ida, &folder, None, None)
         .await
         .unwrap();
     assert_eq!(first.items.len(), 3);
@@ -61,15 +61,15 @@ async fn everything_and_the_children_of_a_folder_come_in_pages() {
     );
 
     let other = stage
-        .drive()
-        .children(&ida, &root, None, first.next.as_deref())
+        .connector()
+        .list_children(&ida, &root, None, first.next.as_deref())
         .await
         .unwrap_err();
     assert!(matches!(other, ConnectorError::PageLost), "{other:?}");
     assert!(
         stage
-            .drive()
-            .children(&ida, "nowhere", None, None)
+            .connector()
+            .list_children(&ida, "nowhere", None, None)
             .await
             .unwrap()
             .items
@@ -79,23 +79,27 @@ async fn everything_and_the_children_of_a_folder_come_in_pages() {
 
 #[tokio::test]
 async fn shared_drives_are_feeds_of_their_own_and_have_their_names() {
-    let stage = Stage::open().await;
-    let ida = stage.ida();
-    let sales = stage.fake.add_drive("Sales", &[IDA, OLE]);
+    let stage = DriveStage::open().await;
+    let ida = stage.ida_access();
+    let sales = stage.fake.create_shared_drive("Sales", &[IDA, OLE]);
     let folder = stage.fake.add_folder(&sales, "Offers").unwrap();
     stage.fake.add_doc(&folder, "Offer", "Words").unwrap();
     assert_eq!(
-        stage.drive().feeds(&ida).await.unwrap(),
+        stage.connector().list_feeds(&ida).await.unwrap(),
         ["user", sales.as_str()]
     );
-    let top = stage.item(&sales).await;
+    let top = stage.item_for_ida(&sales).await;
     assert_eq!(
         (top.name.as_str(), top.kind, top.parent),
         ("Sales", ItemKind::Folder, None)
     );
-    assert_eq!(stage.item("root").await.id, stage.root());
-    let listed = stage.drive().everything(&ida, &sales, None).await.unwrap();
-    assert_eq!(names(&listed), ["Offers", "Offer"]);
+    assert_eq!(stage.item_for_ida("root").await.id, stage.root_id());
+    let listed = stage
+        .connector()
+        .list_feed(&ida, &sales, None)
+        .await
+        .unwrap();
+    assert_eq!(item_names(&listed), ["Offers", "Offer"]);
     assert!(
         listed
             .items
@@ -103,28 +107,35 @@ async fn shared_drives_are_feeds_of_their_own_and_have_their_names() {
             .all(|item| item.drive.as_ref() == Some(&sales))
     );
     let inside = stage
-        .drive()
-        .children(&ida, &folder, Some(&sales), None)
+        .connector()
+        .list_children(&ida, &folder, Some(&sales), None)
         .await
         .unwrap();
-    assert_eq!(names(&inside), ["Offer"]);
+    assert_eq!(item_names(&inside), ["Offer"]);
 
-    let start = stage.drive().head(&ida, &sales).await.unwrap();
-    stage.fake.leave(&sales, IDA).unwrap();
-    assert_eq!(stage.drive().feeds(&ida).await.unwrap(), ["user"]);
+    let start = stage
+        .connector()
+        .current_cursor(&ida, &sales)
+        .await
+        .unwrap();
+    stage.fake.remove_member(&sales, IDA).unwrap();
+    assert_eq!(stage.connector().list_feeds(&ida).await.unwrap(), ["user"]);
     assert!(
         stage
-            .drive()
-            .everything(&ida, &sales, None)
+            .connector()
+            .list_feed(&ida, &sales, None)
             .await
             .unwrap()
             .items
             .is_empty()
     );
-    assert_eq!(stage.drive().stat(&ida, &folder).await.unwrap(), None);
+    assert_eq!(
+        stage.connector().get_item(&ida, &folder).await.unwrap(),
+        None
+    );
     let lost = stage
-        .drive()
-        .changes(&ida, &sales, &start)
+        .connector()
+        .list_changes(&ida, &sales, &start)
         .await
         .unwrap_err();
     assert!(matches!(lost, ConnectorError::CursorLost), "{lost:?}");
@@ -132,24 +143,32 @@ async fn shared_drives_are_feeds_of_their_own_and_have_their_names() {
 
 #[tokio::test]
 async fn changes_tell_what_is_and_what_is_gone() {
-    let stage = Stage::open().await;
-    let (ida, root) = (stage.ida(), stage.root());
+    let stage = DriveStage::open().await;
+    let (ida, root) = (stage.ida_access(), stage.root_id());
     let doc = stage.fake.add_doc(&root, "Plan", "Words").unwrap();
     let pdf = stage
         .fake
         .add_file(&root, "a.pdf", "application/pdf", "%PDF")
         .unwrap();
     let old = stage.fake.add_doc(&root, "Old", "Words").unwrap();
-    let before = stage.item(&doc).await;
-    let mut cursor = stage.drive().head(&ida, "user").await.unwrap();
-    stage.fake.rename(&doc, "The plan").unwrap();
-    stage.fake.trash(&pdf).unwrap();
-    stage.fake.remove(&old).unwrap();
-    let sales = stage.fake.add_drive("Sales", &[IDA]);
+    let before = stage.item_for_ida(&doc).await;
+    let mut cursor = stage
+        .connector()
+        .current_cursor(&ida, "user")
+        .await
+        .unwrap();
+    stage.fake.rename_item(&doc, "The plan").unwrap();
+    stage.fake.trash_item(&pdf).unwrap();
+    stage.fake.delete_item(&old).unwrap();
+    let sales = stage.fake.create_shared_drive("Sales", &[IDA]);
     stage.fake.set_quirks(|quirks| quirks.page_cap = Some(1));
     let (mut seen, mut feeds) = (BTreeMap::new(), false);
     loop {
-        let changes = stage.drive().changes(&ida, "user", &cursor).await.unwrap();
+        let changes = stage
+            .connector()
+            .list_changes(&ida, "user", &cursor)
+            .await
+            .unwrap();
         feeds |= changes.feeds_changed;
         seen.extend(
             changes
@@ -158,32 +177,36 @@ async fn changes_tell_what_is_and_what_is_gone() {
                 .map(|changed| (changed.id, changed.item)),
         );
         cursor = changes.cursor;
-        if !changes.more {
+        if !changes.has_more {
             break;
         }
     }
     let renamed = seen[&doc].clone().unwrap();
     assert_eq!(
-        (renamed.name.as_str(), &renamed.mark),
-        ("The plan", &before.mark)
+        (renamed.name.as_str(), &renamed.content_version),
+        ("The plan", &before.content_version)
     );
     assert_ne!(renamed.version, before.version);
-    assert!(seen[&pdf].as_ref().unwrap().trashed && seen[&old].is_none() && feeds);
+    assert!(seen[&pdf].as_ref().unwrap().is_trashed && seen[&old].is_none() && feeds);
 
-    let none = stage.drive().changes(&ida, "user", &cursor).await.unwrap();
-    assert!(none.changes.is_empty() && !none.more);
+    let none = stage
+        .connector()
+        .list_changes(&ida, "user", &cursor)
+        .await
+        .unwrap();
+    assert!(none.changes.is_empty() && !none.has_more);
     stage.fake.rename_drive(&sales, "More sales").unwrap();
     assert!(
         stage
-            .drive()
-            .changes(&ida, "user", &none.cursor)
+            .connector()
+            .list_changes(&ida, "user", &none.cursor)
             .await
             .unwrap()
             .feeds_changed
     );
     let lost = stage
-        .drive()
-        .changes(&ida, "user", "no such cursor")
+        .connector()
+        .list_changes(&ida, "user", "no such cursor")
         .await
         .unwrap_err();
     assert!(matches!(lost, ConnectorError::CursorLost), "{lost:?}");
@@ -191,8 +214,8 @@ async fn changes_tell_what_is_and_what_is_gone() {
 
 #[tokio::test]
 async fn items_say_what_they_are_and_why_they_cannot_be_read() {
-    let stage = Stage::open().await;
-    let root = stage.root();
+    let stage = DriveStage::open().await;
+    let root = stage.root_id();
     let pdf = |name: &str| {
         stage
             .fake
@@ -202,7 +225,7 @@ async fn items_say_what_they_are_and_why_they_cannot_be_read() {
 
     let restricted = |name: &str, restrictions: Restrictions| {
         let id = pdf(name);
-        stage.fake.restrict(&id, restrictions).unwrap();
+        stage.fake.set_restrictions(&id, restrictions).unwrap();
         id
     };
 
@@ -256,36 +279,43 @@ async fn items_say_what_they_are_and_why_they_cannot_be_read() {
         ),
     ];
     for (id, wanted) in cases {
-        let item = stage.item(&id).await;
+        let item = stage.item_for_ida(&id).await;
         assert_eq!(item.kind, wanted, "{}", item.name);
         assert_eq!(item.parent.as_ref(), Some(&root));
     }
 
-    let item = stage.item(&target).await;
+    let item = stage.item_for_ida(&target).await;
     assert_eq!((item.size, item.owner.as_deref()), (Some(8), Some(IDA)));
-    assert!(item.mark.starts_with("sha256:") && item.url.is_some() && !item.trashed);
+    assert!(item.content_version.starts_with("sha256:") && item.url.is_some() && !item.is_trashed);
     stage
         .fake
-        .edit(
+        .replace_content(
             &target,
-            Body::Bytes {
+            FakeContent::Bytes {
                 media_type: item.media_type.clone(),
                 bytes: "%PDF-2".into(),
             },
         )
         .unwrap();
-    assert_ne!(stage.item(&target).await.mark, item.mark);
-    stage.fake.withhold(&target, IDA).unwrap();
+    assert_ne!(
+        stage.item_for_ida(&target).await.content_version,
+        item.content_version
+    );
+    stage.fake.hide_item(&target, IDA).unwrap();
     assert_eq!(
-        stage.drive().stat(&stage.ida(), &target).await.unwrap(),
+        stage
+            .connector()
+            .get_item(&stage.ida_access(), &target)
+            .await
+            .unwrap(),
         None
     );
 }
 
 #[tokio::test]
 async fn the_picker_looks_through_all_views() {
-    let stage = Stage::open().await;
-    let (ida, root) = (stage.ida(), stage.root());
+    let stage = DriveStage::open().await;
+    let (ida, root) = (stage.ida_access(), stage.root_id());
     stage.fake.add_doc(&root, "b doc", "Words").unwrap();
     stage.fake.add_doc(&root, "Ida's plan", "Words").unwrap();
     let folder = stage.fake.add_folder(&root, "z folder").unwrap();
@@ -305,49 +335,68 @@ async fn the_picker_looks_through_all_views() {
         .fake
         .add_file(&root, "a.mp4", "video/mp4", "mp4")
         .unwrap();
-    let ole = stage.fake.account(OLE).root().to_owned();
+    let ole = stage.fake.get_or_create_account(OLE).root().to_owned();
     let given = stage.fake.add_folder(&ole, "Given").unwrap();
     stage.fake.add_doc(&given, "Gift", "Words").unwrap();
-    stage.fake.share(&given, IDA).unwrap();
-    let sales = stage.fake.add_drive("Sales", &[IDA]);
+    stage.fake.share_item(&given, IDA).unwrap();
+    let sales = stage.fake.create_shared_drive("Sales", &[IDA]);
     let offers = stage.fake.add_folder(&sales, "Offers").unwrap();
     stage.fake.add_doc(&offers, "Offer", "Words").unwrap();
     let cases = [
         (
-            View::My,
+            PickerView::My,
             None,
             None,
             vec!["z folder", "b doc", "Ida's plan"],
         ),
-        (View::My, Some(folder.as_str()), None, vec!["in.pdf"]),
-        (View::My, None, Some(" ida's "), vec!["Ida's plan"]),
-        (View::My, None, Some("' or name contains 'b"), Vec::new()),
-        (View::Shared, None, None, vec!["Given"]),
-        (View::Shared, Some(given.as_str()), None, vec!["Gift"]),
-        (View::Drives, None, None, vec!["Sales"]),
-        (View::Drives, Some(offers.as_str()), None, vec!["Offer"]),
-        (View::Drives, None, Some("off"), vec!["Offers", "Offer"]),
+        (PickerView::My, Some(folder.as_str()), None, vec!["in.pdf"]),
+        (PickerView::My, None, Some(" ida's "), vec!["Ida's plan"]),
+        (
+            PickerView::My,
+            None,
+            Some("' or name contains 'b"),
+            Vec::new(),
+        ),
+        (PickerView::Shared, None, None, vec!["Given"]),
+        (PickerView::Shared, Some(given.as_str()), None, vec!["Gift"]),
+        (PickerView::Drives, None, None, vec!["Sales"]),
+        (
+            PickerView::Drives,
+            Some(offers.as_str()),
+            None,
+            vec!["Offer"],
+        ),
+        (
+            PickerView::Drives,
+            None,
+            Some("off"),
+            vec!["Offers", "Offer"],
+        ),
     ];
     for (view, parent, query, wanted) in cases {
         let listed = stage
-            .drive()
-            .browse(&ida, &view, parent, query, None)
+            .connector()
+            .list_selectable(&ida, &view, parent, query, None)
             .await
             .unwrap();
-        assert_eq!(names(&listed), wanted, "{view:?} {parent:?} {query:?}");
+        assert_eq!(item_names(&listed), wanted, "{view:?} {parent:?} {query:?}");
     }
 }
 
 #[tokio::test]
 async fn notifications_are_asked_for_and_stopped() {
-    let stage = Stage::open().await;
-    let ida = stage.ida();
-    let cursor = stage.drive().head(&ida, "user").await.unwrap();
+    let stage = DriveStage::open().await;
+    let ida = stage.ida_access();
+    let cursor = stage
+        .connector()
+        .current_cursor(&ida, "user")
+        .await
+        .unwrap();
     let told = |address: &'static str| {
-        let (drive, ida, cursor) = (stage.drive(), &ida, &cursor);
+        let (drive, ida, cursor) = (stage.connector(), &ida, &cursor);
         async move {
             drive
-                .watch(ida, "user", cursor, "channel-1", address, "a token")
+                .watch_feed(ida, "user", cursor, "channel-1", address, "a token")
                 .await
                 .unwrap()
         }
@@ -355,23 +404,23 @@ async fn notifications_are_asked_for_and_stopped() {
     assert_eq!(told("http://api.example/hook").await, None);
 
     let watched = told("http://127.0.0.1:1/hook").await.unwrap();
-    let seconds = (watched.expires_at.as_millis() - stage.fake.now()) / 1000;
+    let seconds = (watched.expires_at.as_millis() - stage.fake.now_millis()) / 1000;
     assert!(
         (7 * 24 * 3600 - 120..7 * 24 * 3600).contains(&seconds),
         "a week by the clock of the drive: {seconds}"
     );
-    assert_eq!(stage.fake.channels(), ["channel-1"]);
+    assert_eq!(stage.fake.open_channel_ids(), ["channel-1"]);
 
     stage
-        .drive()
-        .unwatch(&ida, "channel-1", &watched.resource)
+        .connector()
+        .stop_watching(&ida, "channel-1", &watched.resource)
         .await
         .unwrap();
-    assert!(stage.fake.channels().is_empty());
+    assert!(stage.fake.open_channel_ids().is_empty());
 
     stage
-        .drive()
-        .unwatch(&ida, "channel-1", &watched.resource)
+        .connector()
+        .stop_watching(&ida, "channel-1", &watched.resource)
         .await
         .unwrap();
 }

@@ -1,17 +1,17 @@
 //! Tests of the consent flow of the fake drive.
 
 use domain::Timestamp;
-use domain::connection::Tokens;
-use domain::ports::{ConnectorError, Consent, ConsentError, OAuth, Permission};
+use domain::connection::OAuthTokens;
+use domain::ports::{ConnectorError, ConsentError, ConsentRequest, GrantedPermission, OAuthFlow};
 use domain::vault::Secret;
-use fake_drive::{Consent as Answer, Fault};
+use fake_drive::{ConsentDecision as Answer, PlannedFault};
 use reqwest::redirect::Policy;
 use url::Url;
 
-use crate::{IDA, Stage, access};
+use crate::{DriveStage, IDA, access_for};
 
-fn consent() -> Consent {
-    Consent {
+fn consent() -> ConsentRequest {
+    ConsentRequest {
         state: "a state & more".into(),
         nonce: "a-nonce".into(),
         verifier: Secret::new("v".repeat(64)),
@@ -20,12 +20,12 @@ fn consent() -> Consent {
 }
 
 /// Opens the consent page like a browser, and returns the parameters of the provider's redirect.
-async fn answer(stage: &Stage, how: Answer) -> Vec<(String, String)> {
-    stage.fake.account(IDA);
+async fn consent_answer(stage: &DriveStage, how: Answer) -> Vec<(String, String)> {
+    stage.fake.get_or_create_account(IDA);
     stage.fake.plan_consent(how);
-    let oauth = stage.drive().oauth().unwrap();
+    let oauth = stage.connector().oauth_flow().unwrap();
     let url = oauth
-        .consent_url(&oauth.operator().unwrap(), &consent())
+        .consent_url(&oauth.operator_client().unwrap(), &consent())
         .unwrap();
     let browser = reqwest::Client::builder()
         .redirect(Policy::none())
@@ -62,12 +62,12 @@ fn part(answer: &[(String, String)], name: &str) -> String {
         .unwrap_or_default()
 }
 
-async fn exchange(stage: &Stage, code: &str) -> Result<Permission, ConsentError> {
-    let oauth = stage.drive().oauth().unwrap();
-    let now = Timestamp::from_millis(stage.fake.now());
+async fn exchange(stage: &DriveStage, code: &str) -> Result<GrantedPermission, ConsentError> {
+    let oauth = stage.connector().oauth_flow().unwrap();
+    let now = Timestamp::from_millis(stage.fake.now_millis());
     oauth
-        .exchange(
-            &oauth.operator().unwrap(),
+        .exchange_code(
+            &oauth.operator_client().unwrap(),
             &consent(),
             &Secret::new(code),
             now,
@@ -75,33 +75,33 @@ async fn exchange(stage: &Stage, code: &str) -> Result<Permission, ConsentError>
         .await
 }
 
-async fn refresh(stage: &Stage, tokens: &Tokens) -> Result<Tokens, ConnectorError> {
-    let oauth = stage.drive().oauth().unwrap();
+async fn refresh(stage: &DriveStage, tokens: &OAuthTokens) -> Result<OAuthTokens, ConnectorError> {
+    let oauth = stage.connector().oauth_flow().unwrap();
     oauth
-        .refresh(
-            &oauth.operator().unwrap(),
+        .refresh_tokens(
+            &oauth.operator_client().unwrap(),
             tokens,
-            Timestamp::from_millis(stage.fake.now()),
+            Timestamp::from_millis(stage.fake.now_millis()),
         )
         .await
 }
 
-async fn permitted(stage: &Stage) -> Permission {
-    let answer = answer(stage, Answer::Allow { email: IDA.into() }).await;
+async fn permitted(stage: &DriveStage) -> GrantedPermission {
+    let answer = consent_answer(stage, Answer::Allow { email: IDA.into() }).await;
     assert_eq!(part(&answer, "state"), "a state & more");
     exchange(stage, &part(&answer, "code")).await.unwrap()
 }
 
 #[tokio::test]
 async fn a_user_permits_and_takes_it_back() {
-    let stage = Stage::open().await;
+    let stage = DriveStage::open().await;
     let permission = permitted(&stage).await;
     assert_eq!(permission.account.email.as_deref(), Some(IDA));
     assert!(!permission.account.subject.is_empty());
     assert_eq!(permission.tokens.refresh_until, None);
-    let feeds = |tokens: &Tokens| {
-        let access = access(tokens.access.expose());
-        async { stage.drive().feeds(&{ access }).await }
+    let feeds = |tokens: &OAuthTokens| {
+        let access = access_for(tokens.access.expose());
+        async { stage.connector().list_feeds(&{ access }).await }
     };
     assert_eq!(feeds(&permission.tokens).await.unwrap(), ["user"]);
 
@@ -115,9 +115,9 @@ async fn a_user_permits_and_takes_it_back() {
     assert_eq!(renewed.refresh, permission.tokens.refresh);
     assert_eq!(feeds(&renewed).await.unwrap(), ["user"]);
 
-    let oauth: &dyn OAuth = stage.drive().oauth().unwrap();
-    oauth.revoke(&renewed).await.unwrap();
-    oauth.revoke(&renewed).await.unwrap();
+    let oauth: &dyn OAuthFlow = stage.connector().oauth_flow().unwrap();
+    oauth.revoke_permission(&renewed).await.unwrap();
+    oauth.revoke_permission(&renewed).await.unwrap();
     let gone = refresh(&stage, &renewed).await.unwrap_err();
     assert!(
         matches!(&gone, ConnectorError::Reauth(why) if why == "invalid_grant"),
@@ -131,14 +131,14 @@ async fn a_user_permits_and_takes_it_back() {
 
 #[tokio::test]
 async fn a_provider_that_hands_out_new_refresh_tokens_is_followed() {
-    let stage = Stage::open().await;
+    let stage = DriveStage::open().await;
     stage.fake.set_quirks(|quirks| {
         quirks.rotation = true;
         quirks.refresh_seconds = Some(604_800);
     });
 
     let first = permitted(&stage).await.tokens;
-    let week = Timestamp::from_millis(stage.fake.now()).plus_seconds(604_800);
+    let week = Timestamp::from_millis(stage.fake.now_millis()).plus_seconds(604_800);
     assert!(first.refresh_until.unwrap() <= week);
     let second = refresh(&stage, &first).await.unwrap();
     assert!(second.refresh != first.refresh && second.refresh_until.is_some());
@@ -151,8 +151,8 @@ async fn a_provider_that_hands_out_new_refresh_tokens_is_followed() {
 
 #[tokio::test]
 async fn half_a_permission_is_none() {
-    let stage = Stage::open().await;
-    let denied = answer(&stage, Answer::Deny).await;
+    let stage = DriveStage::open().await;
+    let denied = consent_answer(&stage, Answer::Deny).await;
     assert_eq!(
         (
             part(&denied, "error").as_str(),
@@ -161,14 +161,14 @@ async fn half_a_permission_is_none() {
         ("access_denied", "")
     );
 
-    let unticked = answer(&stage, Answer::Untick { email: IDA.into() }).await;
+    let unticked = consent_answer(&stage, Answer::Untick { email: IDA.into() }).await;
     let failed = exchange(&stage, &part(&unticked, "code"))
         .await
         .unwrap_err();
     assert!(matches!(failed, ConsentError::ScopeDenied), "{failed:?}");
 
-    stage.fake.without_refresh_token(1);
-    let short = answer(&stage, Answer::Allow { email: IDA.into() }).await;
+    stage.fake.withhold_refresh_tokens(1);
+    let short = consent_answer(&stage, Answer::Allow { email: IDA.into() }).await;
     let failed = exchange(&stage, &part(&short, "code")).await.unwrap_err();
     assert!(
         matches!(failed, ConsentError::MissingRefreshToken),
@@ -181,27 +181,27 @@ async fn half_a_permission_is_none() {
 
 #[tokio::test]
 async fn the_token_endpoints_faults_are_told_apart() {
-    let stage = Stage::open().await;
+    let stage = DriveStage::open().await;
     let tokens = permitted(&stage).await.tokens;
     let cases = [
-        (Fault::html("/token", 502), "Unavailable"),
-        (Fault::html("/token", 200), "Unavailable"),
+        (PlannedFault::html_error("/token", 502), "Unavailable"),
+        (PlannedFault::html_error("/token", 200), "Unavailable"),
         (
-            Fault::oauth("/token", 400, "invalid_grant", Some("invalid_rapt")),
+            PlannedFault::oauth_error("/token", 400, "invalid_grant", Some("invalid_rapt")),
             "Reauth(\"invalid_rapt\")",
         ),
         (
-            Fault::oauth("/token", 400, "admin_policy_enforced", None),
+            PlannedFault::oauth_error("/token", 400, "admin_policy_enforced", None),
             "Policy(",
         ),
     ];
     for (fault, wanted) in cases {
-        stage.fake.plan(fault);
+        stage.fake.plan_fault(fault);
         let failed = format!("{:?}", refresh(&stage, &tokens).await.unwrap_err());
         assert!(failed.starts_with(wanted), "{failed}");
     }
 
-    let id = stage.fake.client().0.to_owned();
+    let id = stage.fake.client_credentials().0.to_owned();
     stage.fake.remove_client(&id);
     assert!(matches!(
         refresh(&stage, &tokens).await,

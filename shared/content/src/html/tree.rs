@@ -240,7 +240,7 @@ fn close_implied(open: &mut Vec<OpenElement>, name: &str) {
     }
 }
 
-/// Returns the innermost matching one of the [`LOOK_UP`] innermost open elements.
+/// Returns the innermost matching one of the [`END_TAG_REACH`] innermost open elements.
 fn find_open(open: &[OpenElement], matches: impl Fn(&OpenElement) -> bool) -> Option<usize> {
     let first = open.len().saturating_sub(END_TAG_REACH);
     open[first..].iter().rposition(matches).map(|at| first + at)

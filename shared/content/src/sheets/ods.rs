@@ -8,7 +8,7 @@ use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 
 use super::format_number;
-use crate::failure::Failure;
+use crate::failure::ContentFailure;
 use crate::package::{self, ZipPackage};
 
 const CONTENT: &str = "content.xml";
@@ -20,7 +20,7 @@ const UNKNOWN_TYPE_CELL: &str = r#"office:value-type="unknown""#;
 pub(super) fn make_readable<'a>(
     bytes: &'a [u8],
     package: &mut ZipPackage,
-) -> Result<Cow<'a, [u8]>, Failure> {
+) -> Result<Cow<'a, [u8]>, ContentFailure> {
     let mut content = String::new();
     let Ok(mut part) = package.by_name(CONTENT) else {
         return Err(package::corrupt_failure());

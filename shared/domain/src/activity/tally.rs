@@ -9,7 +9,7 @@ use crate::time::Timestamp;
 
 /// The properties by which requests are counted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Dimension {
+pub struct RequestDimension {
     /// The type of the request.
     pub kind: RequestType,
     /// The status code of the response.
@@ -22,7 +22,7 @@ pub struct Dimension {
 
 /// The number of requests, their total duration and the time of the last one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cell {
+pub struct RequestCount {
     /// The number of requests.
     pub count: u64,
     /// Their total duration in microseconds.
@@ -31,7 +31,7 @@ pub struct Cell {
     pub last: Timestamp,
 }
 
-impl Cell {
+impl RequestCount {
     /// Adds the counts of another cell.
     pub fn add(&mut self, other: &Self) {
         self.count += other.count;
@@ -51,18 +51,18 @@ impl Cell {
 
 /// The counts of the requests of a period.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tally {
+pub struct RequestTally {
     /// The counts by dimension.
     #[serde(with = "pairs")]
-    pub cells: BTreeMap<Dimension, Cell>,
+    pub cells: BTreeMap<RequestDimension, RequestCount>,
     /// The name that each key had when it was last used, by its public part.
     pub key_names: BTreeMap<String, String>,
 }
 
-impl Tally {
+impl RequestTally {
     /// Counts a request.
     pub fn count(&mut self, record: &RequestRecord) {
-        let dimension = Dimension {
+        let dimension = RequestDimension {
             kind: record.kind,
             status: record.status,
             error: record.error.clone().unwrap_or_default(),
@@ -71,7 +71,7 @@ impl Tally {
 
         self.add_cell(
             dimension,
-            &Cell {
+            &RequestCount {
                 count: 1,
                 micros: record.micros,
                 last: record.at,
@@ -89,7 +89,7 @@ impl Tally {
         self.key_names.extend(other.key_names.clone());
     }
 
-    fn add_cell(&mut self, dimension: Dimension, cell: &Cell) {
+    fn add_cell(&mut self, dimension: RequestDimension, cell: &RequestCount) {
         self.cells
             .entry(dimension)
             .and_modify(|known| known.add(cell))
@@ -97,7 +97,7 @@ impl Tally {
     }
 
     /// Returns the total of all dimensions for which `wanted` holds, or `None` when there are none.
-    pub fn total(&self, wanted: impl Fn(&Dimension) -> bool) -> Option<Cell> {
+    pub fn total_where(&self, wanted: impl Fn(&RequestDimension) -> bool) -> Option<RequestCount> {
         let mut cells = self
             .cells
             .iter()
@@ -111,7 +111,7 @@ impl Tally {
     }
 }
 
-impl<'a> FromIterator<&'a RequestRecord> for Tally {
+impl<'a> FromIterator<&'a RequestRecord> for RequestTally {
     fn from_iter<I: IntoIterator<Item = &'a RequestRecord>>(records: I) -> Self {
         let mut tally = Self::default();
         for record in records {
@@ -127,10 +127,10 @@ mod pairs {
 
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    use super::{Cell, Dimension};
+    use super::{RequestCount, RequestDimension};
 
     pub(super) fn serialize<S: Serializer>(
-        cells: &BTreeMap<Dimension, Cell>,
+        cells: &BTreeMap<RequestDimension, RequestCount>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         cells.iter().collect::<Vec<_>>().serialize(serializer)
@@ -138,10 +138,12 @@ mod pairs {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
-    ) -> Result<BTreeMap<Dimension, Cell>, D::Error> {
-        Ok(Vec::<(Dimension, Cell)>::deserialize(deserializer)?
-            .into_iter()
-            .collect())
+    ) -> Result<BTreeMap<RequestDimension, RequestCount>, D::Error> {
+        Ok(
+            Vec::<(RequestDimension, RequestCount)>::deserialize(deserializer)?
+                .into_iter()
+                .collect(),
+        )
     }
 }
 
@@ -180,17 +182,23 @@ mod tests {
             })
             .collect();
 
-        let whole: Tally = records.iter().collect();
-        let mut sum = Tally::default();
+        let whole: RequestTally = records.iter().collect();
+        let mut sum = RequestTally::default();
         for part in records.chunks(7) {
             sum.add(&part.iter().collect());
         }
 
         assert_eq!(sum, whole);
-        let errors = whole.total(|dimension| dimension.status >= 400).unwrap();
+        let errors = whole
+            .total_where(|dimension| dimension.status >= 400)
+            .unwrap();
         assert_eq!((errors.count, errors.mean_ms()), (10, 1.5));
-        assert!(whole.total(|dimension| dimension.key == "c").is_none());
+        assert!(
+            whole
+                .total_where(|dimension| dimension.key == "c")
+                .is_none()
+        );
         let text = serde_json::to_string(&whole).unwrap();
-        assert_eq!(serde_json::from_str::<Tally>(&text).unwrap(), whole);
+        assert_eq!(serde_json::from_str::<RequestTally>(&text).unwrap(), whole);
     }
 }

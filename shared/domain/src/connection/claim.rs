@@ -9,7 +9,7 @@ use crate::ids::ConnectionId;
 /// The origin of a document: the provider's item that it was made from. The origin stays on the
 /// document when its connection is deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origin {
+pub struct DocumentOrigin {
     /// The provider of the item.
     pub provider: Provider,
     /// The connection that last synchronized the item.
@@ -19,16 +19,16 @@ pub struct Origin {
     /// The document type according to the provider, or `None` where it follows from the content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<DocumentType>,
-    /// The content version, as in [`super::Node::mark`]. It is equal for equal contents, so a
+    /// The content version, as in [`super::ItemRecord::mark`]. It is equal for equal contents, so a
     /// connection that adopts the item again need not download it.
     pub mark: String,
 }
 
-impl Origin {
+impl DocumentOrigin {
     /// Returns the same origin without a content version, because a caller has replaced the content
     /// of the document.
     #[must_use]
-    pub fn out_of_step(self) -> Self {
+    pub fn without_content_version(self) -> Self {
         Self {
             mark: String::new(),
             ..self
@@ -36,7 +36,7 @@ impl Origin {
     }
 
     /// Checks whether a document of this origin has the content of the given item.
-    pub fn is_in_step(&self, with: &Self) -> bool {
+    pub fn has_same_content(&self, with: &Self) -> bool {
         self.provider == with.provider && !self.mark.is_empty() && self.mark == with.mark
     }
 }
@@ -44,7 +44,7 @@ impl Origin {
 /// The need of a connection for a document, through one of its items. A document of items is
 /// deleted when its last claim is gone.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Claim {
+pub struct DocumentClaim {
     /// The connection.
     pub connection: ConnectionId,
     /// The item. A shortcut and its target are two items.

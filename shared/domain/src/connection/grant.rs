@@ -13,7 +13,7 @@ use crate::vault::Secret;
 
 /// An account at a provider.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Account {
+pub struct ProviderAccount {
     /// The provider's own id of the account, which never changes, unlike its email address.
     pub subject: String,
     /// The email address, for display.
@@ -24,7 +24,7 @@ pub struct Account {
 /// The OAuth app that asked for a permission.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(tag = "app", rename_all = "lowercase")]
-pub enum AppRef {
+pub enum OAuthAppRef {
     /// The app of the operator of the service.
     Operator {
         /// The client id.
@@ -39,7 +39,7 @@ pub enum AppRef {
     },
 }
 
-impl AppRef {
+impl OAuthAppRef {
     /// Returns the client id.
     pub fn client_id(&self) -> &str {
         match self {
@@ -57,13 +57,13 @@ pub struct Grant {
     /// The provider that issued it.
     pub provider: Provider,
     /// The account that it belongs to.
-    pub account: Account,
+    pub account: ProviderAccount,
     /// The app that asked for it.
-    pub app: AppRef,
+    pub app: OAuthAppRef,
     /// The connections that use it.
     pub connections: BTreeSet<ConnectionId>,
-    /// The name of its [`Tokens`] in the vault. Each write uses a new name, so that no reader gets
-    /// a mix of two writes.
+    /// The name of its [`OAuthTokens`] in the vault. Each write uses a new name, so that no reader
+    /// gets a mix of two writes.
     pub secret: String,
     /// The end of the lease of the worker that refreshes the tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -77,7 +77,7 @@ pub struct Grant {
 
 /// The tokens that a provider issues. The `Debug` output shows none of them.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Tokens {
+pub struct OAuthTokens {
     /// The access token, valid for about an hour.
     pub access: Secret,
     /// The time at which the access token expires.
@@ -88,7 +88,7 @@ pub struct Tokens {
     pub refresh_until: Option<Timestamp>,
 }
 
-impl std::fmt::Debug for Tokens {
+impl std::fmt::Debug for OAuthTokens {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Tokens(…)")
     }
@@ -103,7 +103,7 @@ struct SerializedTokens {
     refresh_until: Option<Timestamp>,
 }
 
-impl Tokens {
+impl OAuthTokens {
     /// Serializes the tokens as one secret, for the vault.
     pub fn to_secret(&self) -> Secret {
         let sealed = SerializedTokens {
@@ -115,8 +115,8 @@ impl Tokens {
         Secret::new(serde_json::to_string(&sealed).expect("texts and numbers"))
     }
 
-    /// Parses a secret that [`Tokens::to_secret`] returned. Returns `None` for anything else.
-    pub fn of_secret(secret: &Secret) -> Option<Self> {
+    /// Parses a secret that [`OAuthTokens::to_secret`] returned. Returns `None` for anything else.
+    pub fn from_secret(secret: &Secret) -> Option<Self> {
         let sealed: SerializedTokens = serde_json::from_str(secret.expose()).ok()?;
         Some(Self {
             access: Secret::new(sealed.access),

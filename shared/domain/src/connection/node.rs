@@ -8,7 +8,7 @@ use crate::time::Timestamp;
 
 /// The record of an item in the scope of a connection: a folder, a file, or a shortcut to a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Node {
+pub struct ItemRecord {
     /// The provider's id of the item.
     pub id: String,
     /// The id of the folder that contains it, or `None` if no visible folder does.
@@ -51,10 +51,10 @@ pub struct Node {
     /// since its beginning counts as gone only with proof.
     pub seen: u64,
     /// The state of the item.
-    pub state: NodeState,
+    pub state: ItemState,
     /// The document that was made from it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub filed: Option<Filed>,
+    pub filed: Option<FiledItem>,
     /// The number of consecutive failed attempts to fetch it.
     #[serde(default)]
     pub attempts: u32,
@@ -67,7 +67,7 @@ pub struct Node {
 /// The state of an item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
-pub enum NodeState {
+pub enum ItemState {
     /// The item is a folder.
     Folder,
     /// The item waits to be fetched.
@@ -141,10 +141,10 @@ impl SkipReason {
 
 /// The document of an item, and the version of the item that it shows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Filed {
+pub struct FiledItem {
     /// The document.
     pub document: DocumentId,
-    /// The content version, as in [`Node::mark`].
+    /// The content version, as in [`ItemRecord::mark`].
     pub mark: String,
     /// The name.
     pub name: String,
@@ -152,10 +152,10 @@ pub struct Filed {
     pub path: String,
 }
 
-impl Node {
+impl ItemRecord {
     /// Checks whether the document is missing, or shows another name, path or content than the item
     /// has.
-    pub fn is_behind(&self) -> bool {
+    pub fn is_outdated(&self) -> bool {
         self.filed.as_ref().is_none_or(|filed| {
             filed.mark != self.mark || filed.name != self.name || filed.path != self.path
         })

@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 
 /// The largest number of items in a selection. Each is examined in every run, and all are stored in
 /// one record.
-pub const MAX_SELECTED: usize = 500;
+pub const MAX_SELECTED_ITEMS: usize = 500;
 
 /// A selected item. A folder stands for everything below it, now and in the future.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Selected {
+pub struct SelectedItem {
     /// The provider's id of the item.
     pub id: String,
     /// The name that it had when it was selected.
@@ -27,5 +27,5 @@ pub struct Selection {
     /// The number of changes, or 0 before the first one.
     pub rev: u64,
     /// The items, without duplicates.
-    pub items: Vec<Selected>,
+    pub items: Vec<SelectedItem>,
 }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ErrorKind, Node};
+use super::{ConnectionErrorKind, ItemRecord};
 use crate::time::Timestamp;
 
 /// The triggers of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Trigger {
+pub enum RunTrigger {
     /// The provider reported a change.
     Event,
     /// The schedule.
@@ -19,7 +19,7 @@ pub enum Trigger {
     Manual,
 }
 
-impl Trigger {
+impl RunTrigger {
     /// Returns the name on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -48,7 +48,7 @@ pub struct Run {
     /// The number of the run, counted from 1 for each connection.
     pub number: u64,
     /// The trigger of the run.
-    pub trigger: Trigger,
+    pub trigger: RunTrigger,
     /// The state of the run.
     pub state: RunState,
     /// The time at which it began.
@@ -68,12 +68,12 @@ pub struct Run {
     pub requests: u64,
     /// The reason for which it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<(ErrorKind, String)>,
+    pub error: Option<(ConnectionErrorKind, String)>,
 }
 
 impl Run {
     /// Creates a run that begins now.
-    pub const fn begin(number: u64, trigger: Trigger, now: Timestamp) -> Self {
+    pub const fn start(number: u64, trigger: RunTrigger, now: Timestamp) -> Self {
         Self {
             number,
             trigger,
@@ -93,7 +93,7 @@ impl Run {
 /// The phases of a run, in their order. Phases without work are skipped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "phase", rename_all = "snake_case")]
-pub enum Phase {
+pub enum RunPhase {
     /// Lists the feeds, and obtains the first cursor of those that have none yet.
     Feeds,
     /// Checks whether the selected items still exist, and finds the folders above them.
@@ -108,7 +108,7 @@ pub enum Phase {
         /// The token of its next page.
         page: Option<String>,
     },
-    /// Lists the folders in [`Queue::Walk`].
+    /// Lists the folders in [`SyncQueue::Walk`].
     Walk,
     /// Reads the changes of the feeds since their cursors.
     Changes {
@@ -125,9 +125,9 @@ pub enum Phase {
         /// The last item that was examined.
         after: Option<String>,
     },
-    /// Fetches the items in [`Queue::Fetch`].
+    /// Fetches the items in [`SyncQueue::Fetch`].
     Fetch,
-    /// Removes the documents in [`Queue::Leave`].
+    /// Removes the documents in [`SyncQueue::Leave`].
     Leave,
     /// Subscribes to notifications.
     Watch,
@@ -138,7 +138,7 @@ pub enum Phase {
 
 /// The queues of a connection. The entries of each are ordered by their keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Queue {
+pub enum SyncQueue {
     /// Folders whose known children are to be removed (`0#` and the id of the folder), then folders
     /// whose children are to be listed (`1#` and the id).
     Walk,
@@ -150,7 +150,7 @@ pub enum Queue {
 
 /// An entry of a queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct QueueEntry {
+pub struct SyncQueueEntry {
     /// The key. A new entry with the same key replaces this one.
     pub key: String,
     /// The data of the entry, as JSON.
@@ -160,7 +160,7 @@ pub struct QueueEntry {
 /// A folder that waits to be walked, or whose known children wait to be removed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct WalkEntry {
+pub struct FolderWalk {
     /// The shared drive that contains it.
     pub drive: Option<String>,
     /// The step at which the walk through this folder and all folders around it began. A folder
@@ -181,9 +181,9 @@ pub struct WalkEntry {
 /// A document that waits to be removed. Its item may only have been moved, and may reappear in
 /// another feed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Leaving {
+pub struct PendingRemoval {
     /// The last known record of the item.
-    pub node: Node,
+    pub node: ItemRecord,
     /// The time at which it was found to be gone.
     pub since: Timestamp,
     /// `true` if a user has deselected the item, so that the removal need not wait.
@@ -193,7 +193,7 @@ pub struct Leaving {
 /// A document that is about to be made or removed, recorded so that after a crash its outcome can
 /// be found out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Intent {
+pub struct DocumentIntent {
     /// The item that claims the document.
     pub item: String,
     /// The item that the document is made from, which differs from `item` for shortcuts.
@@ -210,12 +210,12 @@ pub struct FeedState {
     /// when the scan is done.
     pub pending: Option<String>,
     /// The subscription to notifications of the feed.
-    pub channel: Option<Channel>,
+    pub channel: Option<NotificationChannel>,
 }
 
 /// A subscription to a provider's notifications of a feed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Channel {
+pub struct NotificationChannel {
     /// The id that this service chose.
     pub id: String,
     /// The id that the provider assigned.
@@ -227,7 +227,7 @@ pub struct Channel {
 /// The state of a selected item.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct RootState {
+pub struct SelectedItemState {
     /// `true` if the item exists, and neither it nor a folder above it is in the bin.
     pub active: bool,
     /// The path of the folder that contains it.
@@ -250,7 +250,7 @@ pub struct SyncState {
     /// The run in progress.
     pub run: Option<Run>,
     /// The phase of the run.
-    pub phase: Option<Phase>,
+    pub phase: Option<RunPhase>,
     /// The step at which the scan in progress began, or `None` when the run only follows changes.
     pub scanning_since: Option<u64>,
     /// The number of runs.
@@ -258,7 +258,7 @@ pub struct SyncState {
     /// The feeds.
     pub feeds: BTreeMap<String, FeedState>,
     /// The selected items.
-    pub roots: BTreeMap<String, RootState>,
+    pub roots: BTreeMap<String, SelectedItemState>,
     /// The number of the selection that the item records follow.
     pub selection: u64,
     /// A digest of the rules that the item records follow.
@@ -277,9 +277,9 @@ pub struct SyncState {
     /// `true` if a selected item or a folder above one has changed since they were last examined.
     pub roots_changed: bool,
     /// The files that the next step fetches.
-    pub fetching: Vec<Intent>,
+    pub fetching: Vec<DocumentIntent>,
     /// The documents that the next step removes.
-    pub releasing: Vec<Intent>,
+    pub releasing: Vec<DocumentIntent>,
     /// The number of files about which a model was asked in this run.
     pub judged: u64,
     /// The queue key up to which the new files in the queue are marked as over the limit.

@@ -1,13 +1,13 @@
 //! The changes that a commit makes to documents.
 
 use crate::blob::BlobRef;
-use crate::document::{Document, Extracted, Indexed};
+use crate::document::{Document, IndexedRevision, ProcessingResult};
 use crate::ids::DocumentId;
-use crate::memory::MemoryAction;
+use crate::memory::MemoryEdit;
 
 /// The change that a commit makes to one document or memory.
 #[derive(Debug, Clone)]
-pub enum Change {
+pub enum DocumentChange {
     /// The extracted revision of the document becomes the one that search serves, and the document
     /// becomes `done`.
     Publish(Box<Document>),
@@ -34,10 +34,10 @@ pub enum Change {
     /// which is already set here.
     Supersede(Box<Document>),
     /// A caller edits a memory. No document changes.
-    Act(MemoryAction),
+    Act(MemoryEdit),
 }
 
-impl Change {
+impl DocumentChange {
     /// Returns the document that is changed, if there is one.
     pub fn document(&self) -> Option<&Document> {
         match self {
@@ -66,7 +66,7 @@ impl Change {
     }
 
     /// Checks whether the index holds content that has to be erased after the change.
-    pub fn takes_away(&self) -> bool {
+    pub fn removes_content(&self) -> bool {
         match self {
             Self::Publish(document)
             | Self::Remove(document)
@@ -76,7 +76,7 @@ impl Change {
     }
 
     /// Returns the results of processing that replace the indexed content.
-    pub(super) fn published_results(&self) -> Option<&Extracted> {
+    pub(super) fn published_results(&self) -> Option<&ProcessingResult> {
         match self {
             Self::Publish(document) => document.extracted.as_ref(),
             Self::Create(_)
@@ -89,12 +89,12 @@ impl Change {
     }
 
     /// Returns the blobs that are no longer needed once the change has taken effect.
-    pub fn garbage(&self) -> Vec<BlobRef> {
+    pub fn unneeded_blobs(&self) -> Vec<BlobRef> {
         let old = |document: &Document| -> Vec<BlobRef> {
             document
                 .indexed
                 .iter()
-                .flat_map(Indexed::blobs)
+                .flat_map(IndexedRevision::all_blobs)
                 .cloned()
                 .collect()
         };
@@ -102,12 +102,12 @@ impl Change {
         let mut blobs: Vec<BlobRef> = match self {
             Self::Publish(document) => old(document)
                 .into_iter()
-                .filter(|blob| !document.uses(blob))
+                .filter(|blob| !document.uses_blob(blob))
                 .collect(),
             Self::Create(_) | Self::Describe(_) | Self::Supersede(_) | Self::Act(_) => Vec::new(),
             Self::Remove(document) | Self::Move { from: document, .. } => old(document)
                 .into_iter()
-                .chain(document.unserved())
+                .chain(document.unserved_blobs())
                 .collect(),
         };
 
@@ -140,8 +140,12 @@ impl Document {
     /// Returns the blobs of the newest revision that search does not serve, or does not serve yet.
     /// A worker may have stored results without recording them, so these are included with both of
     /// their possible locations.
-    pub fn unserved(&self) -> Vec<BlobRef> {
-        let served: Vec<&BlobRef> = self.indexed.iter().flat_map(Indexed::blobs).collect();
+    pub fn unserved_blobs(&self) -> Vec<BlobRef> {
+        let served: Vec<&BlobRef> = self
+            .indexed
+            .iter()
+            .flat_map(IndexedRevision::all_blobs)
+            .collect();
         let made = [self.pack_path(), self.statements_path()];
         let made = made
             .into_iter()
@@ -159,14 +163,14 @@ impl Document {
 
     /// Checks whether the newest revision needs this blob or may still need it. The latter concerns
     /// a file that has not arrived yet, which is going to be copied to a second path.
-    pub fn uses(&self, blob: &BlobRef) -> bool {
+    pub fn uses_blob(&self, blob: &BlobRef) -> bool {
         let is_body =
             self.body.blob == *blob || self.body.other_upload_location().as_ref() == Some(blob);
         is_body
             || self
                 .extracted
                 .iter()
-                .flat_map(Extracted::blobs)
+                .flat_map(ProcessingResult::blobs)
                 .any(|made| made == blob)
     }
 }

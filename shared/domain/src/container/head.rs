@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::blob::BlobRef;
-use crate::container::Change;
+use crate::container::DocumentChange;
 
 /// The current state of a container's index, read with strong consistency before each search.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -15,42 +15,43 @@ pub struct IndexHead {
     /// The number of changes of `segments`. It is the fence of compaction.
     pub generation: u64,
     /// The number of documents that search serves. Unknown for heads from before they were counted.
-    pub documents: Option<u64>,
+    pub document_count: Option<u64>,
     /// The number of memories at the last compaction, or `None` before the first one.
     pub memories: Option<u64>,
-    /// The newest log record that removed content, unless [`crate::ports::Index::erased`] has
-    /// covered it.
-    pub removed: Option<u64>,
+    /// The newest log record that removed content, unless [`crate::ports::Index::record_erasure`]
+    /// has covered it.
+    pub last_removal: Option<u64>,
 }
 
 impl IndexHead {
     /// Returns the number of documents that search serves once `changes` are committed on this
     /// head.
-    pub fn documents_after(&self, changes: &[Change]) -> Option<u64> {
+    pub fn document_count_after(&self, changes: &[DocumentChange]) -> Option<u64> {
         let before = if self.seq == 0 {
             Some(0)
         } else {
-            self.documents
+            self.document_count
         };
         before.map(|before| {
-            before.saturating_add_signed(changes.iter().map(Change::served_count_delta).sum())
+            before
+                .saturating_add_signed(changes.iter().map(DocumentChange::served_count_delta).sum())
         })
     }
 
     /// Returns the newest sequence number that the segments cover.
-    pub fn through(&self) -> u64 {
+    pub fn covered_through(&self) -> u64 {
         self.segments.last().map_or(0, |segment| segment.through)
     }
 
     /// Checks whether the container should be compacted once `changes` are committed on this head.
     /// A message may be lost or arrive too early, so the answer is `true` again every few records.
-    pub fn wants_compaction(&self, changes: &[Change]) -> bool {
+    pub fn needs_compaction(&self, changes: &[DocumentChange]) -> bool {
         /// The largest number of records, approximately, that a cold reader reads with their packs.
         const AFTER_RECORDS: u64 = 64;
         /// The number of chunks from which one record costs a reader as much as many small records.
         const LARGE_RECORD_CHUNKS: u32 = 256;
 
-        let added = changes.iter().filter_map(Change::published_results);
+        let added = changes.iter().filter_map(DocumentChange::published_results);
         let chunks: u32 = added.map(|new| new.chunks).sum();
         let after = if chunks >= LARGE_RECORD_CHUNKS {
             AFTER_RECORDS / 8
@@ -58,7 +59,7 @@ impl IndexHead {
             AFTER_RECORDS
         };
 
-        let behind = self.seq + 1 - self.through();
+        let behind = self.seq + 1 - self.covered_through();
         behind >= after && behind.is_multiple_of(after / 4)
     }
 }
@@ -103,7 +104,7 @@ mod tests {
                 seq: *seq,
                 ..IndexHead::default()
             }
-            .wants_compaction(&[])
+            .needs_compaction(&[])
         });
         assert_eq!(asked.collect::<Vec<_>>(), [63, 79, 95]);
     }

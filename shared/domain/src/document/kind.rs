@@ -53,7 +53,7 @@ impl DocumentType {
 
     /// Returns the type of a Google Drive file as declared by a caller who has fetched it there, or
     /// `None` if `declared` is not such a type.
-    pub fn declared_of_drive(declared: &str) -> Option<Self> {
+    pub fn parse_drive_type(declared: &str) -> Option<Self> {
         // compat: existing clients know these types by the name of their vendor.
         let kind = declared
             .strip_prefix("cloud_")
@@ -65,7 +65,7 @@ impl DocumentType {
 
     /// Guesses the type of content before its bytes are read: first from the declared type, then
     /// from the name.
-    pub fn guess(form: &BodyForm) -> Self {
+    pub fn guess_from_form(form: &BodyForm) -> Self {
         let (name, declared) = match form {
             BodyForm::Url => return Self::Webpage,
             BodyForm::Text | BodyForm::Conversation => return Self::Text,
@@ -77,7 +77,7 @@ impl DocumentType {
             .and_then(|name| name.rsplit_once('.'))
             .map(|(_, end)| end.to_ascii_lowercase());
 
-        if let Some(kind) = Self::declared_of_drive(&declared) {
+        if let Some(kind) = Self::parse_drive_type(&declared) {
             return kind;
         }
 
@@ -118,17 +118,13 @@ mod tests {
             ("doc", None),
             ("text", None),
         ] {
-            assert_eq!(
-                DocumentType::declared_of_drive(declared),
-                kind,
-                "{declared}"
-            );
+            assert_eq!(DocumentType::parse_drive_type(declared), kind, "{declared}");
             let form = BodyForm::File {
                 name: Some("a.md".into()),
                 declared: Some(declared.into()),
             };
             assert_eq!(
-                DocumentType::guess(&form),
+                DocumentType::guess_from_form(&form),
                 kind.unwrap_or_default(),
                 "{declared}"
             );

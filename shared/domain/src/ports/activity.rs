@@ -2,7 +2,7 @@
 
 use crate::activity::Hour;
 use crate::activity::RequestRecord;
-use crate::activity::Tally;
+use crate::activity::RequestTally;
 use crate::ids::ContainerId;
 use crate::ports::PortResult;
 use crate::rate::RateLimit;
@@ -12,7 +12,7 @@ use async_trait::async_trait;
 
 /// The request log and its counts by hour.
 #[async_trait]
-pub trait Activity: Send + Sync {
+pub trait RequestLog: Send + Sync {
     /// Writes the record of a request. The hour of the record is opened before the record is
     /// written, so the tally of an hour that is not open is complete. Writing the same record again
     /// is harmless.
@@ -26,16 +26,16 @@ pub trait Activity: Send + Sync {
     /// Returns a page of an hour's records, oldest first. The page starts at `after`, a position
     /// that an earlier page returned. The second part is the position of the next page, or `None`
     /// after the last page.
-    async fn requests(
+    async fn list_requests(
         &self,
         tenant: &Tenant,
         hour: Hour,
         after: Option<&str>,
     ) -> PortResult<(Vec<RequestRecord>, Option<String>)>;
 
-    /// Returns the same as [`Activity::requests`], without the inputs and outputs. These records
-    /// suffice for counting, however large the inputs and outputs are.
-    async fn outlines(
+    /// Returns the same as [`RequestLog::list_requests`], without the inputs and outputs. These
+    /// records suffice for counting, however large the inputs and outputs are.
+    async fn list_outlines(
         &self,
         tenant: &Tenant,
         hour: Hour,
@@ -44,21 +44,26 @@ pub trait Activity: Send + Sync {
 
     /// Returns the counts of the hours from `from` to `to`, both included, in ascending order.
     /// Hours without any request are left out.
-    async fn hours(&self, tenant: &Tenant, from: Hour, to: Hour) -> PortResult<Vec<HourCounts>>;
+    async fn count_by_hour(
+        &self,
+        tenant: &Tenant,
+        from: Hour,
+        to: Hour,
+    ) -> PortResult<Vec<HourCounts>>;
 
     /// Stores the tally of an hour and closes the hour. The records must have been read after the
     /// hour was found open with this `token`. Returns `false` and leaves the hour open when another
     /// record has arrived in the meantime.
-    async fn close(
+    async fn close_hour(
         &self,
         tenant: &Tenant,
         hour: Hour,
         token: &str,
-        tally: &Tally,
+        tally: &RequestTally,
     ) -> PortResult<bool>;
 
     /// Returns open hours that ended before `before`, at most `limit`. Eventually consistent.
-    async fn overdue_hours(
+    async fn list_overdue_hours(
         &self,
         before: Timestamp,
         limit: usize,
@@ -67,7 +72,7 @@ pub trait Activity: Send + Sync {
     /// Returns the names of those records of an hour that have input or output and concern one of
     /// the containers, from a page of records that starts at `after`. The second part is the
     /// position of the next page, or `None` after the last page.
-    async fn contents(
+    async fn list_contents(
         &self,
         tenant: &Tenant,
         hour: Hour,
@@ -76,8 +81,8 @@ pub trait Activity: Send + Sync {
     ) -> PortResult<(Vec<String>, Option<String>)>;
 
     /// Removes input and output from records of an hour, given by the names that
-    /// [`Activity::contents`] returned. Doing it again changes nothing.
-    async fn forget_contents(
+    /// [`RequestLog::list_contents`] returned. Doing it again changes nothing.
+    async fn remove_contents(
         &self,
         tenant: &Tenant,
         hour: Hour,
@@ -89,7 +94,7 @@ pub trait Activity: Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HourCounts {
     /// The hour is closed, and this is its tally.
-    Closed(Hour, Tally),
+    Closed(Hour, RequestTally),
     /// The hour is open, and its records have to be read. The token changes when another record
     /// arrives.
     Open(Hour, String),
@@ -97,7 +102,7 @@ pub enum HourCounts {
 
 /// The windows of rate limits.
 #[async_trait]
-pub trait Rates: Send + Sync {
+pub trait RateLimits: Send + Sync {
     /// Admits a request under the limit `name` of the organization, or returns the time at which
     /// one will be admitted. Exact for any number of concurrent callers. `request` is the id of the
     /// request: a request that is repeated after a lost response is counted once.

@@ -17,28 +17,34 @@ pub trait Blobs: Send + Sync {
     async fn put(&self, tenant: &Tenant, path: &str, bytes: Bytes) -> PortResult<BlobRef>;
 
     /// Reads blobs, in the order asked. A blob whose bytes differ from those that were stored is
-    /// [`Stored::Damaged`], as far as a checksum detects it. One damaged blob does not keep the
-    /// others from being read.
-    async fn read(&self, tenant: &Tenant, blobs: &[BlobRef]) -> PortResult<Vec<Stored>>;
+    /// [`BlobContent::Damaged`], as far as a checksum detects it. One damaged blob does not keep
+    /// the others from being read.
+    async fn read(&self, tenant: &Tenant, blobs: &[BlobRef]) -> PortResult<Vec<BlobContent>>;
 
     /// Reads blobs, in the order asked, with `None` for a blob that does not exist. Fails with
     /// [`PortError::Corrupt`] when one is damaged.
-    async fn get(&self, tenant: &Tenant, blobs: &[BlobRef]) -> PortResult<Vec<Option<Bytes>>> {
+    async fn get_intact(
+        &self,
+        tenant: &Tenant,
+        blobs: &[BlobRef],
+    ) -> PortResult<Vec<Option<Bytes>>> {
         let found = self.read(tenant, blobs).await?;
         let whole = found
             .into_iter()
             .zip(blobs)
             .map(|(stored, blob)| match stored {
-                Stored::Intact(bytes) => Ok(Some(bytes)),
-                Stored::Missing => Ok(None),
-                Stored::Damaged => Err(PortError::Corrupt(format!("the blob {}", blob.path()))),
+                BlobContent::Intact(bytes) => Ok(Some(bytes)),
+                BlobContent::Missing => Ok(None),
+                BlobContent::Damaged => {
+                    Err(PortError::Corrupt(format!("the blob {}", blob.path())))
+                }
             });
         whole.collect()
     }
 
     /// Returns the objects whose path begins with `prefix`, at most `limit`, each with its size in
     /// bytes.
-    async fn objects(
+    async fn list_objects(
         &self,
         tenant: &Tenant,
         prefix: &str,
@@ -48,12 +54,12 @@ pub trait Blobs: Send + Sync {
     /// Returns a page of the blobs of all organizations on a shelf, with at most about `limit`
     /// blobs. The page starts at `after`, a position that an earlier page returned. Blobs that are
     /// stored in the meantime may be missing. For operators, and for the search for orphaned blobs.
-    async fn inventory(
+    async fn list_inventory(
         &self,
-        shelf: Shelf,
+        shelf: BlobStore,
         after: Option<&str>,
         limit: usize,
-    ) -> PortResult<Inventory>;
+    ) -> PortResult<InventoryPage>;
 
     /// Deletes blobs. Blobs that are already gone are ignored.
     async fn delete(&self, tenant: &Tenant, blobs: &[BlobRef]) -> PortResult<()>;
@@ -65,11 +71,11 @@ pub trait Blobs: Send + Sync {
     /// Stores bytes as an object unless the path already has one, and returns the bytes that are
     /// stored afterwards. When several callers store different bytes, the first one succeeds and
     /// all of them receive its bytes.
-    async fn put_first(&self, tenant: &Tenant, path: &str, bytes: Bytes) -> PortResult<Bytes>;
+    async fn put_if_absent(&self, tenant: &Tenant, path: &str, bytes: Bytes) -> PortResult<Bytes>;
 
     /// Returns a form with which a client may store one object of 1 to `max_bytes` bytes at `path`
     /// before `until`.
-    async fn upload_form(
+    async fn sign_upload_form(
         &self,
         tenant: &Tenant,
         path: &str,
@@ -80,7 +86,7 @@ pub trait Blobs: Send + Sync {
 
     /// Returns an address from which anyone can download the object as `name` for `seconds` seconds
     /// from `now`, or `None` for bytes that are not stored as an object.
-    async fn download_url(
+    async fn sign_download_url(
         &self,
         tenant: &Tenant,
         blob: &BlobRef,
@@ -91,21 +97,21 @@ pub trait Blobs: Send + Sync {
 
     /// Returns the arrivals that a notification of the object store reports, or `None` when the
     /// message is not such a notification. Pure.
-    fn arrivals(&self, message: &str) -> Option<Vec<Arrival>>;
+    fn parse_arrivals(&self, message: &str) -> Option<Vec<UploadArrival>>;
 }
 
 /// The places where blobs are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shelf {
+pub enum BlobStore {
     /// The table that also holds the records, for small blobs.
     Inline,
     /// The bucket.
     Objects,
 }
 
-/// A page of [`Blobs::inventory`].
+/// A page of [`Blobs::list_inventory`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Inventory {
+pub struct InventoryPage {
     /// The blobs.
     pub blobs: Vec<StoredBlob>,
     /// The position of the next page, or `None` after the last page.
@@ -126,7 +132,7 @@ pub struct StoredBlob {
 
 /// The result of reading a blob.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stored {
+pub enum BlobContent {
     /// The bytes that were stored.
     Intact(Bytes),
     /// There is no such blob.
@@ -135,9 +141,9 @@ pub enum Stored {
     Damaged,
 }
 
-impl Stored {
+impl BlobContent {
     /// Returns the bytes, if they are intact.
-    pub fn bytes(self) -> Option<Bytes> {
+    pub fn into_intact_bytes(self) -> Option<Bytes> {
         match self {
             Self::Intact(bytes) => Some(bytes),
             Self::Missing | Self::Damaged => None,
@@ -157,9 +163,9 @@ pub struct UploadForm {
 
 /// An object that a client has stored with an [`UploadForm`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Arrival {
+pub struct UploadArrival {
     /// The organization that the object belongs to.
     pub org: OrgId,
-    /// The path that was given to [`Blobs::upload_form`].
+    /// The path that was given to [`Blobs::sign_upload_form`].
     pub path: String,
 }

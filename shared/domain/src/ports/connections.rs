@@ -2,7 +2,8 @@
 //! browsers.
 
 use crate::connection::{
-    Claim, Connection, Grant, Node, Queue, QueueEntry, Run, Selection, SyncState,
+    Connection, DocumentClaim, Grant, ItemRecord, Run, Selection, SyncQueue, SyncQueueEntry,
+    SyncState,
 };
 use crate::ids::{ConnectionId, DocumentId, GrantId, OrgId};
 use crate::ports::PortResult;
@@ -34,10 +35,14 @@ pub trait Connections: Send + Sync {
 
     /// Returns connections that were due before `before`, longest overdue first, at most `limit`.
     /// Eventually consistent.
-    async fn due(&self, before: Timestamp, limit: usize) -> PortResult<Vec<(OrgId, ConnectionId)>>;
+    async fn list_due(
+        &self,
+        before: Timestamp,
+        limit: usize,
+    ) -> PortResult<Vec<(OrgId, ConnectionId)>>;
 
     /// Returns the grant.
-    async fn grant(&self, tenant: &Tenant, id: &GrantId) -> PortResult<Option<Grant>>;
+    async fn get_grant(&self, tenant: &Tenant, id: &GrantId) -> PortResult<Option<Grant>>;
 
     /// Writes a grant whose `rev` is one more than the stored one (0 means that none is stored).
     /// Returns `false` when another writer was first. The retry of a write whose response was lost
@@ -49,18 +54,27 @@ pub trait Connections: Send + Sync {
     async fn delete_grant(&self, tenant: &Tenant, grant: &Grant) -> PortResult<bool>;
 
     /// Claims a document for an item. Claiming it again is harmless.
-    async fn claim(&self, tenant: &Tenant, document: &DocumentId, claim: &Claim) -> PortResult<()>;
-
-    /// Removes a claim. A claim that is already gone is ignored.
-    async fn unclaim(
+    async fn claim_document(
         &self,
         tenant: &Tenant,
         document: &DocumentId,
-        claim: &Claim,
+        claim: &DocumentClaim,
+    ) -> PortResult<()>;
+
+    /// Removes a claim. A claim that is already gone is ignored.
+    async fn release_claim(
+        &self,
+        tenant: &Tenant,
+        document: &DocumentId,
+        claim: &DocumentClaim,
     ) -> PortResult<()>;
 
     /// Returns the claims on a document, strongly consistent.
-    async fn claims(&self, tenant: &Tenant, document: &DocumentId) -> PortResult<Vec<Claim>>;
+    async fn list_claims(
+        &self,
+        tenant: &Tenant,
+        document: &DocumentId,
+    ) -> PortResult<Vec<DocumentClaim>>;
 }
 
 /// One of the writes of a step.
@@ -69,13 +83,13 @@ pub enum SyncWrite {
     /// Stores the record of an item in place of the one with the same id. The second part is the
     /// record as it was stored before this step, so that the item is no longer found under its
     /// former folder or target; `None` when there was no record with this id.
-    Node(Box<Node>, Option<Box<Node>>),
+    Node(Box<ItemRecord>, Option<Box<ItemRecord>>),
     /// Removes the record of an item, given as it was stored before this step.
-    Forget(Box<Node>),
+    Forget(Box<ItemRecord>),
     /// Adds an entry to a queue.
-    Enqueue(Queue, QueueEntry),
+    Enqueue(SyncQueue, SyncQueueEntry),
     /// Removes the entry with this key from a queue.
-    Dequeue(Queue, String),
+    Dequeue(SyncQueue, String),
     /// Stores the record of a run. Only the newest 100 runs are kept: storing a run removes the one
     /// 100 before it.
     Run(Box<Run>),
@@ -86,14 +100,14 @@ pub enum SyncWrite {
 pub trait SyncStore: Send + Sync {
     /// Returns the synchronization state of a connection, which is the default state before its
     /// first step.
-    async fn state(&self, tenant: &Tenant, of: &ConnectionId) -> PortResult<SyncState>;
+    async fn get_state(&self, tenant: &Tenant, of: &ConnectionId) -> PortResult<SyncState>;
 
     /// Returns the selection, which is empty before the first one is saved.
-    async fn selection(&self, tenant: &Tenant, of: &ConnectionId) -> PortResult<Selection>;
+    async fn get_selection(&self, tenant: &Tenant, of: &ConnectionId) -> PortResult<Selection>;
 
     /// Stores a selection whose `rev` is one more than the stored one. Returns `false` when another
     /// writer was first.
-    async fn select(
+    async fn save_selection(
         &self,
         tenant: &Tenant,
         of: &ConnectionId,
@@ -102,64 +116,64 @@ pub trait SyncStore: Send + Sync {
 
     /// Returns the item records with these ids, in the order asked. This and all other reads of
     /// this port are strongly consistent.
-    async fn nodes(
+    async fn get_items(
         &self,
         tenant: &Tenant,
         of: &ConnectionId,
         ids: &[String],
-    ) -> PortResult<Vec<Option<Node>>>;
+    ) -> PortResult<Vec<Option<ItemRecord>>>;
 
     /// Returns a page of the item records in the order of their ids, starting after the id `after`.
     /// The page has `limit` records, and fewer only at the end. Ids and keys of more than 400 bytes
     /// that share their first 400 bytes have an arbitrary but fixed order among themselves.
-    async fn page(
+    async fn list_items(
         &self,
         tenant: &Tenant,
         of: &ConnectionId,
         after: Option<&str>,
         limit: usize,
-    ) -> PortResult<Vec<Node>>;
+    ) -> PortResult<Vec<ItemRecord>>;
 
     /// Returns a page of the records of the items in a folder, in the order of their ids. The page
     /// has at most `limit` records; it may have fewer, or none, before the end. The second part is
     /// the `after` of the next page, or `None` after the last page.
-    async fn children(
+    async fn list_children(
         &self,
         tenant: &Tenant,
         of: &ConnectionId,
         folder: &str,
         after: Option<&str>,
         limit: usize,
-    ) -> PortResult<(Vec<Node>, Option<String>)>;
+    ) -> PortResult<(Vec<ItemRecord>, Option<String>)>;
 
     /// Returns the shortcuts that lead to an item, at most `limit`.
-    async fn shortcuts(
+    async fn list_shortcuts(
         &self,
         tenant: &Tenant,
         of: &ConnectionId,
         target: &str,
         limit: usize,
-    ) -> PortResult<Vec<Node>>;
+    ) -> PortResult<Vec<ItemRecord>>;
 
     /// Returns the first entries of a queue in the order of their keys, starting after the key
     /// `after`, at most `limit`.
-    async fn waiting(
+    async fn list_queue(
         &self,
         tenant: &Tenant,
         of: &ConnectionId,
-        queue: Queue,
+        queue: SyncQueue,
         after: Option<&str>,
         limit: usize,
-    ) -> PortResult<Vec<QueueEntry>>;
+    ) -> PortResult<Vec<SyncQueueEntry>>;
 
     /// Returns the entries of a queue with these keys, in the order asked.
-    async fn waits(
+    async fn get_queue_entries(
         &self,
         tenant: &Tenant,
         of: &ConnectionId,
-        queue: Queue,
+        queue: SyncQueue,
         keys: &[String],
-    ) -> PortResult<Vec<Option<QueueEntry>>>;
+    ) -> PortResult<Vec<Option<SyncQueueEntry>>>;
 
     /// Makes the writes of a step and stores `next`, whose `step` is one more than the stored one
     /// (0 means that none is stored). Returns `false` when another worker was first.
@@ -169,7 +183,7 @@ pub trait SyncStore: Send + Sync {
     /// crash in between, the step is repeated and its writes are made again. One write is never
     /// split, and of several writes to the same thing the last one counts. The retry of the last
     /// transaction after a lost response counts as done; a second call is another step.
-    async fn commit(
+    async fn commit_step(
         &self,
         tenant: &Tenant,
         of: &ConnectionId,
@@ -178,11 +192,21 @@ pub trait SyncStore: Send + Sync {
     ) -> PortResult<bool>;
 
     /// Returns the newest runs, newest first, at most `limit`.
-    async fn runs(&self, tenant: &Tenant, of: &ConnectionId, limit: usize) -> PortResult<Vec<Run>>;
+    async fn list_runs(
+        &self,
+        tenant: &Tenant,
+        of: &ConnectionId,
+        limit: usize,
+    ) -> PortResult<Vec<Run>>;
 
     /// Removes at most `limit` of the records of a connection, its state last. Returns whether any
     /// are left.
-    async fn erase(&self, tenant: &Tenant, of: &ConnectionId, limit: usize) -> PortResult<bool>;
+    async fn erase_records(
+        &self,
+        tenant: &Tenant,
+        of: &ConnectionId,
+        limit: usize,
+    ) -> PortResult<bool>;
 }
 
 /// Tickets that browsers carry. Only the digest of a ticket is stored.
@@ -199,7 +223,12 @@ pub trait Tickets: Send + Sync {
     ) -> PortResult<()>;
 
     /// Returns the value of a ticket, unless it has expired at `now`.
-    async fn look(&self, kind: &str, digest: &str, now: Timestamp) -> PortResult<Option<String>>;
+    async fn look_up_ticket(
+        &self,
+        kind: &str,
+        digest: &str,
+        now: Timestamp,
+    ) -> PortResult<Option<String>>;
 
     /// Returns the value of a ticket, unless it has expired at `now`, and uses the ticket up. When
     /// several callers redeem it at the same time, one of them gets the value; if that caller's

@@ -1,14 +1,14 @@
 //! The interface to providers of items. The connector of a provider implements [`Connector`], and
-//! [`OAuth`] if its users have to give permission.
+//! [`OAuthFlow`] if its users have to give permission.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use crate::connection::{Account, AppRef, Provider, SkipReason, Tokens};
+use crate::connection::{OAuthAppRef, OAuthTokens, Provider, ProviderAccount, SkipReason};
 use crate::document::{BodyForm, DocumentType};
-use crate::error::Source;
+use crate::error::ErrorSource;
 use crate::metadata::Metadata;
 use crate::time::Timestamp;
 use crate::vault::Secret;
@@ -29,7 +29,7 @@ pub enum ConnectorError {
     /// The provider does not answer, or answers incorrectly. The same request may succeed a moment
     /// later.
     #[error("the provider does not answer")]
-    Unavailable(#[source] Source),
+    Unavailable(#[source] ErrorSource),
     /// A quota is used up until the next day.
     #[error("a quota of the provider is used up")]
     QuotaExceeded,
@@ -58,7 +58,7 @@ pub enum ConnectorError {
 
 /// The data that a request to a provider needs.
 #[derive(Debug, Clone)]
-pub struct Access {
+pub struct ProviderAccess {
     /// The access token of the user, or `None` for providers without accounts.
     pub token: Option<Secret>,
     /// The metadata that the caller gave the connection.
@@ -67,7 +67,7 @@ pub struct Access {
 
 /// An item as the provider currently shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Item {
+pub struct ProviderItem {
     /// The provider's id of the item. It may contain any characters, not only `[A-Za-z0-9_.:-]`.
     pub id: String,
     /// The id of the folder that contains it.
@@ -80,10 +80,10 @@ pub struct Item {
     pub drive: Option<String>,
     /// Its media type.
     pub media_type: String,
-    /// The version, as in [`crate::connection::Node::version`].
+    /// The version, as in [`crate::connection::ItemRecord::version`].
     pub version: String,
-    /// The content version, as in [`crate::connection::Node::mark`].
-    pub mark: String,
+    /// The content version, as in [`crate::connection::ItemRecord::mark`].
+    pub content_version: String,
     /// Its size in bytes, if the provider states it.
     pub size: Option<u64>,
     /// The time at which its content last changed, or the epoch if that is not known.
@@ -93,7 +93,7 @@ pub struct Item {
     /// The owner of the item.
     pub owner: Option<String>,
     /// `true` if the item or a folder above it is in the bin.
-    pub trashed: bool,
+    pub is_trashed: bool,
 }
 
 /// The kind of an item.
@@ -117,42 +117,42 @@ pub enum ItemKind {
 
 /// A page of a listing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Listing {
+pub struct ItemPage {
     /// The items.
-    pub items: Vec<Item>,
+    pub items: Vec<ProviderItem>,
     /// The token of the next page.
     pub next: Option<String>,
     /// `true` if the provider reports that items are missing. Nothing may then be concluded from
     /// the absence of an item.
-    pub incomplete: bool,
+    pub is_incomplete: bool,
 }
 
 /// One change in a change feed: the current state of an item, or the fact that the account no
 /// longer sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Changed {
+pub struct ItemChange {
     /// The item's id.
     pub id: String,
     /// The item in its current state, or `None` if the account no longer sees it.
-    pub item: Option<Item>,
+    pub item: Option<ProviderItem>,
 }
 
 /// A page of changes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Changes {
+pub struct ChangePage {
     /// The changes. When an item occurs more than once, its last change counts.
-    pub changes: Vec<Changed>,
+    pub changes: Vec<ItemChange>,
     /// The cursor from which to continue.
     pub cursor: String,
     /// `true` if more changes are available now.
-    pub more: bool,
+    pub has_more: bool,
     /// `true` if the list of feeds has changed.
     pub feeds_changed: bool,
 }
 
 /// The content of an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fetched {
+pub struct ItemContent {
     /// The bytes.
     pub bytes: Bytes,
     /// The form in which the bytes are to be read.
@@ -161,7 +161,7 @@ pub struct Fetched {
 
 /// A place in which a user browses for items to select.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum View {
+pub enum PickerView {
     /// The user's own items.
     My,
     /// The items that others have shared with the user.
@@ -172,7 +172,7 @@ pub enum View {
 
 /// A subscription to notifications of changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Watched {
+pub struct NotificationSubscription {
     /// The provider's id of the subscription.
     pub resource: String,
     /// The time at which it ends.
@@ -187,93 +187,112 @@ pub trait Connector: Send + Sync {
     fn provider(&self) -> Provider;
 
     /// Returns the way in which users give permission, or `None` if the provider needs none.
-    fn oauth(&self) -> Option<&dyn OAuth>;
+    fn oauth_flow(&self) -> Option<&dyn OAuthFlow>;
 
     /// Checks whether the provider reports changes. Without changes, every run is a scan.
-    fn has_changes(&self) -> bool;
+    fn reports_changes(&self) -> bool;
 
     /// Checks the metadata that a caller gives a new connection. It is the configuration of
     /// providers without a picker.
     ///
     /// # Errors
     /// Returns a sentence for the caller that names the invalid field.
-    fn check(&self, metadata: &Metadata) -> std::result::Result<(), String>;
+    fn check_metadata(&self, metadata: &Metadata) -> std::result::Result<(), String>;
 
     /// Returns the feeds that together cover the account. Each feed can be listed completely and
     /// has its own changes. The first one is the account's own.
-    async fn feeds(&self, access: &Access) -> ConnectorResult<Vec<String>>;
+    async fn list_feeds(&self, access: &ProviderAccess) -> ConnectorResult<Vec<String>>;
 
     /// Returns the cursor from which the future changes of a feed begin.
-    async fn head(&self, access: &Access, feed: &str) -> ConnectorResult<String>;
+    async fn current_cursor(&self, access: &ProviderAccess, feed: &str) -> ConnectorResult<String>;
 
     /// Returns a page of everything in a feed that is not in the bin.
-    async fn everything(
+    async fn list_feed(
         &self,
-        access: &Access,
+        access: &ProviderAccess,
         feed: &str,
         page: Option<&str>,
-    ) -> ConnectorResult<Listing>;
+    ) -> ConnectorResult<ItemPage>;
 
     /// Returns a page of the items in a folder that are not in the bin. `drive` is the shared drive
     /// that contains the folder.
-    async fn children(
+    async fn list_children(
         &self,
-        access: &Access,
+        access: &ProviderAccess,
         folder: &str,
         drive: Option<&str>,
         page: Option<&str>,
-    ) -> ConnectorResult<Listing>;
+    ) -> ConnectorResult<ItemPage>;
 
     /// Returns a page of the changes of a feed after `cursor`.
-    async fn changes(&self, access: &Access, feed: &str, cursor: &str) -> ConnectorResult<Changes>;
+    async fn list_changes(
+        &self,
+        access: &ProviderAccess,
+        feed: &str,
+        cursor: &str,
+    ) -> ConnectorResult<ChangePage>;
 
     /// Returns the item in its current state, or `None` when the account does not see it.
-    async fn stat(&self, access: &Access, id: &str) -> ConnectorResult<Option<Item>>;
+    async fn get_item(
+        &self,
+        access: &ProviderAccess,
+        id: &str,
+    ) -> ConnectorResult<Option<ProviderItem>>;
 
     /// Fetches the content of an item that was listed a moment ago. Fails with
     /// [`SkipReason::TooLarge`] when the content has more than `limit` bytes.
-    async fn fetch(&self, access: &Access, item: &Item, limit: usize) -> ConnectorResult<Fetched>;
+    async fn fetch_content(
+        &self,
+        access: &ProviderAccess,
+        item: &ProviderItem,
+        limit: usize,
+    ) -> ConnectorResult<ItemContent>;
 
     /// Returns a page of the items that a user may select: those of a view, or those in the folder
     /// `parent`. With `query`, returns all items whose names contain it.
-    async fn browse(
+    async fn list_selectable(
         &self,
-        access: &Access,
-        view: &View,
+        access: &ProviderAccess,
+        view: &PickerView,
         parent: Option<&str>,
         query: Option<&str>,
         page: Option<&str>,
-    ) -> ConnectorResult<Listing>;
+    ) -> ConnectorResult<ItemPage>;
 
     /// Subscribes to notifications of the changes of a feed. The provider sends them to `address`
     /// with `token`, under the id `id` that we choose. Returns `None` where the provider does not
     /// support this.
-    async fn watch(
+    async fn watch_feed(
         &self,
-        access: &Access,
+        access: &ProviderAccess,
         feed: &str,
         cursor: &str,
         id: &str,
         address: &str,
         token: &str,
-    ) -> ConnectorResult<Option<Watched>>;
+    ) -> ConnectorResult<Option<NotificationSubscription>>;
 
     /// Ends a subscription to notifications.
-    async fn unwatch(&self, access: &Access, id: &str, resource: &str) -> ConnectorResult<()>;
+    async fn stop_watching(
+        &self,
+        access: &ProviderAccess,
+        id: &str,
+        resource: &str,
+    ) -> ConnectorResult<()>;
 }
 
 /// An OAuth app with its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OAuthClient {
     /// The reference to the app.
-    pub app: AppRef,
+    pub app: OAuthAppRef,
     /// The client secret of the app.
     pub secret: Secret,
 }
 
 /// A request for a user's permission. It contains secrets, so its `Debug` output shows none of it.
 #[derive(Clone)]
-pub struct Consent {
+pub struct ConsentRequest {
     /// The state, which comes back with the answer.
     pub state: String,
     /// The nonce, which comes back in the identity token.
@@ -284,7 +303,7 @@ pub struct Consent {
     pub redirect_uri: String,
 }
 
-impl std::fmt::Debug for Consent {
+impl std::fmt::Debug for ConsentRequest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Consent(…)")
     }
@@ -292,11 +311,11 @@ impl std::fmt::Debug for Consent {
 
 /// A permission that a user has given.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Permission {
+pub struct GrantedPermission {
     /// The account that it belongs to.
-    pub account: Account,
+    pub account: ProviderAccount,
     /// The tokens.
-    pub tokens: Tokens,
+    pub tokens: OAuthTokens,
 }
 
 /// The reasons for which asking a user for permission fails.
@@ -319,32 +338,36 @@ pub enum ConsentError {
 /// The OAuth flow with which users of a provider give permission: OAuth 2.0 with a code, PKCE and
 /// offline access.
 #[async_trait]
-pub trait OAuth: Send + Sync {
+pub trait OAuthFlow: Send + Sync {
     /// Returns the operator's app, or `None` if none is configured.
-    fn operator(&self) -> Option<OAuthClient>;
+    fn operator_client(&self) -> Option<OAuthClient>;
 
     /// Returns the address at which the user is asked for permission.
-    fn consent_url(&self, client: &OAuthClient, consent: &Consent) -> ConnectorResult<String>;
+    fn consent_url(
+        &self,
+        client: &OAuthClient,
+        consent: &ConsentRequest,
+    ) -> ConnectorResult<String>;
 
     /// Exchanges the code of the answer for tokens.
-    async fn exchange(
+    async fn exchange_code(
         &self,
         client: &OAuthClient,
-        consent: &Consent,
+        consent: &ConsentRequest,
         code: &Secret,
         now: Timestamp,
-    ) -> std::result::Result<Permission, ConsentError>;
+    ) -> std::result::Result<GrantedPermission, ConsentError>;
 
     /// Obtains new tokens in place of those that expire.
-    async fn refresh(
+    async fn refresh_tokens(
         &self,
         client: &OAuthClient,
-        tokens: &Tokens,
+        tokens: &OAuthTokens,
         now: Timestamp,
-    ) -> ConnectorResult<Tokens>;
+    ) -> ConnectorResult<OAuthTokens>;
 
     /// Revokes the permission. A permission that has already ended is ignored.
-    async fn revoke(&self, tokens: &Tokens) -> ConnectorResult<()>;
+    async fn revoke_permission(&self, tokens: &OAuthTokens) -> ConnectorResult<()>;
 }
 
 /// The connectors of this process, one for each provider. Cheap to clone.
@@ -358,7 +381,7 @@ impl Connectors {
     }
 
     /// Returns the connector of a provider.
-    pub fn of(&self, provider: Provider) -> Option<&dyn Connector> {
+    pub fn for_provider(&self, provider: Provider) -> Option<&dyn Connector> {
         self.0
             .iter()
             .find(|connector| connector.provider() == provider)

@@ -2,7 +2,7 @@
 
 use crate::container::Container;
 use crate::container::ContainerChange;
-use crate::container::Owner;
+use crate::container::ContainerOwner;
 use crate::ids::ContainerId;
 use crate::ids::TaskId;
 use crate::ports::PortResult;
@@ -18,17 +18,17 @@ pub trait Containers: Send + Sync {
     /// Counts one more tag, unless the organization already has `most`. Returns whether the tag was
     /// counted. A tag is counted before it is created. The count can be off by the number of
     /// requests that broke off, and does not include tags from before counting was introduced.
-    async fn reserve(&self, tenant: &Tenant, most: u64) -> PortResult<bool>;
+    async fn reserve_tag(&self, tenant: &Tenant, most: u64) -> PortResult<bool>;
 
-    /// Counts one tag less, because a tag was counted but not created. [`Containers::delete`] and
-    /// [`Containers::end_merge`] do this themselves for the tags that they delete.
-    async fn release(&self, tenant: &Tenant) -> PortResult<()>;
+    /// Counts one tag less, because a tag was counted but not created. [`Containers::delete_tag`]
+    /// and [`Containers::end_merge_role`] do this themselves for the tags that they delete.
+    async fn release_tag(&self, tenant: &Tenant) -> PortResult<()>;
 
     /// Returns the container behind a tag.
     async fn get(&self, tenant: &Tenant, tag: &ContainerTag) -> PortResult<Option<Container>>;
 
     /// Points the tag to `id`, unless another writer was first. Returns what the tag points to now.
-    async fn create(
+    async fn create_tag(
         &self,
         tenant: &Tenant,
         tag: &ContainerTag,
@@ -37,19 +37,28 @@ pub trait Containers: Send + Sync {
     ) -> PortResult<Container>;
 
     /// Returns the tags to which physical containers belong, in the order asked.
-    async fn owners(&self, tenant: &Tenant, ids: &[ContainerId]) -> PortResult<Vec<Owner>>;
+    async fn list_owners(
+        &self,
+        tenant: &Tenant,
+        ids: &[ContainerId],
+    ) -> PortResult<Vec<ContainerOwner>>;
 
     /// Removes a tag and begins `task`, in one transaction. From then on its physical containers
-    /// are [`Owner::Gone`]. Returns `false` when the tag's physical containers or its merge are no
-    /// longer as `container` says. The retry of a deletion whose response was lost counts as done.
-    async fn delete(&self, tenant: &Tenant, container: &Container, task: &Task)
-    -> PortResult<bool>;
+    /// are [`ContainerOwner::Gone`]. Returns `false` when the tag's physical containers or its
+    /// merge are no longer as `container` says. The retry of a deletion whose response was lost
+    /// counts as done.
+    async fn delete_tag(
+        &self,
+        tenant: &Tenant,
+        container: &Container,
+        task: &Task,
+    ) -> PortResult<bool>;
 
     /// Gives the physical containers of `sources` to `target` as well, marks all of them as merging
     /// and begins `task`, in one transaction: every reader sees either all of it or nothing. The
-    /// sources keep their physical containers until [`Containers::end_merge`], so a reader of both
-    /// encounters some physical containers twice. Returns `false` when one of the containers has
-    /// changed since it was read. The retry of a merge whose response was lost counts as done.
+    /// sources keep their physical containers until [`Containers::end_merge_role`], so a reader of
+    /// both encounters some physical containers twice. Returns `false` when one of the containers
+    /// has changed since it was read. The retry of a merge whose response was lost counts as done.
     async fn begin_merge(
         &self,
         tenant: &Tenant,
@@ -60,11 +69,15 @@ pub trait Containers: Send + Sync {
 
     /// Ends the role of a tag in the merge `task`: a target accepts writes again, a source is
     /// deleted. Doing it again changes nothing.
-    async fn end_merge(&self, tenant: &Tenant, tag: &ContainerTag, task: &TaskId)
-    -> PortResult<()>;
+    async fn end_merge_role(
+        &self,
+        tenant: &Tenant,
+        tag: &ContainerTag,
+        task: &TaskId,
+    ) -> PortResult<()>;
 
     /// Removes the owner marks of deleted physical containers of which nothing is left.
-    async fn forget_deleted(&self, tenant: &Tenant, ids: &[ContainerId]) -> PortResult<()>;
+    async fn remove_owner_marks(&self, tenant: &Tenant, ids: &[ContainerId]) -> PortResult<()>;
 
     /// Returns all containers of the organization, ordered by tag.
     async fn list(&self, tenant: &Tenant) -> PortResult<Vec<Container>>;
@@ -82,7 +95,7 @@ pub trait Containers: Send + Sync {
     /// points nowhere yet. Returns what is stored afterwards. Fields that the change keeps are not
     /// written, so concurrent changes of different fields all take effect. Doing it again changes
     /// nothing more.
-    async fn describe(
+    async fn update_settings(
         &self,
         tenant: &Tenant,
         tag: &ContainerTag,

@@ -2,8 +2,8 @@
 
 use crate::blob::BlobRef;
 use crate::document::Document;
-use crate::document::Failure;
-use crate::document::Status;
+use crate::document::DocumentStatus;
+use crate::document::ProcessingFailure;
 use crate::ids::ContainerId;
 use crate::ids::DocumentId;
 use crate::ids::OrgId;
@@ -16,7 +16,7 @@ use async_trait::async_trait;
 
 /// The result of claiming a document for a worker.
 #[derive(Debug)]
-pub enum Claim {
+pub enum ClaimOutcome {
     /// The worker has the document until the lease ends.
     Mine(Box<Document>),
     /// Another worker has the document.
@@ -27,7 +27,7 @@ pub enum Claim {
 
 /// Unfinished work that is overdue.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Overdue {
+pub enum OverdueWork {
     /// A document that no worker has finished.
     Document(OrgId, DocumentId),
     /// A purge that has not been done.
@@ -36,7 +36,7 @@ pub enum Overdue {
     Task(OrgId, TaskId),
 }
 
-impl Overdue {
+impl OverdueWork {
     /// Returns the tenant on whose behalf the work is done.
     pub fn tenant(&self) -> Tenant {
         match self {
@@ -49,14 +49,14 @@ impl Overdue {
 
 /// The conditions for a new document, in addition to there being no record of it yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Beginning {
+pub struct CreationConditions {
     /// The other ids that a document with its `customId` could have. None of them may have a
     /// record, except one that a merge has superseded.
-    pub rivals: Vec<DocumentId>,
-    /// The key under which [`crate::ports::Repeats`] remembers the request. The request must not
-    /// have created a document with this id before, and is remembered as having created it from now
-    /// on.
-    pub request: Option<String>,
+    pub alternative_ids: Vec<DocumentId>,
+    /// The key under which [`crate::ports::RecentRequests`] remembers the request. The request must
+    /// not have created a document with this id before, and is remembered as having created it from
+    /// now on.
+    pub request_key: Option<String>,
 }
 
 /// The time that a new record may wait for its message before the sweep sends the message again.
@@ -70,11 +70,11 @@ pub trait Documents: Send + Sync {
     async fn get(&self, tenant: &Tenant, ids: &[DocumentId]) -> PortResult<Vec<Option<Document>>>;
 
     /// Writes a whole record with a new revision, atomically with a purge record for `garbage` if
-    /// there is any. Fails with [`PortError::Conflict`] unless the stored revision is `expected`
-    /// (`None` means that there is no record), and the indexed content and the number of edits are
-    /// those in `document`. An earlier write of the same revision counts as success, because a
-    /// write whose response was lost is sent again.
-    async fn accept(
+    /// there is any. Fails with [`crate::PortError::Conflict`] unless the stored revision is
+    /// `expected` (`None` means that there is no record), and the indexed content and the number of
+    /// edits are those in `document`. An earlier write of the same revision counts as success,
+    /// because a write whose response was lost is sent again.
+    async fn accept_revision(
         &self,
         tenant: &Tenant,
         document: &Document,
@@ -83,21 +83,21 @@ pub trait Documents: Send + Sync {
     ) -> PortResult<()>;
 
     /// Writes the record of a new document, in one transaction with the conditions of `beginning`.
-    /// Fails with [`PortError::Conflict`] when a record already exists or a condition does not
-    /// hold; the caller then reads again and decides anew. An earlier write of the same revision
-    /// counts as success.
-    async fn begin(
+    /// Fails with [`crate::PortError::Conflict`] when a record already exists or a condition does
+    /// not hold; the caller then reads again and decides anew. An earlier write of the same
+    /// revision counts as success.
+    async fn create(
         &self,
         tenant: &Tenant,
         document: &Document,
-        beginning: &Beginning,
+        beginning: &CreationConditions,
     ) -> PortResult<()>;
 
     /// Replaces the caller's information about a document (metadata, path) and counts the edit, if
     /// the stored record still has the revision of `document` and one edit less. Returns `false`
     /// otherwise. Only for documents that search does not serve; documents that it serves are
     /// changed by a commit.
-    async fn describe(
+    async fn update_description(
         &self,
         tenant: &Tenant,
         document: &Document,
@@ -106,20 +106,20 @@ pub trait Documents: Send + Sync {
 
     /// Takes a lease on an unfinished revision, moves it to `extracting` and counts the attempt.
     /// The document becomes overdue after `lease_until`.
-    async fn claim(
+    async fn claim_revision(
         &self,
         tenant: &Tenant,
         id: &DocumentId,
         revision: &Revision,
         now: Timestamp,
         lease_until: Timestamp,
-    ) -> PortResult<Claim>;
+    ) -> PortResult<ClaimOutcome>;
 
     /// Puts an unfinished revision back to `queued` because the holder of the lease in `claimed`
     /// found that its file has not arrived. The attempt does not count, and the document becomes
     /// overdue after `overdue_at`. Returns `false` when the revision is no longer wanted or belongs
     /// to another worker.
-    async fn wait_on(
+    async fn requeue_until(
         &self,
         tenant: &Tenant,
         claimed: &Document,
@@ -128,16 +128,16 @@ pub trait Documents: Send + Sync {
 
     /// Records the new location of the bytes of an unfinished revision and restarts the count of
     /// its attempts. Returns `false` when the revision is no longer wanted.
-    async fn keep_body(&self, tenant: &Tenant, document: &Document) -> PortResult<bool>;
+    async fn record_body(&self, tenant: &Tenant, document: &Document) -> PortResult<bool>;
 
     /// Moves an unfinished revision to `status`. Returns `false` when the revision is no longer
     /// wanted.
-    async fn advance(
+    async fn advance_status(
         &self,
         tenant: &Tenant,
         id: &DocumentId,
         revision: &Revision,
-        status: Status,
+        status: DocumentStatus,
         now: Timestamp,
     ) -> PortResult<bool>;
 
@@ -153,12 +153,12 @@ pub trait Documents: Send + Sync {
     /// Ends a revision as `failed`; search continues to serve what it served before. Returns
     /// `false` when the revision is no longer wanted, or when a `lease` is given that the document
     /// no longer has, so that a late worker decides nothing.
-    async fn fail(
+    async fn fail_revision(
         &self,
         tenant: &Tenant,
         id: &DocumentId,
         revision: &Revision,
-        failure: &Failure,
+        failure: &ProcessingFailure,
         lease: Option<Timestamp>,
         now: Timestamp,
     ) -> PortResult<bool>;
@@ -170,13 +170,13 @@ pub trait Documents: Send + Sync {
         &self,
         tenant: &Tenant,
         document: &Document,
-        failure: &Failure,
+        failure: &ProcessingFailure,
         now: Timestamp,
     ) -> PortResult<bool>;
 
     /// Ends any lease and sets the time at which the unfinished revision is overdue again. Returns
     /// `false` when the revision is no longer wanted.
-    async fn postpone(
+    async fn postpone_revision(
         &self,
         tenant: &Tenant,
         id: &DocumentId,
@@ -192,7 +192,7 @@ pub trait Documents: Send + Sync {
     /// others. The page starts at `after`, a position that an earlier page returned. The second
     /// part is the position of the next page, or `None` after the last page. As with
     /// [`Documents::list`], documents that were written within the last second may be missing.
-    async fn page(
+    async fn list_page(
         &self,
         tenant: &Tenant,
         container: &ContainerId,
@@ -217,9 +217,9 @@ pub trait Documents: Send + Sync {
 
     /// Deletes document records regardless of their state, for documents of a deleted container.
     /// Records that are already gone are ignored.
-    async fn erase(&self, tenant: &Tenant, ids: &[DocumentId]) -> PortResult<()>;
+    async fn erase_records(&self, tenant: &Tenant, ids: &[DocumentId]) -> PortResult<()>;
 
     /// Returns unfinished work that was due before `before`, oldest first, at most `limit`.
     /// Eventually consistent.
-    async fn overdue(&self, before: Timestamp, limit: usize) -> PortResult<Vec<Overdue>>;
+    async fn list_overdue(&self, before: Timestamp, limit: usize) -> PortResult<Vec<OverdueWork>>;
 }

@@ -1,7 +1,7 @@
 //! The index of a container.
 
 use crate::blob::BlobRef;
-use crate::container::Change;
+use crate::container::DocumentChange;
 use crate::container::IndexHead;
 use crate::container::LogRecord;
 use crate::container::SegmentRef;
@@ -15,7 +15,7 @@ use async_trait::async_trait;
 
 /// The outcome of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Committed {
+pub enum CommitOutcome {
     /// The whole commit took effect, in one transaction. Contains the ids of the purge records that
     /// it wrote.
     Done(Vec<String>),
@@ -28,7 +28,7 @@ pub enum Committed {
 /// The largest number of changes in one commit. Each change needs up to two of the 100 items of a
 /// DynamoDB transaction, and the log entries, each with up to 16 KB of metadata, must stay below
 /// the 400 KB of an item.
-pub const MAX_CHANGES: usize = 20;
+pub const MAX_CHANGES_PER_COMMIT: usize = 20;
 
 /// The seconds for which the index may hold removed content before it has to be rewritten. They are
 /// long enough to combine many deletions into one rewrite, and short enough to finish within 30
@@ -39,10 +39,10 @@ pub const ERASE_AFTER_SECONDS: i64 = 10 * 60;
 #[async_trait]
 pub trait Index: Send + Sync {
     /// Returns the current head, which is the default for a container that never had a commit.
-    async fn head(&self, tenant: &Tenant, container: &ContainerId) -> PortResult<IndexHead>;
+    async fn get_head(&self, tenant: &Tenant, container: &ContainerId) -> PortResult<IndexHead>;
 
     /// Returns the log records after `after`, in ascending order.
-    async fn log(
+    async fn read_log(
         &self,
         tenant: &Tenant,
         container: &ContainerId,
@@ -51,22 +51,22 @@ pub trait Index: Send + Sync {
 
     /// Appends one log record and changes the documents that it concerns, all or nothing. The
     /// commit takes effect only if the newest record is still that of `head` and every document is
-    /// stored as given (a [`Change::Describe`] comes with its edit counted). This condition is the
-    /// fence: a late caller gets [`Committed::Moved`] or [`Committed::Stale`] and has changed
-    /// nothing. The same transaction writes purge records for the bytes that the changes leave
-    /// behind. The retry of a commit whose response was lost counts as `Done`.
+    /// stored as given (a [`DocumentChange::Describe`] comes with its edit counted). This condition
+    /// is the fence: a late caller gets [`CommitOutcome::Moved`] or [`CommitOutcome::Stale`] and
+    /// has changed nothing. The same transaction writes purge records for the bytes that the
+    /// changes leave behind. The retry of a commit whose response was lost counts as `Done`.
     async fn commit(
         &self,
         tenant: &Tenant,
         container: &ContainerId,
         head: &IndexHead,
-        changes: &[Change],
+        changes: &[DocumentChange],
         now: Timestamp,
-    ) -> PortResult<Committed>;
+    ) -> PortResult<CommitOutcome>;
 
     /// Replaces the list of segments and the number of `memories` if the generation of the segments
     /// is still `expected`. Returns `false` otherwise.
-    async fn publish(
+    async fn publish_segments(
         &self,
         tenant: &Tenant,
         container: &ContainerId,
@@ -77,18 +77,24 @@ pub trait Index: Send + Sync {
 
     /// Deletes log records up to and including `through`, which segments must cover. May be called
     /// again.
-    async fn trim(&self, tenant: &Tenant, container: &ContainerId, through: u64) -> PortResult<()>;
+    async fn trim_log(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        through: u64,
+    ) -> PortResult<()>;
 
-    /// Returns containers whose index has held removed content (see [`Change::takes_away`]) for
-    /// [`ERASE_AFTER_SECONDS`] before `before`, at most `limit`. Eventually consistent.
-    async fn due_erasures(
+    /// Returns containers whose index has held removed content (see
+    /// [`DocumentChange::removes_content`]) for [`ERASE_AFTER_SECONDS`] before `before`, at most
+    /// `limit`. Eventually consistent.
+    async fn list_due_erasures(
         &self,
         before: Timestamp,
         limit: usize,
     ) -> PortResult<Vec<(OrgId, ContainerId)>>;
 
-    /// Postpones the erasure of a container to `due_at`, if one is due: [`Index::due_erasures`]
-    /// does not return the container before.
+    /// Postpones the erasure of a container to `due_at`, if one is due:
+    /// [`Index::list_due_erasures`] does not return the container before.
     async fn postpone_erasure(
         &self,
         tenant: &Tenant,
@@ -99,7 +105,7 @@ pub trait Index: Send + Sync {
     /// Records that no segment and no log record holds the content that was removed up to the log
     /// record `through`. The container is no longer due for erasure, unless more content has been
     /// removed since.
-    async fn erased(
+    async fn record_erasure(
         &self,
         tenant: &Tenant,
         container: &ContainerId,
@@ -107,7 +113,7 @@ pub trait Index: Send + Sync {
     ) -> PortResult<()>;
 
     /// Returns the blobs of a purge record.
-    async fn purge(
+    async fn get_purge(
         &self,
         tenant: &Tenant,
         container: &ContainerId,
@@ -124,7 +130,7 @@ pub trait Index: Send + Sync {
     ) -> PortResult<String>;
 
     /// Returns the names of at most `limit` items of the index: purge records first, the head last.
-    async fn items(
+    async fn list_items(
         &self,
         tenant: &Tenant,
         container: &ContainerId,
@@ -133,7 +139,7 @@ pub trait Index: Send + Sync {
 
     /// Deletes the items with these names regardless of their state, for an index that is deleted.
     /// Items that are already gone are ignored.
-    async fn erase(
+    async fn delete_items(
         &self,
         tenant: &Tenant,
         container: &ContainerId,
@@ -141,7 +147,7 @@ pub trait Index: Send + Sync {
     ) -> PortResult<()>;
 
     /// Deletes a purge record whose blobs have been deleted.
-    async fn forget_purge(
+    async fn delete_purge(
         &self,
         tenant: &Tenant,
         container: &ContainerId,

@@ -20,7 +20,7 @@ pub trait SettingsStore: Send + Sync {
     async fn get(&self, tenant: &Tenant) -> PortResult<Settings>;
 
     /// Stores settings whose `version` is one more than the stored one. Fails with
-    /// [`PortError::Conflict`] when another writer was first.
+    /// [`crate::PortError::Conflict`] when another writer was first.
     async fn put(&self, tenant: &Tenant, settings: &Settings) -> PortResult<()>;
 }
 
@@ -76,29 +76,29 @@ pub trait Keys: Send + Sync {
 
 /// The record from which a repeated request is answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Repeat {
+pub struct RememberedRequest {
     /// The document that the first request was to create.
     pub document: DocumentId,
     /// The digest of the first request, to recognize a different request under the same idempotency
     /// key.
-    pub digest: String,
+    pub request_digest: String,
     /// The document that the request finally created, where this is recorded
-    /// ([`crate::ports::Beginning::request`]).
-    pub made: Option<DocumentId>,
+    /// ([`crate::ports::CreationConditions::request_key`]).
+    pub created_document: Option<DocumentId>,
 }
 
 /// The memory of requests, which recognizes those that are sent again because a response was lost.
 #[async_trait]
-pub trait Repeats: Send + Sync {
+pub trait RecentRequests: Send + Sync {
     /// Remembers `repeat` under `key` until `until`, and returns what is remembered afterwards. An
     /// existing entry stays if it has not expired at `now` and names a document other than `stale`.
     async fn remember(
         &self,
         tenant: &Tenant,
         key: &str,
-        repeat: Repeat,
+        repeat: RememberedRequest,
         stale: Option<&DocumentId>,
         now: Timestamp,
         until: Timestamp,
-    ) -> PortResult<Repeat>;
+    ) -> PortResult<RememberedRequest>;
 }

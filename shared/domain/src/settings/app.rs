@@ -16,7 +16,7 @@ const MAX_SECRET_CHARS: usize = 1000;
 /// The providers with which an organization may have an app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Provider {
+pub enum AppProvider {
     /// Google Drive.
     CloudDrive,
     /// Notion.
@@ -60,12 +60,12 @@ pub struct AppChange {
     pub enabled: Patch<bool>,
 }
 
-impl Provider {
+impl AppProvider {
     /// All providers.
     pub const ALL: [Self; 4] = [Self::CloudDrive, Self::Notion, Self::Onedrive, Self::Github];
 
     /// Returns the prefix of the names of its settings.
-    pub const fn prefix(self) -> &'static str {
+    pub const fn settings_prefix(self) -> &'static str {
         match self {
             Self::CloudDrive => "cloudDrive",
             Self::Notion => "notion",
@@ -87,7 +87,7 @@ impl Provider {
 
 impl NewSecret {
     /// Creates a secret of an organization's app with `provider`, under a new name.
-    pub fn of(provider: Provider, secret: Secret) -> Self {
+    pub fn for_app(provider: AppProvider, secret: Secret) -> Self {
         let name = format!(
             "{}/{}",
             provider.secret_prefix(),
@@ -102,8 +102,8 @@ impl AppChange {
     ///
     /// # Errors
     /// Returns [`Error::Invalid`] about the invalid field.
-    pub(super) fn apply_to(&self, provider: Provider, app: &mut OAuthApp) -> Result<()> {
-        let name = |field: &str| format!("{}{field}", provider.prefix());
+    pub(super) fn apply_to(&self, provider: AppProvider, app: &mut OAuthApp) -> Result<()> {
+        let name = |field: &str| format!("{}{field}", provider.settings_prefix());
         let fits =
             |text: &str, most: usize| !text.trim().is_empty() && text.chars().count() <= most;
 

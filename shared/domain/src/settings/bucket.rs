@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 
 /// A topic by which a profile arranges memories.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bucket {
+pub struct ProfileBucket {
     /// The name.
     pub key: String,
     /// The description of what belongs to the topic.
@@ -26,7 +26,7 @@ const MAX_BUCKET_BYTES: usize = 128 * 1024;
 /// The key of the default bucket, for organizations that have not set any.
 pub const PREFERENCES: &str = "preferences";
 
-impl Bucket {
+impl ProfileBucket {
     /// Returns the default bucket, for organizations that have not set any.
     pub(super) fn default_bucket() -> Self {
         let description = "Likes, dislikes, preferences and opinions: what somebody enjoys, favours, avoids or wants.";
@@ -40,7 +40,7 @@ impl Bucket {
     ///
     /// # Errors
     /// Returns [`Error::Invalid`] with the rule that is broken.
-    pub fn check_all(field: &str, buckets: &[Self]) -> Result<()> {
+    pub fn check_buckets(field: &str, buckets: &[Self]) -> Result<()> {
         if buckets.len() > MAX_BUCKETS {
             return Err(Error::invalid_field(
                 field,
@@ -112,8 +112,8 @@ impl Bucket {
 mod tests {
     use super::*;
 
-    fn bucket(key: &str, description: &str) -> Bucket {
-        Bucket {
+    fn bucket(key: &str, description: &str) -> ProfileBucket {
+        ProfileBucket {
             key: key.into(),
             description: description.into(),
         }
@@ -121,7 +121,8 @@ mod tests {
 
     #[test]
     fn buckets_follow_the_rules() {
-        let check = |buckets: &[Bucket]| Bucket::check_all("profileBuckets", buckets);
+        let check =
+            |buckets: &[ProfileBucket]| ProfileBucket::check_buckets("profileBuckets", buckets);
         for good in ["a", "0", "work-2_x", &"k".repeat(64)] {
             check(&[bucket(good, "x")]).unwrap();
         }
@@ -147,12 +148,12 @@ mod tests {
         }
 
         assert!(check(&[bucket("a", "x"), bucket("a", "y")]).is_err());
-        let many: Vec<Bucket> = (0..51)
+        let many: Vec<ProfileBucket> = (0..51)
             .map(|i| bucket(&format!("k{i}"), &"x".repeat(2000)))
             .collect();
         assert!(check(&many).is_err());
         check(&many[..50]).unwrap();
-        let wide: Vec<Bucket> = (0..50)
+        let wide: Vec<ProfileBucket> = (0..50)
             .map(|i| bucket(&format!("k{i}"), &"日".repeat(2000)))
             .collect();
         assert!(check(&wide).is_err());

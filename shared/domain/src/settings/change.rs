@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    AppChange, Bucket, ItemRules, LogContent, NewSecret, Provider, Settings, TrustedSources,
-    redirects,
+    AppChange, AppProvider, ItemRules, LogContentMode, NewSecret, ProfileBucket, Settings,
+    TrustedSources, redirects,
 };
 use crate::error::{Error, Result};
 use crate::patch::Patch;
@@ -20,7 +20,7 @@ pub struct SettingsChange {
     /// The size of a chunk in characters, or -1 for the default of the service.
     pub chunk_size: Patch<i64>,
     /// The topics of profiles.
-    pub profile_buckets: Patch<Vec<Bucket>>,
+    pub profile_buckets: Patch<Vec<ProfileBucket>>,
     /// `true` if incoming content is to be filtered.
     pub should_llm_filter: Patch<bool>,
     /// The prompt by which it is filtered.
@@ -34,11 +34,11 @@ pub struct SettingsChange {
     /// The sources whose words count as the user's own.
     pub trusted_sources: Patch<TrustedSources>,
     /// The content that the request log keeps.
-    pub log_content: Patch<LogContent>,
+    pub log_content: Patch<LogContentMode>,
     /// The origins to which connections may send browsers.
     pub allowed_redirect_urls: Patch<Vec<String>>,
     /// The organization's own OAuth apps.
-    pub apps: BTreeMap<Provider, AppChange>,
+    pub apps: BTreeMap<AppProvider, AppChange>,
 }
 
 impl SettingsChange {
@@ -46,7 +46,7 @@ impl SettingsChange {
     ///
     /// # Errors
     /// Returns [`Error::Invalid`] about the invalid field.
-    pub fn apply(&self, settings: &mut Settings) -> Result<()> {
+    pub fn apply_to(&self, settings: &mut Settings) -> Result<()> {
         match self.chunk_size {
             Patch::Keep => {}
             Patch::Clear => settings.chunk_size = None,
@@ -54,7 +54,7 @@ impl SettingsChange {
         }
 
         if let Patch::Set(buckets) = &self.profile_buckets {
-            Bucket::check_all("profileBuckets", buckets)?;
+            ProfileBucket::check_buckets("profileBuckets", buckets)?;
         }
         self.profile_buckets.apply(&mut settings.profile_buckets);
 
@@ -66,13 +66,13 @@ impl SettingsChange {
         workspace.apply(&mut settings.workspace_prompt);
 
         if let Patch::Set(sources) = &self.trusted_sources {
-            sources.check()?;
+            sources.check_sources()?;
         }
         self.trusted_sources.apply(&mut settings.trusted_sources);
 
         match self.log_content {
             Patch::Keep => {}
-            Patch::Clear => settings.log_content = LogContent::default(),
+            Patch::Clear => settings.log_content = LogContentMode::default(),
             Patch::Set(content) => settings.log_content = content,
         }
 
@@ -119,7 +119,7 @@ impl SettingsChange {
 
         for (name, rules) in items {
             if let Patch::Set(rules) = rules {
-                rules.check(name)?;
+                rules.check_rules(name)?;
             }
         }
 
@@ -131,7 +131,7 @@ impl SettingsChange {
     }
 
     /// Returns the new secrets of the change.
-    pub fn secrets(&self) -> impl Iterator<Item = &NewSecret> {
+    pub fn new_secrets(&self) -> impl Iterator<Item = &NewSecret> {
         self.apps
             .values()
             .filter_map(|change| match &change.client_secret {
@@ -161,7 +161,7 @@ mod tests {
     fn change(change: SettingsChange, settings: &Settings) -> Result<Settings, String> {
         let mut settings = settings.clone();
         change
-            .apply(&mut settings)
+            .apply_to(&mut settings)
             .map(|()| settings)
             .map_err(|error| error.to_string())
     }
@@ -187,14 +187,14 @@ mod tests {
 
         let on = change(sent(Patch::Set(true), text("Birds.")), &off).unwrap();
         assert_eq!(
-            on.guidance(Some("Herons.")).as_deref(),
+            on.extraction_guidance(Some("Herons.")).as_deref(),
             Some("Herons.\nBirds.")
         );
 
         let again_off = change(sent(Patch::Set(false), Patch::Keep), &on).unwrap();
         assert_eq!(again_off.filter_prompt.as_deref(), Some("Birds."));
         assert_eq!(
-            again_off.guidance(None),
+            again_off.extraction_guidance(None),
             None,
             "what filters has no effect while filtering is off"
         );
@@ -225,14 +225,14 @@ mod tests {
     fn an_app_is_used_with_id_and_secret() {
         let sent = |id: Patch<String>, secret: Patch<&str>, enabled: Patch<bool>| {
             let client_secret =
-                secret.map(|text| NewSecret::of(Provider::Github, Secret::new(text)));
+                secret.map(|text| NewSecret::for_app(AppProvider::Github, Secret::new(text)));
             let app = AppChange {
                 client_id: id,
                 client_secret,
                 enabled,
             };
             SettingsChange {
-                apps: [(Provider::Github, app)].into(),
+                apps: [(AppProvider::Github, app)].into(),
                 ..SettingsChange::default()
             }
         };

@@ -28,7 +28,7 @@ impl ItemRules {
     ///
     /// # Errors
     /// Returns [`Error::Invalid`] with the rule that is broken.
-    pub fn check(&self, field: &str) -> Result<()> {
+    pub fn check_rules(&self, field: &str) -> Result<()> {
         for (name, entries) in [("patterns", &self.patterns), ("folders", &self.folders)] {
             if entries.len() > MAX_ENTRIES {
                 return Err(Error::invalid_field(
@@ -59,7 +59,7 @@ impl ItemRules {
             ));
         }
 
-        globs(&self.patterns)
+        compile_patterns(&self.patterns)
             .map(|_| ())
             .map_err(|error| Error::invalid_field(field, error))
     }
@@ -71,7 +71,7 @@ impl ItemRules {
 ///
 /// # Errors
 /// Returns a sentence that names the pattern that cannot be compiled.
-pub fn globs<'a>(
+pub fn compile_patterns<'a>(
     patterns: impl IntoIterator<Item = &'a String>,
 ) -> std::result::Result<GlobSet, String> {
     let mut set = GlobSetBuilder::new();
@@ -126,7 +126,7 @@ mod tests {
 
         for (rules, wrong) in cases {
             let found = rules
-                .check("includeItems")
+                .check_rules("includeItems")
                 .err()
                 .map(|error| error.to_string());
             match wrong {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::connection::{Origin, Provider};
+use crate::connection::{DocumentOrigin, Provider};
 use crate::error::{Error, Result};
 
 /// The largest number of entries in one list.
@@ -31,7 +31,7 @@ impl TrustedSources {
     ///
     /// # Errors
     /// Returns [`Error::Invalid`] with the rule that is broken.
-    pub fn check(&self) -> Result<()> {
+    pub fn check_sources(&self) -> Result<()> {
         let refuse = |rule: String| Err(Error::invalid_field("trustedSources", rule));
         let is_host = |entry: &String| {
             let inner = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-');
@@ -81,7 +81,7 @@ impl TrustedSources {
     }
 
     /// Checks whether items of this connection are trusted.
-    pub fn trusts_connection(&self, origin: &Origin) -> bool {
+    pub fn trusts_connection(&self, origin: &DocumentOrigin) -> bool {
         let id = origin.connection.as_str();
         self.providers.contains(&origin.provider)
             || self.connections.iter().any(|known| known == id)
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn only_names_of_hosts_and_senders_are_taken() {
         for good in ["ann@a.example", "a.example", "localhost"] {
-            assert!(senders(&[good]).check().is_ok(), "{good}");
+            assert!(senders(&[good]).check_sources().is_ok(), "{good}");
         }
 
         for bad in [
@@ -164,7 +164,7 @@ mod tests {
             "a@",
             "a@b@c",
         ] {
-            assert!(senders(&[bad]).check().is_err(), "{bad}");
+            assert!(senders(&[bad]).check_sources().is_err(), "{bad}");
         }
 
         let hosts = TrustedSources {
@@ -172,7 +172,11 @@ mod tests {
             ..TrustedSources::default()
         };
 
-        assert!(hosts.check().is_err());
-        assert!(senders(&["a.example"; MAX_ENTRIES + 1]).check().is_err());
+        assert!(hosts.check_sources().is_err());
+        assert!(
+            senders(&["a.example"; MAX_ENTRIES + 1])
+                .check_sources()
+                .is_err()
+        );
     }
 }

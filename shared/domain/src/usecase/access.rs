@@ -72,7 +72,7 @@ impl Authenticator {
         ))?;
         if text == LOCAL_KEY {
             return match &self.local {
-                Some(org) if from_loopback => Ok(Tenant::of_operator(org.clone())),
+                Some(org) if from_loopback => Ok(Tenant::for_operator(org.clone())),
                 _ => Err(Error::Unauthenticated(NO_LOCAL_KEY)),
             };
         }
@@ -81,12 +81,12 @@ impl Authenticator {
             PresentedKey::parse(text).ok_or(Error::Unauthenticated("the API key is not valid"))?;
         let record = self.record(presented.id()).await?;
 
-        presented.verify(record.as_ref(), self.clock.now())
+        presented.verify_against(record.as_ref(), self.clock.now())
     }
 
     /// Drops a key from the cache, so that its record is read again. Call it after this process has
     /// changed the key.
-    pub fn forget(&self, id: &KeyId) {
+    pub fn invalidate_key(&self, id: &KeyId) {
         self.lock().remove(id);
     }
 

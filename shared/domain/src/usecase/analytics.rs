@@ -11,14 +11,14 @@ use std::ops::ControlFlow;
 
 use futures::stream::{self, StreamExt, TryStreamExt};
 
-use crate::activity::{Hour, RequestRecord, Tally};
+use crate::activity::{Hour, RequestRecord, RequestTally};
 use crate::ctx::Ctx;
 use crate::error::Result;
 use crate::ports::{HourCounts, PortResult};
 use crate::tenant::Tenant;
 
 pub use requests::{RequestFilter, RequestPage, find_request, list_requests};
-pub use span::Span;
+pub use span::TimeSpan;
 
 /// The number of hours that are read in parallel.
 const PARALLEL: usize = 8;
@@ -28,13 +28,17 @@ const PARALLEL: usize = 8;
 ///
 /// # Errors
 /// Returns the errors of the ports.
-pub async fn read_tallies(ctx: &Ctx, tenant: &Tenant, span: Span) -> Result<Vec<(Hour, Tally)>> {
+pub async fn read_tallies(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    span: TimeSpan,
+) -> Result<Vec<(Hour, RequestTally)>> {
     let Some((first, last)) = span.hours() else {
         return Ok(Vec::new());
     };
-    let known = ctx.activity.hours(tenant, first, last).await?;
+    let known = ctx.activity.count_by_hour(tenant, first, last).await?;
     let counted = stream::iter(known.into_iter().map(|hour| count(ctx, tenant, span, hour)));
-    let mut tallies: Vec<(Hour, Tally)> = counted.buffered(PARALLEL).try_collect().await?;
+    let mut tallies: Vec<(Hour, RequestTally)> = counted.buffered(PARALLEL).try_collect().await?;
     tallies.retain(|(_, tally)| !tally.cells.is_empty());
     Ok(tallies)
 }
@@ -42,9 +46,9 @@ pub async fn read_tallies(ctx: &Ctx, tenant: &Tenant, span: Span) -> Result<Vec<
 async fn count(
     ctx: &Ctx,
     tenant: &Tenant,
-    span: Span,
+    span: TimeSpan,
     known: HourCounts,
-) -> PortResult<(Hour, Tally)> {
+) -> PortResult<(Hour, RequestTally)> {
     let hour = match known {
         HourCounts::Closed(hour, tally) if span.covers(hour) => return Ok((hour, tally)),
         HourCounts::Closed(hour, _) | HourCounts::Open(hour, _) => hour,
@@ -61,13 +65,13 @@ pub async fn tally_hour(
     ctx: &Ctx,
     tenant: &Tenant,
     hour: Hour,
-    span: Span,
-) -> PortResult<(Tally, usize)> {
-    let (mut tally, mut pages, mut after) = (Tally::default(), 0, None::<String>);
+    span: TimeSpan,
+) -> PortResult<(RequestTally, usize)> {
+    let (mut tally, mut pages, mut after) = (RequestTally::default(), 0, None::<String>);
     loop {
         let (records, next) = ctx
             .activity
-            .outlines(tenant, hour, after.as_deref())
+            .list_outlines(tenant, hour, after.as_deref())
             .await?;
         pages += 1;
 
@@ -95,7 +99,7 @@ async fn each_request(
     loop {
         let (records, next) = ctx
             .activity
-            .requests(tenant, hour, after.as_deref())
+            .list_requests(tenant, hour, after.as_deref())
             .await?;
 
         if records.into_iter().try_for_each(&mut visit).is_break() || next.is_none() {

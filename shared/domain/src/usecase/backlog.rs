@@ -54,7 +54,12 @@ impl Backlog {
     /// # Errors
     /// Returns [`Error::RateLimited`] when the organization has too many unfinished documents, and
     /// the errors of the ports.
-    pub async fn admit(&self, ctx: &Ctx, tenant: &Tenant, documents: usize) -> Result<()> {
+    pub async fn admit_documents(
+        &self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        documents: usize,
+    ) -> Result<()> {
         let now = ctx.clock.now();
         let known = self.lock().get(tenant.org()).copied();
         let age = |known: &Known| now.as_millis() - known.counted_at.as_millis();

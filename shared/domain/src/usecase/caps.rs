@@ -11,14 +11,14 @@ use crate::time::Timestamp;
 
 /// The caps of an organization.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Caps {
+pub struct OrganizationCaps {
     /// The number of container tags.
     pub tags: u64,
     /// The number of API keys, without sessions.
     pub keys: usize,
 }
 
-impl Default for Caps {
+impl Default for OrganizationCaps {
     fn default() -> Self {
         Self {
             tags: 1_000_000,
@@ -41,9 +41,12 @@ pub async fn create_container(
     now: Timestamp,
 ) -> Result<Container> {
     admit_tag(ctx, tenant).await?;
-    let container = ctx.containers.create(tenant, tag, id.clone(), now).await?;
+    let container = ctx
+        .containers
+        .create_tag(tenant, tag, id.clone(), now)
+        .await?;
     if container.ids != [id] {
-        ctx.containers.release(tenant).await?;
+        ctx.containers.release_tag(tenant).await?;
     }
     Ok(container)
 }
@@ -55,7 +58,7 @@ pub async fn create_container(
 /// the port.
 pub(crate) async fn admit_tag(ctx: &Ctx, tenant: &Tenant) -> Result<()> {
     let most = ctx.caps.tags;
-    if ctx.containers.reserve(tenant, most).await? {
+    if ctx.containers.reserve_tag(tenant, most).await? {
         return Ok(());
     }
     let rule = format!(

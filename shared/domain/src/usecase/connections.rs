@@ -15,21 +15,24 @@ mod settle;
 mod tags;
 mod tickets;
 
-pub use access::{Apps, access, oauth_client, renew_access};
+pub use access::{AppChoice, find_oauth_client, provider_access, renew_provider_access};
 pub use change::{change_connection, find_connection, find_connections};
 pub use consent::{
-    ConsentAnswer, Consented, Invitation, Refusal, ask_for_consent, open_link, take_consent,
+    ConsentAnswer, ConsentInvitation, ConsentOutcome, ConsentRefusal, accept_consent,
+    begin_consent, open_consent_link,
 };
-pub use create::{Created, NewConnection, create_connection, reconnect};
-pub use manage::{Import, delete_connection, delete_connections, import_now, limit_documents};
-pub use notify::notified;
-pub use overview::{left_out_by_limit, list_items, list_synced, state_name};
+pub use create::{CreatedConnection, NewConnection, create_connection, reconnect_connection};
+pub use manage::{
+    ImportOutcome, change_document_limit, delete_connection, delete_connections, request_import,
+};
+pub use notify::handle_notification;
+pub use overview::{count_left_out_items, item_state_name, list_items, list_synced_documents};
 pub use picker::{
-    PickerSession, SESSION_SECONDS, end_picker, enter_picker, open_picker, picker_session,
-    session_after_consent,
+    PICKER_SESSION_SECONDS, PickerSession, end_picker_session, enter_picker, find_picker_session,
+    open_picker, open_session_after_consent,
 };
-pub use selection::{Place, browse, complete_choices, save_selection};
+pub use selection::{PickerLocation, browse_items, resolve_selected_items, save_selection};
 pub(crate) use tags::{end_connections, move_connections};
 pub use tickets::{
-    TicketFor, TicketKind, derived_token, is_token, issue_ticket, random_token, token_digest,
+    TicketKind, TicketValue, derive_token, digest_token, is_token, issue_ticket, random_token,
 };

@@ -5,16 +5,17 @@ use crate::ctx::Ctx;
 use crate::error::{Error, PortError, Result};
 use crate::ids::ContainerId;
 use crate::patch::Patch;
-use crate::settings::Bucket;
+use crate::settings::ProfileBucket;
 use crate::tag::ContainerTag;
 use crate::task::{
-    MAX_CONTAINERS, Merge, MergePhase, Pending, Purge, PurgePhase, PurgeReport, Task, Work,
+    ContainerMerge, ContainerPurge, MAX_CONTAINERS_PER_TAG, MergePhase, PendingErasure, PurgePhase,
+    PurgeReport, Task, TaskWork,
 };
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
 use crate::usecase::caps::admit_tag;
 use crate::usecase::connections::end_connections;
-use crate::usecase::memories::writable_container;
+use crate::usecase::memories::find_writable_container;
 use crate::usecase::purge::REQUEST_SECONDS;
 use crate::usecase::tasks::send_later;
 
@@ -40,7 +41,7 @@ pub async fn change_container(
     tag: &ContainerTag,
     change: &ContainerChange,
 ) -> Result<Container> {
-    tenant.check_reach(tag)?;
+    tenant.check_access(tag)?;
     check(change)?;
     match ctx.containers.get(tenant, tag).await? {
         Some(known) => known.check_writable()?,
@@ -49,7 +50,7 @@ pub async fn change_container(
 
     Ok(ctx
         .containers
-        .describe(tenant, tag, change, ContainerId::random(), ctx.clock.now())
+        .update_settings(tenant, tag, change, ContainerId::random(), ctx.clock.now())
         .await?)
 }
 
@@ -60,12 +61,12 @@ pub async fn change_container(
 /// Returns [`Error::NotFound`] when it is gone, [`Error::Conflict`] while it is merged, and the
 /// errors of the ports.
 pub async fn delete_container(ctx: &Ctx, tenant: &Tenant, container: &Container) -> Result<Task> {
-    tenant.check_reach(&container.tag)?;
+    tenant.check_access(&container.tag)?;
     container.check_writable()?;
     let now = ctx.clock.now();
     // A tag that others were merged into has documents that are older than the tag.
     let is_merged = container.ids.len() > 1;
-    let purge = Purge {
+    let purge = ContainerPurge {
         tag: container.tag.clone(),
         containers: container.ids.clone(),
         tag_created_at: if is_merged {
@@ -77,20 +78,20 @@ pub async fn delete_container(ctx: &Ctx, tenant: &Tenant, container: &Container)
         container: 0,
         phase: PurgePhase::Documents,
         cursor: None,
-        pending: Pending::default(),
+        pending: PendingErasure::default(),
         report: PurgeReport::default(),
         verifying: false,
     };
 
-    let mut task = Task::new(Work::Purge(purge), now);
+    let mut task = Task::new(TaskWork::Purge(purge), now);
     task.due_at = task.due_at.plus_seconds(REQUEST_SECONDS);
 
     // Connections end first, so that a connection that finds no container knows whether it was
     // deleted or never existed.
     end_connections(ctx, tenant, Some(&container.tag), now).await?;
-    if !ctx.containers.delete(tenant, container, &task).await? {
+    if !ctx.containers.delete_tag(tenant, container, &task).await? {
         // Another deletion or a merge was first.
-        writable_container(ctx, tenant, &container.tag).await?;
+        find_writable_container(ctx, tenant, &container.tag).await?;
         return Err(PortError::Conflict.into());
     }
 
@@ -129,23 +130,23 @@ pub async fn plan_merge(
         ));
     }
 
-    if sources.len() >= MAX_CONTAINERS {
+    if sources.len() >= MAX_CONTAINERS_PER_TAG {
         return Err(Error::invalid_field(
             "containerTags",
-            format!("less than {MAX_CONTAINERS} tags"),
+            format!("less than {MAX_CONTAINERS_PER_TAG} tags"),
         ));
     }
 
-    let target = writable_container(ctx, tenant, target).await?;
+    let target = find_writable_container(ctx, tenant, target).await?;
     let mut found = Vec::with_capacity(sources.len());
     for source in sources {
-        found.push(writable_container(ctx, tenant, source).await?);
+        found.push(find_writable_container(ctx, tenant, source).await?);
     }
 
     let containers = target.ids.len() + found.iter().map(|source| source.ids.len()).sum::<usize>();
-    if containers > MAX_CONTAINERS {
+    if containers > MAX_CONTAINERS_PER_TAG {
         return Err(Error::Conflict(format!(
-            "at most {MAX_CONTAINERS} containers can lie behind one tag; together these have {containers}"
+            "at most {MAX_CONTAINERS_PER_TAG} containers can lie behind one tag; together these have {containers}"
         )));
     }
 
@@ -171,7 +172,7 @@ pub async fn merge_containers(
     const ATTEMPTS: usize = 8;
     for _ in 0..ATTEMPTS {
         let MergePlan { target, sources } = plan_merge(ctx, tenant, tags, target).await?;
-        let merge = Merge {
+        let merge = ContainerMerge {
             sources: sources
                 .iter()
                 .map(|source| (source.tag.clone(), source.ids.clone()))
@@ -186,7 +187,7 @@ pub async fn merge_containers(
             in_flight: 0,
             superseded: 0,
         };
-        let task = Task::new(Work::Merge(merge), ctx.clock.now());
+        let task = Task::new(TaskWork::Merge(merge), ctx.clock.now());
         if ctx
             .containers
             .begin_merge(tenant, &target, &sources, &task)
@@ -220,7 +221,7 @@ fn check(change: &ContainerChange) -> Result<()> {
     }
 
     if let Patch::Set(buckets) = &change.profile_buckets {
-        Bucket::check_all("profileBuckets", buckets)?;
+        ProfileBucket::check_buckets("profileBuckets", buckets)?;
     }
 
     if let Patch::Set(paths) = &change.memory_paths {

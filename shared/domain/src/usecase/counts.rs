@@ -4,14 +4,14 @@ use crate::container::{Container, LogEntry, LogRecord};
 use crate::ctx::Ctx;
 use crate::error::Result;
 use crate::ids::ContainerId;
-use crate::memory::MemoryAction;
+use crate::memory::MemoryEdit;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
 
 /// The number of documents of a physical container up to which they are counted one by one.
-pub const COUNTED_EXACTLY: usize = 1_000;
+pub const EXACT_COUNT_LIMIT: usize = 1_000;
 /// The same where the answer must not wait for a count.
-pub const COUNTED_AT_ONCE: usize = 100;
+pub const QUICK_COUNT_LIMIT: usize = 100;
 /// A number of documents that no container reaches.
 const ALL: usize = 1 << 30;
 
@@ -32,7 +32,7 @@ pub async fn count_documents(
         let exact = ctx.documents.count(tenant, id, exactly).await?;
         documents += match exact {
             Some(count) => count as u64,
-            None => match ctx.index.head(tenant, id).await?.documents {
+            None => match ctx.index.get_head(tenant, id).await?.document_count {
                 Some(count) => count,
                 None => ctx.documents.count(tenant, id, ALL).await?.unwrap_or(ALL) as u64,
             },
@@ -44,7 +44,7 @@ pub async fn count_documents(
 
 /// The size of a container in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Size {
+pub struct ContainerSize {
     /// The number of documents, as [`count_documents`] counts them.
     pub documents: u64,
     /// The time of the last change of the tag or of one of its documents. For a container too large
@@ -56,8 +56,12 @@ pub struct Size {
 ///
 /// # Errors
 /// Returns the errors of the ports.
-pub async fn measure_container(ctx: &Ctx, tenant: &Tenant, container: &Container) -> Result<Size> {
-    let mut size = Size {
+pub async fn measure_container(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+) -> Result<ContainerSize> {
+    let mut size = ContainerSize {
         documents: 0,
         last_activity: container.updated_at,
     };
@@ -65,7 +69,7 @@ pub async fn measure_container(ctx: &Ctx, tenant: &Tenant, container: &Container
     for id in &container.ids {
         let (listed, next) = ctx
             .documents
-            .page(tenant, id, false, None, COUNTED_EXACTLY)
+            .list_page(tenant, id, false, None, EXACT_COUNT_LIMIT)
             .await?;
         let newest = if next.is_none() {
             size.documents += listed.len() as u64;
@@ -75,7 +79,7 @@ pub async fn measure_container(ctx: &Ctx, tenant: &Tenant, container: &Container
                 ids: vec![id.clone()],
                 ..container.clone()
             };
-            size.documents += count_documents(ctx, tenant, &part, COUNTED_EXACTLY).await?;
+            size.documents += count_documents(ctx, tenant, &part, EXACT_COUNT_LIMIT).await?;
             last_commit(ctx, tenant, id).await?
         };
         size.last_activity =
@@ -87,19 +91,19 @@ pub async fn measure_container(ctx: &Ctx, tenant: &Tenant, container: &Container
 
 /// Returns the time of the last commit to the index, as far as its newest record tells.
 async fn last_commit(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Result<Option<Timestamp>> {
-    let head = ctx.index.head(tenant, id).await?;
+    let head = ctx.index.get_head(tenant, id).await?;
     let records = ctx
         .index
-        .log(tenant, id, head.seq.saturating_sub(1))
+        .read_log(tenant, id, head.seq.saturating_sub(1))
         .await?;
     let entries = records.iter().flat_map(|LogRecord { entries, .. }| entries);
     let times = entries.filter_map(|entry| match entry {
         LogEntry::Put { document, .. } => Some(Timestamp::from_millis(document.updated_at)),
         LogEntry::Act {
-            action: MemoryAction::Forget { at, .. } | MemoryAction::Review { at, .. },
+            action: MemoryEdit::Forget { at, .. } | MemoryEdit::Review { at, .. },
         } => Some(*at),
         LogEntry::Act {
-            action: MemoryAction::Update { version, .. },
+            action: MemoryEdit::Update { version, .. },
         } => Some(version.said_at),
         LogEntry::Remove { .. } => None,
     });

@@ -7,18 +7,18 @@
 use tracing::{error, warn};
 
 use crate::blob::BlobRef;
-use crate::conversation::{self, Turn};
+use crate::conversation::{self, ConversationTurn};
 use crate::ctx::Ctx;
-use crate::document::{Document, Failure, FailureCode, Indexed, Status};
+use crate::document::{Document, DocumentStatus, FailureCode, IndexedRevision, ProcessingFailure};
 use crate::error::{Error, Result};
 use crate::ids::{ContainerId, DocumentId};
-use crate::job::{Envelope, Job};
-use crate::memory::Statements;
+use crate::job::{Job, JobMessage};
+use crate::memory::StatementSet;
 use crate::pack::Pack;
-use crate::ports::Stored;
+use crate::ports::BlobContent;
 use crate::tenant::Tenant;
 use crate::usecase::find::{read_document, visible_document};
-use crate::usecase::memories::CLIENT;
+use crate::usecase::memories::CLIENT_EXTRACTOR;
 use crate::usecase::update::{check_changeable, process_again};
 
 /// The largest number of documents that one message names.
@@ -26,7 +26,7 @@ const REPORTED_AT_ONCE: usize = 500;
 
 /// The parts of a document's stored bytes that cannot be read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Damage {
+pub struct DocumentDamage {
     /// The bytes that the client sent.
     pub body: bool,
     /// The pack: text, chunks and vectors that search serves.
@@ -37,7 +37,7 @@ pub struct Damage {
 
 /// The outcome of healing a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Healed {
+pub enum RepairOutcome {
     /// Nothing is damaged, the damage is already recorded, or the document is being processed.
     Nothing,
     /// The document is processed again.
@@ -53,25 +53,29 @@ pub enum Healed {
 ///
 /// # Errors
 /// Returns the errors of the ports.
-pub async fn inspect(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<Option<Damage>> {
+pub async fn inspect_document(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &Document,
+) -> Result<Option<DocumentDamage>> {
     let served = document.indexed.as_ref();
     let mut blobs = vec![document.body.blob.clone()];
     blobs.extend(served.map(|served| served.pack.clone()));
-    blobs.extend(served.and_then(Indexed::statements).cloned());
+    blobs.extend(served.and_then(IndexedRevision::statements_blob).cloned());
     let mut stored = ctx.blobs.read(tenant, &blobs).await?.into_iter();
 
     let body = stored.next();
-    let awaited = document.body.awaited_until.is_some() && document.status != Status::Done;
+    let awaited = document.body.awaited_until.is_some() && document.status != DocumentStatus::Done;
     let pack = served.and_then(|_| stored.next());
     let statements = stored.next();
-    let damage = Damage {
-        body: !awaited && body.is_some_and(|body| body.bytes().is_none()),
+    let damage = DocumentDamage {
+        body: !awaited && body.is_some_and(|body| body.into_intact_bytes().is_none()),
         pack: pack.is_some_and(|pack| !is_readable(pack, |bytes| Pack::decode(bytes).is_ok())),
         statements: statements
-            .is_some_and(|told| !is_readable(told, |bytes| Statements::decode(bytes).is_ok())),
+            .is_some_and(|told| !is_readable(told, |bytes| StatementSet::decode(bytes).is_ok())),
     };
 
-    if damage == Damage::default() {
+    if damage == DocumentDamage::default() {
         return Ok(None);
     }
 
@@ -82,8 +86,10 @@ pub async fn inspect(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<
     Ok(is_same.then_some(damage))
 }
 
-fn is_readable(stored: Stored, decodes: impl Fn(&[u8]) -> bool) -> bool {
-    stored.bytes().is_some_and(|bytes| decodes(&bytes))
+fn is_readable(stored: BlobContent, decodes: impl Fn(&[u8]) -> bool) -> bool {
+    stored
+        .into_intact_bytes()
+        .is_some_and(|bytes| decodes(&bytes))
 }
 
 /// Checks whether a missing blob is lost rather than just replaced: it is lost if the document
@@ -97,11 +103,11 @@ pub(crate) async fn is_lost(
     let now = read_document(ctx, tenant, &document.id).await?;
     Ok(now.is_some_and(|now| {
         now.revision == document.revision
-            && (now.uses(blob)
+            && (now.uses_blob(blob)
                 || now
                     .indexed
                     .iter()
-                    .flat_map(Indexed::blobs)
+                    .flat_map(IndexedRevision::all_blobs)
                     .any(|known| known == blob))
     }))
 }
@@ -113,17 +119,17 @@ pub(crate) async fn read_turns(
     ctx: &Ctx,
     tenant: &Tenant,
     document: &Document,
-) -> Result<Option<Vec<Turn>>> {
+) -> Result<Option<Vec<ConversationTurn>>> {
     let (id, body) = (&document.id, &document.body.blob);
     let stored = ctx
         .blobs
         .read(tenant, std::slice::from_ref(body))
         .await?
         .pop();
-    let turns = match stored.unwrap_or(Stored::Missing) {
-        Stored::Intact(bytes) => conversation::from_bytes(&bytes).ok(),
-        Stored::Missing if !is_lost(ctx, tenant, document, body).await? => return Ok(None),
-        Stored::Missing | Stored::Damaged => None,
+    let turns = match stored.unwrap_or(BlobContent::Missing) {
+        BlobContent::Intact(bytes) => conversation::parse_turns(&bytes).ok(),
+        BlobContent::Missing if !is_lost(ctx, tenant, document, body).await? => return Ok(None),
+        BlobContent::Missing | BlobContent::Damaged => None,
     };
 
     if turns.is_none() {
@@ -157,7 +163,7 @@ pub async fn report_damage(
         };
         if let Err(error) = ctx
             .jobs
-            .send(&[Envelope {
+            .send(&[JobMessage {
                 org: tenant.org().clone(),
                 job,
             }])
@@ -175,22 +181,22 @@ pub async fn report_damage(
 ///
 /// # Errors
 /// Returns the errors of the ports.
-pub async fn heal_document(ctx: &Ctx, tenant: &Tenant, id: &DocumentId) -> Result<Healed> {
+pub async fn repair_document(ctx: &Ctx, tenant: &Tenant, id: &DocumentId) -> Result<RepairOutcome> {
     let Some(document) = visible_document(ctx, tenant, id).await? else {
-        return Ok(Healed::Nothing);
+        return Ok(RepairOutcome::Nothing);
     };
 
-    if document.status != Status::Done || document.superseded_by.is_some() {
-        return Ok(Healed::Nothing);
+    if document.status != DocumentStatus::Done || document.superseded_by.is_some() {
+        return Ok(RepairOutcome::Nothing);
     }
 
-    let Some(damage) = inspect(ctx, tenant, &document).await? else {
-        return Ok(Healed::Nothing);
+    let Some(damage) = inspect_document(ctx, tenant, &document).await? else {
+        return Ok(RepairOutcome::Nothing);
     };
 
     if !damage.pack && !damage.statements {
         error!(document.id = %id, "the content that was sent of document {id} cannot be read; it is still found");
-        return Ok(Healed::BodyLost);
+        return Ok(RepairOutcome::BodyLost);
     }
 
     let is_beyond_mending = damage.body || (damage.statements && is_written(&document));
@@ -200,7 +206,7 @@ pub async fn heal_document(ctx: &Ctx, tenant: &Tenant, id: &DocumentId) -> Resul
 
     let message =
         "The stored data of this document cannot be read; send its content again.".to_owned();
-    let failure = Failure {
+    let failure = ProcessingFailure {
         code: FailureCode::Damaged,
         message,
     };
@@ -210,11 +216,11 @@ pub async fn heal_document(ctx: &Ctx, tenant: &Tenant, id: &DocumentId) -> Resul
         .fail_damaged(tenant, &document, &failure, ctx.clock.now())
         .await?
     {
-        return Ok(Healed::Nothing);
+        return Ok(RepairOutcome::Nothing);
     }
 
     error!(document.id = %id, "the stored data of document {id} cannot be read; it is failed");
-    Ok(Healed::Failed)
+    Ok(RepairOutcome::Failed)
 }
 
 /// Checks whether a client wrote the memories of a document. They are not in its text, so they
@@ -224,20 +230,20 @@ fn is_written(document: &Document) -> bool {
         .indexed
         .as_ref()
         .and_then(|served| served.learned.as_ref());
-    learned.is_some_and(|learned| learned.extractor == CLIENT)
+    learned.is_some_and(|learned| learned.extractor == CLIENT_EXTRACTOR)
 }
 
-async fn reprocess(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<Healed> {
+async fn reprocess(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<RepairOutcome> {
     match check_changeable(ctx, tenant, document).await {
         Ok(()) => {}
         // A merge is under way. Whoever reads the container after it finds the damage again.
-        Err(Error::Conflict(_)) => return Ok(Healed::Nothing),
+        Err(Error::Conflict(_)) => return Ok(RepairOutcome::Nothing),
         Err(error) => return Err(error),
     }
     if process_again(ctx, tenant, document).await?.is_none() {
-        return Ok(Healed::Nothing);
+        return Ok(RepairOutcome::Nothing);
     }
     let id = &document.id;
     error!(document.id = %id, "what was stored of document {id} cannot be read; it is processed again");
-    Ok(Healed::Queued)
+    Ok(RepairOutcome::Queued)
 }

@@ -1,15 +1,15 @@
 //! Changing the description of a document while its content stays.
 
-use crate::container::Change;
+use crate::container::DocumentChange;
 use crate::ctx::Ctx;
 use crate::document::Document;
 use crate::error::{PortError, Result};
 use crate::metadata::Metadata;
 use crate::patch::Patch;
-use crate::ports::Committed;
+use crate::ports::CommitOutcome;
 use crate::tenant::Tenant;
 use crate::usecase::find::read_document;
-use crate::usecase::remove::after_commit;
+use crate::usecase::remove::request_maintenance;
 
 /// The number of attempts at a change against concurrent changes of the document and commits of its
 /// container.
@@ -17,7 +17,7 @@ const ATTEMPTS: usize = 50;
 
 /// The caller's description of a document, beside its content.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Description {
+pub struct DocumentDescription {
     /// The metadata, replaced as a whole.
     pub metadata: Patch<Metadata>,
     /// The caller's path.
@@ -27,7 +27,7 @@ pub struct Description {
     pub filter_by_metadata: Patch<Metadata>,
 }
 
-impl Description {
+impl DocumentDescription {
     /// Applies the description to the document. Returns whether that changed anything.
     pub(crate) fn apply(&self, document: &mut Document) -> bool {
         let mut metadata = Some(document.metadata.clone()).filter(|metadata| !metadata.is_empty());
@@ -53,7 +53,7 @@ pub(crate) async fn describe(
     ctx: &Ctx,
     tenant: &Tenant,
     mut document: Document,
-    description: &Description,
+    description: &DocumentDescription,
 ) -> Result<Option<Document>> {
     for _ in 0..ATTEMPTS {
         let mut edited = document.clone();
@@ -61,7 +61,7 @@ pub(crate) async fn describe(
             return Ok(Some(document));
         }
 
-        edited.edits += 1;
+        edited.edit_count += 1;
         edited.updated_at = ctx.clock.now();
         if write_description(ctx, tenant, &edited).await? {
             return Ok(Some(edited));
@@ -69,7 +69,8 @@ pub(crate) async fn describe(
 
         match read_document(ctx, tenant, &document.id).await? {
             Some(newer)
-                if newer.is_current(&document.revision) && newer.superseded_by.is_none() =>
+                if newer.is_newest_revision(&document.revision)
+                    && newer.superseded_by.is_none() =>
             {
                 document = newer;
             }
@@ -90,19 +91,19 @@ pub(crate) async fn write_description(
     if edited.indexed.is_none() {
         return Ok(ctx
             .documents
-            .describe(tenant, edited, edited.updated_at)
+            .update_description(tenant, edited, edited.updated_at)
             .await?);
     }
 
-    let head = ctx.index.head(tenant, &edited.container).await?;
-    let change = [Change::Describe(Box::new(edited.clone()))];
+    let head = ctx.index.get_head(tenant, &edited.container).await?;
+    let change = [DocumentChange::Describe(Box::new(edited.clone()))];
     let committed = ctx
         .index
         .commit(tenant, &edited.container, &head, &change, edited.updated_at)
         .await?;
 
-    if let Committed::Done(purges) = committed {
-        after_commit(ctx, tenant, &edited.container, &head, &change, purges).await;
+    if let CommitOutcome::Done(purges) = committed {
+        request_maintenance(ctx, tenant, &edited.container, &head, &change, purges).await;
         return Ok(true);
     }
 

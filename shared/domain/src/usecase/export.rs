@@ -5,24 +5,24 @@ mod copy;
 use bytes::Bytes;
 
 use crate::blob::BlobRef;
-use crate::container::SearchDocument;
+use crate::container::IndexedDocument;
 use crate::ctx::Ctx;
-use crate::document::{Document, Indexed, Learned};
+use crate::document::{Document, IndexedRevision, StatementsRef};
 use crate::error::{Error, PortError, Result};
-use crate::memory::Statements;
+use crate::memory::StatementSet;
 use crate::pack::Pack;
-use crate::ports::{PortResult, Stored};
+use crate::ports::{BlobContent, PortResult};
 use crate::tenant::Tenant;
 use crate::usecase::find::read_document;
 
-pub use copy::{BodyCopy, ContainerCopy, DocumentCopy, LearnedCopy, ServedCopy};
+pub use copy::{BodyCopy, ContainerCopy, DocumentCopy, ServedCopy, StatementsCopy};
 
 /// The number of attempts to read a document while changes take its bytes away.
 const ATTEMPTS: usize = 8;
 
 /// The outcome of copying a document.
 #[derive(Debug)]
-pub enum Copied {
+pub enum CopyOutcome {
     /// The copy is complete.
     Whole(Box<DocumentCopy>),
     /// The document was deleted meanwhile.
@@ -35,27 +35,34 @@ pub enum Copied {
 ///
 /// # Errors
 /// Returns the errors of the ports.
-pub async fn copy_document(ctx: &Ctx, tenant: &Tenant, mut document: Document) -> Result<Copied> {
+pub async fn copy_document(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    mut document: Document,
+) -> Result<CopyOutcome> {
     for _ in 0..ATTEMPTS {
         let blobs = blobs_of(&document);
         let stored = ctx.blobs.read(tenant, &blobs).await?;
-        if stored.contains(&Stored::Damaged) {
-            return Ok(Copied::Damaged);
+        if stored.contains(&BlobContent::Damaged) {
+            return Ok(CopyOutcome::Damaged);
         }
 
-        let bytes = stored.into_iter().map(Stored::bytes).collect();
+        let bytes = stored
+            .into_iter()
+            .map(BlobContent::into_intact_bytes)
+            .collect();
         match copy(&document, bytes) {
-            Ok(Some(copy)) => return Ok(Copied::Whole(Box::new(copy))),
+            Ok(Some(copy)) => return Ok(CopyOutcome::Whole(Box::new(copy))),
             Ok(None) => {}
-            Err(PortError::Corrupt(_)) => return Ok(Copied::Damaged),
+            Err(PortError::Corrupt(_)) => return Ok(CopyOutcome::Damaged),
             Err(error) => return Err(error.into()),
         }
 
         match read_document(ctx, tenant, &document.id).await? {
-            Some(same) if same == document => return Ok(Copied::Damaged),
+            Some(same) if same == document => return Ok(CopyOutcome::Damaged),
             // A later revision has replaced the bytes.
             Some(newer) => document = newer,
-            None => return Ok(Copied::Gone),
+            None => return Ok(CopyOutcome::Gone),
         }
     }
 
@@ -69,7 +76,7 @@ fn blobs_of(document: &Document) -> Vec<BlobRef> {
     let served = document
         .indexed
         .iter()
-        .flat_map(|served| [Some(&served.pack), served.statements()]);
+        .flat_map(|served| [Some(&served.pack), served.statements_blob()]);
     std::iter::once(&document.body.blob)
         .chain(served.flatten())
         .cloned()
@@ -110,8 +117,8 @@ fn copy(document: &Document, bytes: Vec<Option<Bytes>>) -> PortResult<Option<Doc
         updated_at: document.updated_at,
         indexed_at: None,
         // A copy elsewhere is in step with no provider, but keeps the name that people know.
-        kind: document.shown_kind(),
-        title: document.shown_title().map(str::to_owned),
+        kind: document.display_type(),
+        title: document.display_title().map(str::to_owned),
         properties: document.properties.clone(),
         url: document.url.clone(),
         metadata: document.metadata.as_object().clone(),
@@ -131,29 +138,29 @@ fn copy(document: &Document, bytes: Vec<Option<Bytes>>) -> PortResult<Option<Doc
 
 fn copy_served(
     document: &Document,
-    served: &Indexed,
+    served: &IndexedRevision,
     pack: Option<Bytes>,
     statements: Option<Bytes>,
 ) -> PortResult<Option<ServedCopy>> {
     let Some(pack) = pack else { return Ok(None) };
-    if served.statements().is_some() && statements.is_none() {
+    if served.statements_blob().is_some() && statements.is_none() {
         return Ok(None);
     }
 
-    let shown = SearchDocument::served(document);
+    let shown = IndexedDocument::for_served_revision(document);
     let shown = shown.as_ref();
     let statements = statements
-        .map(|blob| Statements::decode(&blob))
+        .map(|blob| StatementSet::decode(&blob))
         .transpose()?;
     let statements = statements.map(|found| found.statements).unwrap_or_default();
-    let learned = |learned: &Learned| LearnedCopy {
+    let learned = |learned: &StatementsRef| StatementsCopy {
         extractor: learned.extractor.clone(),
         fallback_reason: learned.fallback_reason.clone(),
         statements,
     };
 
     Ok(Some(ServedCopy {
-        is_current: document.is_current(&served.revision),
+        is_current: document.is_newest_revision(&served.revision),
         kind: shown.map_or(served.kind, |shown| shown.kind),
         title: shown.and_then(|shown| shown.title.clone()),
         pack: Pack::decode(&pack)?,

@@ -5,17 +5,17 @@ use bytes::Bytes;
 use crate::blob::BlobRef;
 use crate::container::Container;
 use crate::ctx::Ctx;
-use crate::document::{BodyForm, Document, FailureCode, Status, UPLOAD_NAME};
+use crate::document::{BodyForm, Document, DocumentStatus, FailureCode, UPLOAD_NAME};
 use crate::error::{Error, PortError, Result};
 use crate::ids::DocumentId;
-use crate::job::Envelope;
-use crate::ports::{Arrival, Beginning, UploadForm};
+use crate::job::JobMessage;
+use crate::ports::{CreationConditions, UploadArrival, UploadForm};
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
 use crate::usecase::find::{read_document, visible_document};
 use crate::usecase::place::{Place, Target, place_of, repeated};
 use crate::usecase::revise::{Identity, NewBody, announce, compose, record};
-use crate::usecase::submit::{Accepted, Content, NewDocument, open_container};
+use crate::usecase::submit::{AcceptedDocument, Content, NewDocument, open_container};
 use crate::usecase::update::retry_document;
 
 /// The number of seconds for which a form may be used. An upload of 50 MB over a slow line takes
@@ -29,9 +29,9 @@ const ATTEMPTS: usize = 12;
 
 /// A document whose file has yet to arrive.
 #[derive(Debug, Clone)]
-pub struct Upload {
+pub struct PendingUpload {
     /// The document.
-    pub accepted: Accepted,
+    pub accepted: AcceptedDocument,
     /// The form to which the client sends the file.
     pub form: UploadForm,
     /// The time until which the form works.
@@ -51,8 +51,8 @@ pub async fn begin_upload(
     tenant: &Tenant,
     new: NewDocument,
     max_bytes: u64,
-) -> Result<Upload> {
-    ctx.backlog.admit(ctx, tenant, 1).await?;
+) -> Result<PendingUpload> {
+    ctx.backlog.admit_documents(ctx, tenant, 1).await?;
     for _ in 0..ATTEMPTS {
         let container =
             open_container(ctx, tenant, new.tag.clone(), new.entity_context.as_deref()).await?;
@@ -71,7 +71,7 @@ async fn try_upload(
     container: &Container,
     new: &NewDocument,
     max_bytes: u64,
-) -> Result<Option<Upload>> {
+) -> Result<Option<PendingUpload>> {
     let Content::Whole { form, .. } = &new.content else {
         return Err(Error::internal("a conversation is no file"));
     };
@@ -93,16 +93,16 @@ async fn try_upload(
     let path = document.body.blob.path();
     let form = ctx
         .blobs
-        .upload_form(tenant, path, max_bytes, now, until)
+        .sign_upload_form(tenant, path, max_bytes, now, until)
         .await?;
     if !record(ctx, tenant, &document, old.as_ref(), &beginning).await? {
         return Ok(None);
     }
 
-    Ok(Some(Upload {
-        accepted: Accepted {
+    Ok(Some(PendingUpload {
+        accepted: AcceptedDocument {
             id: document.id,
-            status: Status::Queued,
+            status: DocumentStatus::Queued,
         },
         form,
         until,
@@ -129,12 +129,12 @@ async fn target(
 
     // Without an idempotency key, two requests mean two files: nobody knows yet whether the files
     // are equal.
-    let (container, id) = (container.primary().clone(), DocumentId::random());
+    let (container, id) = (container.primary_id().clone(), DocumentId::random());
     Ok(Target {
         place: Place {
             container,
             id,
-            beginning: Beginning::default(),
+            beginning: CreationConditions::default(),
         },
         old: None,
     })
@@ -174,7 +174,7 @@ fn parse_upload_path(path: &str) -> Option<DocumentId> {
 ///
 /// # Errors
 /// Returns the errors of the ports.
-pub async fn file_arrived(ctx: &Ctx, arrival: &Arrival) -> Result<()> {
+pub async fn accept_file(ctx: &Ctx, arrival: &UploadArrival) -> Result<()> {
     let tenant = Tenant::for_work(arrival.org.clone());
     let Some(id) = parse_upload_path(&arrival.path) else {
         return Ok(());
@@ -191,7 +191,11 @@ pub async fn file_arrived(ctx: &Ctx, arrival: &Arrival) -> Result<()> {
                 // The upload began in time but took longer than the wait.
                 retry_document(ctx, &tenant, document).await?;
             } else if !document.status.is_final() {
-                announce(ctx, &[Envelope::to_process(&arrival.org, &document)]).await;
+                announce(
+                    ctx,
+                    &[JobMessage::process_document(&arrival.org, &document)],
+                )
+                .await;
             }
             Ok(())
         }
@@ -215,7 +219,7 @@ pub async fn file_arrived(ctx: &Ctx, arrival: &Arrival) -> Result<()> {
 ///
 /// # Errors
 /// Returns the errors of the ports.
-pub async fn keep_file(
+pub async fn protect_file(
     ctx: &Ctx,
     tenant: &Tenant,
     document: &mut Document,
@@ -229,12 +233,15 @@ pub async fn keep_file(
         return Ok(Some(arrived));
     };
 
-    let bytes = ctx.blobs.put_first(tenant, kept.path(), arrived).await?;
+    let bytes = ctx
+        .blobs
+        .put_if_absent(tenant, kept.path(), arrived)
+        .await?;
     document.body.hash = NewBody::hash(&bytes, &document.body.form);
     document.body.size = bytes.len() as u64;
     document.body.awaited_until = None;
     document.body.blob = kept.clone();
-    if ctx.documents.keep_body(tenant, document).await? {
+    if ctx.documents.record_body(tenant, document).await? {
         // The bucket reports another use of the form, and its file is deleted then.
         ctx.blobs.delete(tenant, &[sent]).await.ok();
         return Ok(Some(bytes));
@@ -243,7 +250,7 @@ pub async fn keep_file(
     // A later revision may wait for the same file, or have it.
     let now = read_document(ctx, tenant, &document.id).await?;
     let served = now.as_ref().and_then(|now| now.indexed.as_ref());
-    let is_used = now.as_ref().is_some_and(|now| now.uses(&kept))
+    let is_used = now.as_ref().is_some_and(|now| now.uses_blob(&kept))
         || served.is_some_and(|old| old.body == kept);
     if !is_used {
         ctx.blobs.delete(tenant, &[kept]).await?;
@@ -258,7 +265,7 @@ pub async fn keep_file(
 /// # Errors
 /// Returns [`Error::NotFound`] when the document has no file or it has not arrived, and the errors
 /// of the ports.
-pub async fn file_url(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<String> {
+pub async fn file_download_url(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<String> {
     let missing = Error::NotFound("File");
     let BodyForm::File { name, .. } = &document.body.form else {
         return Err(missing);
@@ -272,7 +279,7 @@ pub async fn file_url(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result
     let name = download_name(document, name.as_deref());
     let url = ctx
         .blobs
-        .download_url(tenant, blob, name.as_deref(), now, DOWNLOAD_SECONDS)
+        .sign_download_url(tenant, blob, name.as_deref(), now, DOWNLOAD_SECONDS)
         .await?;
 
     url.ok_or(missing)
@@ -294,7 +301,7 @@ fn download_name(document: &Document, name: Option<&str>) -> Option<String> {
 /// Checks whether the newest bytes have arrived. A document that waits for its file is `queued`.
 fn has_arrived(document: &Document) -> bool {
     document.body.awaited_until.is_none()
-        || !(document.status == Status::Queued || is_missing(document))
+        || !(document.status == DocumentStatus::Queued || is_missing(document))
 }
 
 fn is_missing(document: &Document) -> bool {

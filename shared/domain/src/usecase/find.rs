@@ -5,20 +5,20 @@ use std::collections::{HashMap, HashSet};
 use futures::stream::{self, StreamExt};
 
 use crate::blob::BlobRef;
-use crate::container::{Container, Owner};
+use crate::container::{Container, ContainerOwner};
 use crate::ctx::Ctx;
 use crate::document::{BodyForm, Document};
 use crate::error::{Error, PortError, Result};
 use crate::ids::{CustomId, DocumentId};
 use crate::pack::Pack;
-use crate::ports::Stored;
+use crate::ports::BlobContent;
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
 use crate::usecase::damage::{is_lost, report_damage};
 
 /// The containers that a request is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Scope {
+pub struct ContainerScope {
     /// The tags that were named. Empty means every container that the key reaches.
     pub tags: Vec<ContainerTag>,
 }
@@ -27,12 +27,16 @@ pub struct Scope {
 ///
 /// # Errors
 /// Returns [`Error::Forbidden`] for a named tag outside the key's containers.
-pub async fn containers(ctx: &Ctx, tenant: &Tenant, scope: &Scope) -> Result<Vec<Container>> {
+pub async fn find_containers(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    scope: &ContainerScope,
+) -> Result<Vec<Container>> {
     for tag in &scope.tags {
-        tenant.check_reach(tag)?;
+        tenant.check_access(tag)?;
     }
 
-    let named = match (scope.tags.as_slice(), tenant.confined_to()) {
+    let named = match (scope.tags.as_slice(), tenant.allowed_tags()) {
         ([], None) => return Ok(known_once(tenant, ctx.containers.list(tenant).await?)),
         ([], Some(tags)) => tags,
         (tags, _) => tags,
@@ -70,7 +74,7 @@ fn known_once(tenant: &Tenant, mut found: Vec<Container>) -> Vec<Container> {
 
 /// The kind of name by which a caller refers to a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Naming {
+pub enum DocumentNameKind {
     /// The id, or otherwise the customId.
     #[default]
     Either,
@@ -89,9 +93,9 @@ pub async fn find_document(
     ctx: &Ctx,
     tenant: &Tenant,
     name: &str,
-    scope: &Scope,
+    scope: &ContainerScope,
 ) -> Result<Document> {
-    find_named(ctx, tenant, name, Naming::Either, scope, None).await
+    find_named(ctx, tenant, name, DocumentNameKind::Either, scope, None).await
 }
 
 /// The number of documents that are looked up in parallel.
@@ -107,14 +111,14 @@ pub async fn find_documents(
     ctx: &Ctx,
     tenant: &Tenant,
     names: &[String],
-    naming: Naming,
-    scope: &Scope,
+    naming: DocumentNameKind,
+    scope: &ContainerScope,
 ) -> Result<Vec<Result<Document>>> {
     // Containers are listed once for all names.
-    let known = if naming == Naming::Id {
+    let known = if naming == DocumentNameKind::Id {
         Vec::new()
     } else {
-        containers(ctx, tenant, scope).await?
+        find_containers(ctx, tenant, scope).await?
     };
     let known = known.as_slice();
     let find = |name: &String| {
@@ -132,15 +136,15 @@ async fn find_named(
     ctx: &Ctx,
     tenant: &Tenant,
     name: &str,
-    naming: Naming,
-    scope: &Scope,
+    naming: DocumentNameKind,
+    scope: &ContainerScope,
     known: Option<&[Container]>,
 ) -> Result<Document> {
     for tag in &scope.tags {
-        tenant.check_reach(tag)?;
+        tenant.check_access(tag)?;
     }
 
-    if naming != Naming::CustomId
+    if naming != DocumentNameKind::CustomId
         && let Some(id) = DocumentId::parse(name)
         && let Some(document) = visible_document(ctx, tenant, &id).await?
         && let Some(tag) = seen_as(ctx, tenant, &document, scope).await?
@@ -148,11 +152,12 @@ async fn find_named(
         return Ok(Document { tag, ..document });
     }
 
-    if naming == Naming::Id {
+    if naming == DocumentNameKind::Id {
         return Err(Error::NotFound("Document"));
     }
 
-    let custom_id = CustomId::parse_conversation(name).map_err(|_| Error::NotFound("Document"))?;
+    let custom_id =
+        CustomId::parse_conversation_id(name).map_err(|_| Error::NotFound("Document"))?;
     match known {
         Some(known) => find_by_custom_id(ctx, tenant, &custom_id, known).await,
         None => {
@@ -160,7 +165,7 @@ async fn find_named(
                 ctx,
                 tenant,
                 &custom_id,
-                &containers(ctx, tenant, scope).await?,
+                &find_containers(ctx, tenant, scope).await?,
             )
             .await
         }
@@ -173,10 +178,10 @@ async fn seen_as(
     ctx: &Ctx,
     tenant: &Tenant,
     document: &Document,
-    scope: &Scope,
+    scope: &ContainerScope,
 ) -> Result<Option<ContainerTag>> {
     let named = if scope.tags.is_empty() {
-        tenant.confined_to()
+        tenant.allowed_tags()
     } else {
         Some(scope.tags.as_slice())
     };
@@ -206,7 +211,7 @@ async fn seen_as(
 ///
 /// # Errors
 /// Returns the errors of the ports.
-pub async fn with_same_custom_ids(
+pub async fn add_documents_with_same_custom_ids(
     ctx: &Ctx,
     tenant: &Tenant,
     mut documents: Vec<Document>,
@@ -283,7 +288,12 @@ async fn find_by_custom_id(
     }
 
     // Of the documents that a merge has yet to examine, the newest is the one that it will keep.
-    found.sort_by_key(|document| (document.tag.clone(), std::cmp::Reverse(document.newness())));
+    found.sort_by_key(|document| {
+        (
+            document.tag.clone(),
+            std::cmp::Reverse(document.content_order()),
+        )
+    });
     found.dedup_by(|older, newer| older.tag == newer.tag);
     if found.len() > 1 {
         let tags: Vec<&str> = found.iter().map(|document| document.tag.as_str()).collect();
@@ -308,7 +318,7 @@ pub(crate) async fn visible_document(
         return Ok(None);
     };
 
-    let Some(tag) = present_tag(ctx, tenant, &document).await? else {
+    let Some(tag) = read_present_tag(ctx, tenant, &document).await? else {
         return Ok(None);
     };
 
@@ -323,20 +333,20 @@ pub(crate) async fn visible_document(
 ///
 /// # Errors
 /// Returns the errors of the ports.
-pub async fn present_tag(
+pub async fn read_present_tag(
     ctx: &Ctx,
     tenant: &Tenant,
     document: &Document,
 ) -> Result<Option<ContainerTag>> {
     let owner = ctx
         .containers
-        .owners(tenant, std::slice::from_ref(&document.container))
+        .list_owners(tenant, std::slice::from_ref(&document.container))
         .await?
         .pop();
     Ok(match owner {
-        Some(Owner::Gone) => None,
-        Some(Owner::Tag(tag)) => Some(tag),
-        Some(Owner::Original) | None => Some(document.tag.clone()),
+        Some(ContainerOwner::Gone) => None,
+        Some(ContainerOwner::Tag(tag)) => Some(tag),
+        Some(ContainerOwner::Original) | None => Some(document.tag.clone()),
     })
 }
 
@@ -359,7 +369,11 @@ pub(crate) async fn read_document(
 ///
 /// # Errors
 /// Returns the errors of the ports.
-pub async fn read_text(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<Option<String>> {
+pub async fn read_document_text(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &Document,
+) -> Result<Option<String>> {
     if let Some(pack) = newest_pack(document)
         && let Some(pack) = read_pack(ctx, tenant, document, pack).await?
     {
@@ -378,7 +392,7 @@ pub async fn read_text(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Resul
         .await?
         .pop();
     Ok(body
-        .and_then(Stored::bytes)
+        .and_then(BlobContent::into_intact_bytes)
         .map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
@@ -387,7 +401,11 @@ pub async fn read_text(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Resul
 ///
 /// # Errors
 /// Returns the errors of the ports.
-pub async fn read_chunks(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<Option<Pack>> {
+pub async fn read_served_pack(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &Document,
+) -> Result<Option<Pack>> {
     match document.indexed.as_ref() {
         Some(indexed) => read_pack(ctx, tenant, document, &indexed.pack).await,
         None => Ok(None),
@@ -398,11 +416,11 @@ fn newest_pack(document: &Document) -> Option<&BlobRef> {
     let extracted = document
         .extracted
         .as_ref()
-        .filter(|new| document.is_current(&new.revision));
+        .filter(|new| document.is_newest_revision(&new.revision));
     let indexed = document
         .indexed
         .as_ref()
-        .filter(|old| document.is_current(&old.revision));
+        .filter(|old| document.is_newest_revision(&old.revision));
     extracted
         .map(|new| &new.pack)
         .or(indexed.map(|old| &old.pack))
@@ -420,15 +438,15 @@ async fn read_pack(
         .read(tenant, std::slice::from_ref(blob))
         .await?
         .pop();
-    let pack = match stored.unwrap_or(Stored::Missing) {
-        Stored::Intact(bytes) => Pack::decode(&bytes).ok(),
-        Stored::Damaged => None,
-        Stored::Missing if !is_lost(ctx, tenant, document, blob).await? => {
+    let pack = match stored.unwrap_or(BlobContent::Missing) {
+        BlobContent::Intact(bytes) => Pack::decode(&bytes).ok(),
+        BlobContent::Damaged => None,
+        BlobContent::Missing if !is_lost(ctx, tenant, document, blob).await? => {
             // A deletion or a replacement between the two reads removed the pack. The caller sees
             // the new state when it asks again.
             return Err(PortError::Unavailable("the pack is being replaced".into()).into());
         }
-        Stored::Missing => None,
+        BlobContent::Missing => None,
     };
 
     if pack.is_none() {

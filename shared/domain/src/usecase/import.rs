@@ -4,24 +4,24 @@ use std::collections::HashSet;
 
 use futures::stream::{self, StreamExt, TryStreamExt};
 
-use crate::container::{Change, Container, ContainerChange, Owner};
+use crate::container::{Container, ContainerChange, ContainerOwner, DocumentChange};
 use crate::ctx::Ctx;
-use crate::document::{Document, Indexed, Learned, Status};
+use crate::document::{Document, DocumentStatus, IndexedRevision, StatementsRef};
 use crate::error::{Error, PortError, Result};
 use crate::ids::{ContainerId, DocumentId, Revision};
-use crate::job::Envelope;
-use crate::memory::Statements;
+use crate::job::JobMessage;
+use crate::memory::StatementSet;
 use crate::patch::Patch;
-use crate::ports::{Beginning, Committed, MAX_CHANGES};
-use crate::settings::Bucket;
+use crate::ports::{CommitOutcome, CreationConditions, MAX_CHANGES_PER_COMMIT};
+use crate::settings::ProfileBucket;
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
 use crate::usecase::caps::create_container;
-use crate::usecase::describe::Description;
+use crate::usecase::describe::DocumentDescription;
 use crate::usecase::export::{ContainerCopy, DocumentCopy, ServedCopy};
 use crate::usecase::place::Place;
-use crate::usecase::remove::after_commit;
+use crate::usecase::remove::request_maintenance;
 use crate::usecase::revise::{Identity, NewBody, Said, announce, compose};
 
 /// The number of attempts at a commit against other commits of the container.
@@ -34,7 +34,7 @@ const PARALLEL: usize = 8;
 
 /// Counts of imported copies by outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Imported {
+pub struct ImportCounts {
     /// Documents that are searchable as they were.
     pub written: usize,
     /// Documents that were not done and are processed (again).
@@ -45,7 +45,7 @@ pub struct Imported {
     pub without_content: usize,
 }
 
-impl std::ops::AddAssign for Imported {
+impl std::ops::AddAssign for ImportCounts {
     fn add_assign(&mut self, other: Self) {
         self.written += other.written;
         self.queued += other.queued;
@@ -80,7 +80,7 @@ pub async fn import_container(
         ));
     }
 
-    Bucket::check_all("profileBuckets", &copy.profile_buckets)?;
+    ProfileBucket::check_buckets("profileBuckets", &copy.profile_buckets)?;
 
     let all = ctx.containers.list(tenant).await?;
     if let Some(other) = all
@@ -115,7 +115,7 @@ pub async fn import_container(
 
     Ok(ctx
         .containers
-        .describe(tenant, tag, &change, id.clone(), copy.updated_at)
+        .update_settings(tenant, tag, &change, id.clone(), copy.updated_at)
         .await?)
 }
 
@@ -129,12 +129,12 @@ async fn check_owner(
 ) -> Result<()> {
     match ctx
         .containers
-        .owners(tenant, std::slice::from_ref(id))
+        .list_owners(tenant, std::slice::from_ref(id))
         .await?
         .pop()
     {
-        Some(Owner::Gone) => Err(Error::Conflict(REMOVED.into())),
-        Some(Owner::Tag(other)) if other != *tag => Err(Error::Conflict(format!(
+        Some(ContainerOwner::Gone) => Err(Error::Conflict(REMOVED.into())),
+        Some(ContainerOwner::Tag(other)) if other != *tag => Err(Error::Conflict(format!(
             "this container was merged into the tag {other}"
         ))),
         _ => Ok(()),
@@ -174,8 +174,8 @@ pub async fn import_documents(
     tenant: &Tenant,
     container: &Container,
     copies: Vec<DocumentCopy>,
-) -> Result<Imported> {
-    let mut imported = Imported::default();
+) -> Result<ImportCounts> {
+    let mut imported = ImportCounts::default();
     let mut wanted = Vec::new();
     for copy in unknown(ctx, tenant, container, copies, &mut imported).await? {
         match copy.body {
@@ -194,13 +194,17 @@ pub async fn import_documents(
 
     // Search shows the time of a commit as the last change of its documents.
     for same_time in served.chunk_by(|(_, a), (_, b)| a == b) {
-        for batch in same_time.chunks(MAX_CHANGES) {
+        for batch in same_time.chunks(MAX_CHANGES_PER_COMMIT) {
             written.extend(create(ctx, tenant, batch).await?);
         }
     }
 
     for (document, _) in unserved {
-        match ctx.documents.accept(tenant, &document, None, &[]).await {
+        match ctx
+            .documents
+            .accept_revision(tenant, &document, None, &[])
+            .await
+        {
             Ok(()) => written.push(document),
             Err(PortError::Conflict) => discard(ctx, tenant, &document).await,
             Err(error) => return Err(error.into()),
@@ -209,11 +213,11 @@ pub async fn import_documents(
 
     let queued = written
         .iter()
-        .filter(|document| document.status == Status::Queued);
-    let messages: Vec<Envelope> = queued
-        .map(|document| Envelope::to_process(tenant.org(), document))
+        .filter(|document| document.status == DocumentStatus::Queued);
+    let messages: Vec<JobMessage> = queued
+        .map(|document| JobMessage::process_document(tenant.org(), document))
         .collect();
-    for batch in messages.chunks(MAX_CHANGES) {
+    for batch in messages.chunks(MAX_CHANGES_PER_COMMIT) {
         announce(ctx, batch).await;
     }
 
@@ -229,12 +233,12 @@ async fn unknown(
     tenant: &Tenant,
     container: &Container,
     mut copies: Vec<DocumentCopy>,
-    imported: &mut Imported,
+    imported: &mut ImportCounts,
 ) -> Result<Vec<DocumentCopy>> {
     for copy in &mut copies {
-        copy.check()?;
+        copy.check_importable()?;
         if let Some(custom_id) = &copy.custom_id {
-            copy.id = DocumentId::derived(tenant.org(), container.primary(), custom_id);
+            copy.id = DocumentId::derived(tenant.org(), container.primary_id(), custom_id);
         }
     }
 
@@ -248,7 +252,7 @@ async fn unknown(
             .into_iter()
             .flatten()
         {
-            if document.container != *container.primary() {
+            if document.container != *container.primary_id() {
                 let message = format!(
                     "the document {} exists already, under the tag {}",
                     document.id, document.tag
@@ -277,18 +281,18 @@ async fn prepare(
         .body
         .as_ref()
         .ok_or_else(|| Error::invalid_field("body", "is missing"))?;
-    let body = NewBody::sent(body.bytes()?, body.form.clone());
+    let body = NewBody::sent(body.decode_bytes()?, body.form.clone());
     let said = Said {
-        description: Description::default(),
+        description: DocumentDescription::default(),
         task_type: copy.task_type,
         dreaming: copy.dreaming,
         document_date: copy.document_date,
         provenance: copy.provenance,
     };
 
-    let beginning = Beginning::default();
+    let beginning = CreationConditions::default();
     let place = Place {
-        container: container.primary().clone(),
+        container: container.primary_id().clone(),
         id: copy.id.clone(),
         beginning,
     };
@@ -303,8 +307,8 @@ async fn prepare(
     (document.metadata, document.filter_by_metadata) = (metadata, filter);
     document.filepath = copy.filepath;
     if let Some(served) = &copy.served {
-        if copy.status == Status::Done && served.is_current {
-            document.status = Status::Done;
+        if copy.status == DocumentStatus::Done && served.is_current {
+            document.status = DocumentStatus::Done;
         }
         document.indexed = Some(serve(ctx, tenant, &document, served).await?);
     }
@@ -318,16 +322,16 @@ async fn serve(
     tenant: &Tenant,
     document: &Document,
     served: &ServedCopy,
-) -> Result<Indexed> {
+) -> Result<IndexedRevision> {
     let mut of = document.clone();
-    if document.status != Status::Done {
+    if document.status != DocumentStatus::Done {
         // The newest revision will have its own pack at its own path.
         of.revision = Revision::random();
     }
 
     let mut learned = None;
     if let Some(copy) = &served.learned {
-        let bytes = Statements::new(copy.statements.clone()).encode();
+        let bytes = StatementSet::new(copy.statements.clone()).encode();
         let states = !copy.statements.is_empty();
         let path = of.statements_path();
         let statements = if states {
@@ -335,7 +339,7 @@ async fn serve(
         } else {
             None
         };
-        learned = Some(Learned {
+        learned = Some(StatementsRef {
             statements,
             count: u32::try_from(copy.statements.len()).unwrap_or(u32::MAX),
             extractor: copy.extractor.clone(),
@@ -343,7 +347,7 @@ async fn serve(
         });
     }
 
-    Ok(Indexed {
+    Ok(IndexedRevision {
         pack: ctx
             .blobs
             .put(tenant, &of.pack_path(), served.pack.encode().into())
@@ -371,21 +375,21 @@ async fn create(
             return Ok(documents);
         };
         let container = first.container.clone();
-        let head = ctx.index.head(tenant, &container).await?;
-        let changes: Vec<Change> = documents
+        let head = ctx.index.get_head(tenant, &container).await?;
+        let changes: Vec<DocumentChange> = documents
             .iter()
-            .map(|document| Change::Create(Box::new(document.clone())))
+            .map(|document| DocumentChange::Create(Box::new(document.clone())))
             .collect();
         match ctx
             .index
             .commit(tenant, &container, &head, &changes, batch[0].1)
             .await?
         {
-            Committed::Done(purges) => {
-                after_commit(ctx, tenant, &container, &head, &changes, purges).await;
+            CommitOutcome::Done(purges) => {
+                request_maintenance(ctx, tenant, &container, &head, &changes, purges).await;
                 return Ok(documents);
             }
-            Committed::Stale(ids) => {
+            CommitOutcome::Stale(ids) => {
                 let (taken, left) = documents
                     .into_iter()
                     .partition(|document| ids.contains(&document.id));
@@ -395,7 +399,7 @@ async fn create(
                     discard(ctx, tenant, document).await;
                 }
             }
-            Committed::Moved => {}
+            CommitOutcome::Moved => {}
         }
     }
 
@@ -404,7 +408,7 @@ async fn create(
 
 /// Deletes the stored bytes of a document that another writer was first to create.
 async fn discard(ctx: &Ctx, tenant: &Tenant, document: &Document) {
-    let served = document.indexed.iter().flat_map(Indexed::blobs);
+    let served = document.indexed.iter().flat_map(IndexedRevision::all_blobs);
     let unused: Vec<_> = served.chain([&document.body.blob]).cloned().collect();
     ctx.blobs.delete(tenant, &unused).await.ok();
 }

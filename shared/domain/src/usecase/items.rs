@@ -12,21 +12,21 @@
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
-use crate::connection::{Claim, Origin, Provider};
+use crate::connection::{DocumentClaim, DocumentOrigin, Provider};
 use crate::ctx::Ctx;
-use crate::document::{BodyForm, Document, Dreaming, Status, TaskType};
+use crate::document::{BodyForm, Document, DocumentStatus, Dreaming, TaskType};
 use crate::error::{Error, PortError, Result};
 use crate::ids::{CustomId, DocumentId};
-use crate::job::Envelope;
-use crate::ports::Beginning;
+use crate::job::JobMessage;
+use crate::ports::CreationConditions;
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
-use crate::usecase::describe::{Description, write_description};
+use crate::usecase::describe::{DocumentDescription, write_description};
 use crate::usecase::find::read_document;
 use crate::usecase::place::{place_of, places_of};
 use crate::usecase::remove::remove_documents;
 use crate::usecase::revise::{Identity, NewBody, Said, announce, compose, hex, record};
-use crate::usecase::submit::{Accepted, open_container};
+use crate::usecase::submit::{AcceptedDocument, open_container};
 
 /// The number of attempts at a change against concurrent changes of the same document and its
 /// container.
@@ -37,21 +37,21 @@ const ATTEMPTS: usize = 50;
 pub struct ItemDocument {
     /// The tag of the connection's container.
     pub tag: ContainerTag,
-    /// The customId, which [`custom_id_of`] computes.
+    /// The customId, which [`item_custom_id`] computes.
     pub custom_id: CustomId,
     /// The origin of the document: the item at its provider.
-    pub origin: Origin,
+    pub origin: DocumentOrigin,
     /// The address at which people view the item.
     pub url: Option<String>,
     /// The path of the item at the provider.
     pub filepath: String,
     /// The claim of the connection on the document.
-    pub claim: Claim,
+    pub claim: DocumentClaim,
 }
 
 /// Returns the customId of an item's document: the name of the provider and the id of the item, or
 /// a digest of that id if it does not fit a customId.
-pub fn custom_id_of(provider: Provider, item: &str) -> CustomId {
+pub fn item_custom_id(provider: Provider, item: &str) -> CustomId {
     let name = |item: &str| CustomId::parse(&format!("{}:{item}", provider.as_str()));
     let digest = || format!("sha256:{}", hex(&Sha256::digest(item)));
     name(item)
@@ -64,7 +64,7 @@ pub fn custom_id_of(provider: Provider, item: &str) -> CustomId {
 ///
 /// # Errors
 /// Returns the errors of the ports.
-pub async fn item_document(
+pub async fn item_document_id(
     ctx: &Ctx,
     tenant: &Tenant,
     tag: &ContainerTag,
@@ -90,12 +90,12 @@ pub async fn file_item(
     item: ItemDocument,
     bytes: Bytes,
     form: BodyForm,
-) -> Result<Accepted> {
+) -> Result<AcceptedDocument> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(Error::invalid_field("content", "there is nothing in it"));
     }
 
-    ctx.backlog.admit(ctx, tenant, 1).await?;
+    ctx.backlog.admit_documents(ctx, tenant, 1).await?;
     for _ in 0..ATTEMPTS {
         let found = look(ctx, tenant, &item).await?;
         found.claim(ctx, tenant, &item.claim).await?;
@@ -103,7 +103,7 @@ pub async fn file_item(
         let same = found
             .old
             .as_ref()
-            .filter(|old| body.is_of(old) && old.status != Status::Failed);
+            .filter(|old| body.is_of(old) && old.status != DocumentStatus::Failed);
         let accepted = match same {
             Some(old) => adopt(ctx, tenant, &item, old, found.claimed).await?,
             None => revise(ctx, tenant, &item, &found, body).await?,
@@ -118,7 +118,7 @@ pub async fn file_item(
 }
 
 /// Files an item without its content and claims its document, if the document has the content with
-/// the same [`Origin::mark`]. Returns `None` when the content has to be fetched.
+/// the same [`DocumentOrigin::mark`]. Returns `None` when the content has to be fetched.
 ///
 /// # Errors
 /// Returns [`Error::Conflict`] while the container is being merged, and the errors of the ports.
@@ -146,7 +146,7 @@ pub async fn refile_item(
         if !found.claimed {
             // The document may be gone, and our claim must not keep another document alive.
             ctx.connections
-                .unclaim(tenant, &old.id, &item.claim)
+                .release_claim(tenant, &old.id, &item.claim)
                 .await?;
         }
     }
@@ -160,11 +160,11 @@ pub async fn refile_item(
 /// # Errors
 /// Returns the errors of the ports. The claim may have been given up then; calling it again
 /// resumes.
-pub async fn unclaim_item(
+pub async fn give_up_claim(
     ctx: &Ctx,
     tenant: &Tenant,
     document: &DocumentId,
-    claim: &Claim,
+    claim: &DocumentClaim,
 ) -> Result<DocumentId> {
     let (mut last, mut claimed) = (document.clone(), Vec::new());
     for _ in 0..ATTEMPTS {
@@ -172,7 +172,12 @@ pub async fn unclaim_item(
         let Some(winner) = read.and_then(|read| read.superseded_by) else {
             break;
         };
-        if !ctx.connections.claims(tenant, &last).await?.contains(claim) {
+        if !ctx
+            .connections
+            .list_claims(tenant, &last)
+            .await?
+            .contains(claim)
+        {
             break;
         }
         claimed.push(std::mem::replace(&mut last, winner));
@@ -180,14 +185,16 @@ pub async fn unclaim_item(
 
     // The last one comes first: after a crash, the others still lead to it.
     for document in [&last].into_iter().chain(claimed.iter().rev()) {
-        ctx.connections.unclaim(tenant, document, claim).await?;
+        ctx.connections
+            .release_claim(tenant, document, claim)
+            .await?;
     }
 
     Ok(last)
 }
 
-/// Gives up a claim as [`unclaim_item`] does, and removes the document with its last claim. Returns
-/// whether it was removed. A document that is no longer made from an item stays.
+/// Gives up a claim as [`give_up_claim`] does, and removes the document with its last claim.
+/// Returns whether it was removed. A document that is no longer made from an item stays.
 ///
 /// # Errors
 /// Returns the errors of the ports. The claim may have been given up then; calling it again
@@ -196,9 +203,9 @@ pub async fn release_item(
     ctx: &Ctx,
     tenant: &Tenant,
     document: &DocumentId,
-    claim: &Claim,
+    claim: &DocumentClaim,
 ) -> Result<bool> {
-    let document = &unclaim_item(ctx, tenant, document, claim).await?;
+    let document = &give_up_claim(ctx, tenant, document, claim).await?;
     for _ in 0..ATTEMPTS {
         // The document is read before the claims: a claim that is not seen here comes with an edit
         // that was not read either.
@@ -207,12 +214,17 @@ pub async fn release_item(
         else {
             return Ok(false);
         };
-        if !ctx.connections.claims(tenant, document).await?.is_empty() {
+        if !ctx
+            .connections
+            .list_claims(tenant, document)
+            .await?
+            .is_empty()
+        {
             return Ok(false);
         }
 
-        let (revision, edits) = (read.revision.clone(), read.edits);
-        let as_read = |now: &Document| now.revision == revision && now.edits == edits;
+        let (revision, edits) = (read.revision.clone(), read.edit_count);
+        let as_read = |now: &Document| now.revision == revision && now.edit_count == edits;
         if remove_documents(ctx, tenant, vec![read], as_read).await? > 0 {
             return Ok(true);
         }
@@ -225,7 +237,7 @@ pub async fn release_item(
 struct Found {
     identity: Identity,
     /// The condition under which the document may be created.
-    beginning: Beginning,
+    beginning: CreationConditions,
     old: Option<Document>,
     /// `true` if the item had claimed the document before it was read.
     claimed: bool,
@@ -246,7 +258,7 @@ async fn look(ctx: &Ctx, tenant: &Tenant, item: &ItemDocument) -> Result<Found> 
     let (place, superseded) = places_of(ctx, tenant, &container, &item.custom_id).await?;
     let claimed = ctx
         .connections
-        .claims(tenant, &place.id)
+        .list_claims(tenant, &place.id)
         .await?
         .contains(&item.claim);
     let old = read_document(ctx, tenant, &place.id).await?;
@@ -275,10 +287,10 @@ async fn check_wanted(ctx: &Ctx, tenant: &Tenant, item: &ItemDocument) -> Result
 }
 
 impl Found {
-    async fn claim(&self, ctx: &Ctx, tenant: &Tenant, claim: &Claim) -> Result<()> {
+    async fn claim(&self, ctx: &Ctx, tenant: &Tenant, claim: &DocumentClaim) -> Result<()> {
         if !self.claimed {
             ctx.connections
-                .claim(tenant, &self.identity.id, claim)
+                .claim_document(tenant, &self.identity.id, claim)
                 .await?;
         }
         Ok(())
@@ -286,9 +298,16 @@ impl Found {
 
     /// Gives up the item's claims on superseded documents. The item has claimed the document that
     /// stays.
-    async fn leave_superseded(&self, ctx: &Ctx, tenant: &Tenant, claim: &Claim) -> Result<()> {
+    async fn leave_superseded(
+        &self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        claim: &DocumentClaim,
+    ) -> Result<()> {
         for document in &self.superseded {
-            ctx.connections.unclaim(tenant, document, claim).await?;
+            ctx.connections
+                .release_claim(tenant, document, claim)
+                .await?;
         }
         Ok(())
     }
@@ -299,8 +318,8 @@ impl Found {
         let in_step = old
             .origin
             .as_ref()
-            .is_some_and(|origin| origin.is_in_step(&item.origin));
-        in_step && (self.claimed || old.status != Status::Failed)
+            .is_some_and(|origin| origin.has_same_content(&item.origin));
+        in_step && (self.claimed || old.status != DocumentStatus::Failed)
     }
 }
 
@@ -313,8 +332,8 @@ async fn adopt(
     item: &ItemDocument,
     old: &Document,
     claimed: bool,
-) -> Result<Option<Accepted>> {
-    let accepted = || Accepted {
+) -> Result<Option<AcceptedDocument>> {
+    let accepted = || AcceptedDocument {
         id: old.id.clone(),
         status: old.status,
     };
@@ -326,7 +345,7 @@ async fn adopt(
         return Ok(Some(accepted()));
     }
 
-    edited.edits += 1;
+    edited.edit_count += 1;
     Ok(write_description(ctx, tenant, &edited)
         .await?
         .then(accepted))
@@ -339,10 +358,10 @@ async fn revise(
     item: &ItemDocument,
     found: &Found,
     body: NewBody,
-) -> Result<Option<Accepted>> {
+) -> Result<Option<AcceptedDocument>> {
     let old = found.old.as_ref();
     let said = Said {
-        description: Description::default(),
+        description: DocumentDescription::default(),
         task_type: old.map_or_else(TaskType::default, |old| old.task_type),
         dreaming: old.map_or_else(Dreaming::default, |old| old.dreaming),
         document_date: None,
@@ -355,10 +374,14 @@ async fn revise(
         return Ok(None);
     }
 
-    announce(ctx, &[Envelope::to_process(tenant.org(), &document)]).await;
-    Ok(Some(Accepted {
+    announce(
+        ctx,
+        &[JobMessage::process_document(tenant.org(), &document)],
+    )
+    .await;
+    Ok(Some(AcceptedDocument {
         id: document.id,
-        status: Status::Queued,
+        status: DocumentStatus::Queued,
     }))
 }
 
@@ -372,7 +395,7 @@ impl ItemDocument {
             .origin
             .as_ref()
             .map(|origin| origin.connection.clone());
-        let by_same = named.map(|connection| Origin {
+        let by_same = named.map(|connection| DocumentOrigin {
             connection,
             ..self.origin.clone()
         });
@@ -393,11 +416,11 @@ mod tests {
 
     #[test]
     fn an_item_gives_its_document_a_custom_id_of_its_own() {
-        let of = |item: &str| custom_id_of(Provider::CloudDrive, item);
+        let of = |item: &str| item_custom_id(Provider::CloudDrive, item);
         assert_eq!(of("1aB_c-9").as_str(), "cloud-drive:1aB_c-9");
         let odd = ["", "a/b", "ä", "a b", &"x".repeat(300)];
         let mut all: Vec<_> = odd.into_iter().chain(["a", "b"]).map(of).collect();
-        all.push(custom_id_of(Provider::WebCrawler, "a"));
+        all.push(item_custom_id(Provider::WebCrawler, "a"));
         assert!(
             all.iter().all(|id| CustomId::parse(id.as_str()).is_ok()),
             "{all:?}"

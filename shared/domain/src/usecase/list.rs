@@ -2,15 +2,15 @@
 
 use crate::connection::Provider;
 use crate::ctx::Ctx;
-use crate::document::{Document, Status};
+use crate::document::{Document, DocumentStatus};
 use crate::error::Result;
 use crate::filter::Filter;
 use crate::tenant::Tenant;
-use crate::usecase::find::{Scope, containers};
+use crate::usecase::find::{ContainerScope, find_containers};
 
 /// The time by which a listing is ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Sort {
+pub enum SortBy {
     /// The time of the first acceptance.
     #[default]
     CreatedAt,
@@ -22,17 +22,17 @@ pub enum Sort {
 #[derive(Debug, Clone)]
 pub struct ListQuery {
     /// The containers.
-    pub scope: Scope,
+    pub scope: ContainerScope,
     /// A filter on metadata.
     pub filter: Option<Filter>,
     /// An exact path, or a prefix if it ends with `/`.
     pub filepath: Option<String>,
     /// Only documents in these states; empty means all.
-    pub statuses: Vec<Status>,
+    pub statuses: Vec<DocumentStatus>,
     /// Only documents from these providers; `None` means all documents.
-    pub sources: Option<Vec<Provider>>,
+    pub providers: Option<Vec<Provider>>,
     /// The time to order by.
-    pub sort: Sort,
+    pub sort: SortBy,
     /// `true` if the oldest document comes first.
     pub ascending: bool,
     /// The page, counted from 1.
@@ -43,14 +43,14 @@ pub struct ListQuery {
 
 impl ListQuery {
     /// Returns a query for all documents of `scope`, newest first.
-    pub fn all(scope: Scope) -> Self {
+    pub fn all_documents(scope: ContainerScope) -> Self {
         Self {
             scope,
             filter: None,
             filepath: None,
             statuses: Vec::new(),
-            sources: None,
-            sort: Sort::CreatedAt,
+            providers: None,
+            sort: SortBy::CreatedAt,
             ascending: false,
             page: 1,
             limit: usize::MAX,
@@ -60,7 +60,7 @@ impl ListQuery {
 
 /// A page of documents, with the number of documents on all pages.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Page {
+pub struct DocumentPage {
     /// The documents of this page.
     pub documents: Vec<Document>,
     /// The number of documents on all pages.
@@ -72,11 +72,11 @@ pub struct Page {
 ///
 /// # Errors
 /// Returns [`crate::Error::Forbidden`] for a tag out of reach, and the errors of the ports.
-pub async fn list_documents(ctx: &Ctx, tenant: &Tenant, query: &ListQuery) -> Result<Page> {
+pub async fn list_documents(ctx: &Ctx, tenant: &Tenant, query: &ListQuery) -> Result<DocumentPage> {
     let mut documents = Vec::new();
-    let containers = containers(ctx, tenant, &query.scope).await?;
-    if query.sources.as_ref().is_some_and(Vec::is_empty) {
-        return Ok(Page {
+    let containers = find_containers(ctx, tenant, &query.scope).await?;
+    if query.providers.as_ref().is_some_and(Vec::is_empty) {
+        return Ok(DocumentPage {
             documents,
             total: 0,
         });
@@ -95,8 +95,8 @@ pub async fn list_documents(ctx: &Ctx, tenant: &Tenant, query: &ListQuery) -> Re
     documents.retain(|document| admits(query, document));
     documents.sort_by(|a, b| {
         let key = |d: &Document| match query.sort {
-            Sort::CreatedAt => d.created_at,
-            Sort::UpdatedAt => d.updated_at,
+            SortBy::CreatedAt => d.created_at,
+            SortBy::UpdatedAt => d.updated_at,
         };
         let order = key(a).cmp(&key(b)).then_with(|| a.id.cmp(&b.id));
         if query.ascending {
@@ -114,7 +114,7 @@ pub async fn list_documents(ctx: &Ctx, tenant: &Tenant, query: &ListQuery) -> Re
         .take(query.limit)
         .collect();
 
-    Ok(Page { documents, total })
+    Ok(DocumentPage { documents, total })
 }
 
 fn admits(query: &ListQuery, document: &Document) -> bool {
@@ -128,7 +128,7 @@ fn admits(query: &ListQuery, document: &Document) -> bool {
         .filepath
         .as_ref()
         .is_none_or(|wanted| path_matches(wanted, document.filepath.as_deref()));
-    let source = query.sources.as_ref().is_none_or(|wanted| {
+    let source = query.providers.as_ref().is_none_or(|wanted| {
         document
             .origin
             .as_ref()

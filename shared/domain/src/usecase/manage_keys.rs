@@ -3,7 +3,7 @@
 use crate::ctx::Ctx;
 use crate::error::{Error, Result};
 use crate::ids::KeyId;
-use crate::key::{ApiKey, KeyKind, KeyPlan, NewKey, Permission};
+use crate::key::{ApiKey, KeyKind, KeySpec, NewKey, Permission};
 use crate::rate::RateLimit;
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
@@ -27,7 +27,7 @@ const SESSION_SECONDS: i64 = 15 * 60;
 
 /// A request for a scoped key. Numbers are as they were sent.
 #[derive(Debug)]
-pub struct ScopedKey {
+pub struct ScopedKeySpec {
     /// The container tag that the key is limited to.
     pub tag: ContainerTag,
     /// The display name.
@@ -42,7 +42,7 @@ pub struct ScopedKey {
 
 /// A request for an agent's key.
 #[derive(Debug)]
-pub struct AgentKey {
+pub struct AgentKeySpec {
     /// The display name.
     pub name: String,
     /// The permission of the key.
@@ -59,7 +59,7 @@ pub struct AgentKey {
 /// Returns [`Error::Invalid`] for a name outside 1 to 100 characters, for a list of tags that is
 /// empty or too long, and for an organization that has as many keys as it may, and the errors of
 /// the port.
-pub async fn create_key(ctx: &Ctx, tenant: &Tenant, plan: KeyPlan) -> Result<NewKey> {
+pub async fn create_key(ctx: &Ctx, tenant: &Tenant, plan: KeySpec) -> Result<NewKey> {
     if plan.name.trim().is_empty() || plan.name.chars().count() > MAX_NAME {
         return Err(Error::invalid_field(
             "name",
@@ -91,7 +91,11 @@ pub async fn create_key(ctx: &Ctx, tenant: &Tenant, plan: KeyPlan) -> Result<New
 ///
 /// # Errors
 /// Returns [`Error::Invalid`] naming the field, and the errors of the port.
-pub async fn create_scoped_key(ctx: &Ctx, tenant: &Tenant, wanted: ScopedKey) -> Result<NewKey> {
+pub async fn create_scoped_key(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    wanted: ScopedKeySpec,
+) -> Result<NewKey> {
     let within = |field: &str, sent: Option<i64>, (usual, most): (i64, i64)| {
         let number = sent.unwrap_or(usual);
         let fits = (1..=most).contains(&number);
@@ -115,13 +119,13 @@ pub async fn create_scoped_key(ctx: &Ctx, tenant: &Tenant, wanted: ScopedKey) ->
             .collect()
     });
 
-    let plan = KeyPlan {
+    let plan = KeySpec {
         name,
         kind: KeyKind::Scoped,
         permission: Permission::Write,
         tags: Some(vec![wanted.tag]),
-        expires_at: expiry(ctx.clock.now(), wanted.expires_in_days)?,
-        rate: Some(RateLimit {
+        expires_at: expires_at(ctx.clock.now(), wanted.expires_in_days)?,
+        rate_limit: Some(RateLimit {
             max: u32::try_from(max).unwrap_or(u32::MAX),
             window_ms,
         }),
@@ -134,14 +138,14 @@ pub async fn create_scoped_key(ctx: &Ctx, tenant: &Tenant, wanted: ScopedKey) ->
 ///
 /// # Errors
 /// Returns [`Error::Invalid`] naming the field, and the errors of the port.
-pub async fn create_agent_key(ctx: &Ctx, tenant: &Tenant, wanted: AgentKey) -> Result<NewKey> {
-    let plan = KeyPlan {
+pub async fn create_agent_key(ctx: &Ctx, tenant: &Tenant, wanted: AgentKeySpec) -> Result<NewKey> {
+    let plan = KeySpec {
         name: wanted.name,
         kind: KeyKind::Agent,
         permission: wanted.permission,
         tags: wanted.tags,
-        expires_at: expiry(ctx.clock.now(), wanted.expires_in_days)?,
-        rate: None,
+        expires_at: expires_at(ctx.clock.now(), wanted.expires_in_days)?,
+        rate_limit: None,
     };
     create_key(ctx, tenant, plan).await
 }
@@ -150,7 +154,7 @@ pub async fn create_agent_key(ctx: &Ctx, tenant: &Tenant, wanted: AgentKey) -> R
 ///
 /// # Errors
 /// Returns [`Error::Invalid`] unless `days` is 1 to 365.
-pub fn expiry(now: Timestamp, days: Option<i64>) -> Result<Option<Timestamp>> {
+pub fn expires_at(now: Timestamp, days: Option<i64>) -> Result<Option<Timestamp>> {
     match days {
         None => Ok(None),
         Some(days) if (1..=MAX_DAYS).contains(&days) => {
@@ -217,14 +221,16 @@ pub async fn delete_key(ctx: &Ctx, tenant: &Tenant, id: &KeyId) -> Result<()> {
 /// Returns [`Error::Forbidden`] in a session, which could otherwise be prolonged forever, and the
 /// errors of the port.
 pub async fn open_session(ctx: &Ctx, tenant: &Tenant) -> Result<NewKey> {
-    if tenant.kind() == KeyKind::Session {
+    if tenant.key_kind() == KeyKind::Session {
         return Err(Error::Forbidden(
             "a session cannot open another one; open it with an API key".into(),
         ));
     }
 
-    let opener = tenant.key_use().map_or("local", |key| key.name.as_str());
-    let plan = KeyPlan {
+    let opener = tenant
+        .authenticated_key()
+        .map_or("local", |key| key.name.as_str());
+    let plan = KeySpec {
         name: format!("session of {opener}")
             .chars()
             .take(MAX_NAME)
@@ -233,7 +239,7 @@ pub async fn open_session(ctx: &Ctx, tenant: &Tenant) -> Result<NewKey> {
         permission: Permission::Write,
         tags: None,
         expires_at: Some(ctx.clock.now().plus_seconds(SESSION_SECONDS)),
-        rate: None,
+        rate_limit: None,
     };
 
     create_key(ctx, tenant, plan).await
@@ -244,8 +250,8 @@ pub async fn open_session(ctx: &Ctx, tenant: &Tenant) -> Result<NewKey> {
 /// # Errors
 /// Returns [`Error::Invalid`] for a key that is not a session, and the errors of the port.
 pub async fn end_session(ctx: &Ctx, tenant: &Tenant) -> Result<()> {
-    match tenant.key() {
-        Some(id) if tenant.kind() == KeyKind::Session => {
+    match tenant.key_id() {
+        Some(id) if tenant.key_kind() == KeyKind::Session => {
             // A session that another server has just ended counts as ended.
             ctx.keys.delete(tenant, id).await?;
             Ok(())
@@ -266,7 +272,7 @@ async fn find(ctx: &Ctx, tenant: &Tenant, id: &KeyId) -> Result<ApiKey> {
 }
 
 fn check_not_own(tenant: &Tenant, id: &KeyId) -> Result<()> {
-    if tenant.key() == Some(id) {
+    if tenant.key_id() == Some(id) {
         return Err(Error::Conflict(
             "a key cannot disable or delete itself; use another one".into(),
         ));

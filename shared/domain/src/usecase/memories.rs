@@ -2,21 +2,23 @@
 
 use bytes::Bytes;
 
-use crate::container::{Change, Container};
+use crate::container::{Container, DocumentChange};
 use crate::ctx::Ctx;
-use crate::document::{BodyForm, Document, Dreaming, Indexed, Learned, Status, TaskType};
+use crate::document::{
+    BodyForm, Document, DocumentStatus, Dreaming, IndexedRevision, StatementsRef, TaskType,
+};
 use crate::error::{Error, PortError, Result};
 use crate::ids::ContainerId;
-use crate::memory::{MemoryAction, Statement, Statements, Trust};
+use crate::memory::{MemoryEdit, Statement, StatementSet, Trust};
 use crate::pack::Pack;
-use crate::ports::Committed;
+use crate::ports::CommitOutcome;
 use crate::provenance::Authorship;
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
-use crate::usecase::describe::Description;
+use crate::usecase::describe::DocumentDescription;
 use crate::usecase::find::read_document;
 use crate::usecase::place::{Target, repeated};
-use crate::usecase::remove::after_commit;
+use crate::usecase::remove::request_maintenance;
 use crate::usecase::revise::{Identity, NewBody, Said, compose};
 use crate::usecase::submit::{Content, NewDocument};
 
@@ -26,19 +28,19 @@ const ATTEMPTS: usize = 50;
 /// stays below the 400 KB of an item.
 const ACTIONS_AT_ONCE: usize = 8;
 /// The extractor name of memories that a client has written.
-pub const CLIENT: &str = "client";
+pub const CLIENT_EXTRACTOR: &str = "client";
 
 /// Returns the container of a tag that must exist.
 ///
 /// # Errors
 /// Returns [`Error::Forbidden`] for a tag out of reach, and [`Error::NotFound`] when nothing was
 /// ever written to it.
-pub async fn existing_container(
+pub async fn find_existing_container(
     ctx: &Ctx,
     tenant: &Tenant,
     tag: &ContainerTag,
 ) -> Result<Container> {
-    tenant.check_reach(tag)?;
+    tenant.check_access(tag)?;
     let container = ctx
         .containers
         .get(tenant, tag)
@@ -51,14 +53,14 @@ pub async fn existing_container(
 /// Returns the container of an existing tag, for a change of its memories.
 ///
 /// # Errors
-/// Returns the errors of [`existing_container`], and [`Error::Conflict`] while the container is
-/// merged.
-pub async fn writable_container(
+/// Returns the errors of [`find_existing_container`], and [`Error::Conflict`] while the container
+/// is merged.
+pub async fn find_writable_container(
     ctx: &Ctx,
     tenant: &Tenant,
     tag: &ContainerTag,
 ) -> Result<Container> {
-    let container = existing_container(ctx, tenant, tag).await?;
+    let container = find_existing_container(ctx, tenant, tag).await?;
     container.check_writable()?;
     Ok(container)
 }
@@ -80,7 +82,7 @@ pub async fn write_memories(
         .map(|statement| statement.text.as_str())
         .collect::<Vec<_>>()
         .join("\n");
-    let bytes = Statements::new(statements.clone()).encode();
+    let bytes = StatementSet::new(statements.clone()).encode();
 
     let content = Content::Whole {
         bytes: bytes.clone().into(),
@@ -98,7 +100,7 @@ pub async fn write_memories(
 
     let id = place.id.clone();
     let said = Said {
-        description: Description::default(),
+        description: DocumentDescription::default(),
         task_type: TaskType::Memory,
         dreaming: Dreaming::Instant,
         document_date: None,
@@ -119,18 +121,18 @@ pub async fn write_memories(
         text,
         chunks: Vec::new(),
     };
-    let learned = Learned {
+    let learned = StatementsRef {
         statements: Some(
             ctx.blobs
                 .put(tenant, &document.statements_path(), bytes.into())
                 .await?,
         ),
         count: u32::try_from(statements.len()).unwrap_or(u32::MAX),
-        extractor: CLIENT.into(),
+        extractor: CLIENT_EXTRACTOR.into(),
         fallback_reason: None,
     };
-    document.status = Status::Done;
-    document.indexed = Some(Indexed {
+    document.status = DocumentStatus::Done;
+    document.indexed = Some(IndexedRevision {
         revision: document.revision.clone(),
         pack: ctx
             .blobs
@@ -141,10 +143,10 @@ pub async fn write_memories(
         kind: document.kind,
         title: None,
         learned: Some(learned),
-        authorship: Some(Authorship::own(Trust::Client)),
+        authorship: Some(Authorship::own_words(Trust::Client)),
     });
 
-    let change = Change::Create(Box::new(document.clone()));
+    let change = DocumentChange::Create(Box::new(document.clone()));
     if commit(ctx, tenant, &document.container, &[change]).await? {
         return Ok(document);
     }
@@ -154,7 +156,7 @@ pub async fn write_memories(
     let unused: Vec<_> = document
         .indexed
         .iter()
-        .flat_map(Indexed::blobs)
+        .flat_map(IndexedRevision::all_blobs)
         .cloned()
         .collect();
     ctx.blobs.delete(tenant, &unused).await.ok();
@@ -169,14 +171,14 @@ pub async fn write_memories(
 ///
 /// # Errors
 /// Returns the errors of the ports. Some edits may have been applied then.
-pub async fn act_on_memories(
+pub async fn apply_memory_edits(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &ContainerId,
-    actions: &[MemoryAction],
+    actions: &[MemoryEdit],
 ) -> Result<()> {
     for batch in actions.chunks(ACTIONS_AT_ONCE) {
-        let changes: Vec<Change> = batch.iter().cloned().map(Change::Act).collect();
+        let changes: Vec<DocumentChange> = batch.iter().cloned().map(DocumentChange::Act).collect();
         commit(ctx, tenant, container, &changes).await?;
     }
     Ok(())
@@ -187,21 +189,21 @@ async fn commit(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &ContainerId,
-    changes: &[Change],
+    changes: &[DocumentChange],
 ) -> Result<bool> {
     for _ in 0..ATTEMPTS {
-        let head = ctx.index.head(tenant, container).await?;
+        let head = ctx.index.get_head(tenant, container).await?;
         match ctx
             .index
             .commit(tenant, container, &head, changes, ctx.clock.now())
             .await?
         {
-            Committed::Done(purges) => {
-                after_commit(ctx, tenant, container, &head, changes, purges).await;
+            CommitOutcome::Done(purges) => {
+                request_maintenance(ctx, tenant, container, &head, changes, purges).await;
                 return Ok(true);
             }
-            Committed::Stale(_) => return Ok(false),
-            Committed::Moved => {}
+            CommitOutcome::Stale(_) => return Ok(false),
+            CommitOutcome::Moved => {}
         }
     }
 

@@ -3,19 +3,19 @@
 
 use std::collections::BTreeMap;
 
-use crate::container::{Change, Container};
+use crate::container::{Container, DocumentChange};
 use crate::ctx::Ctx;
 use crate::document::Document;
 use crate::error::{PortError, Result};
 use crate::ids::{ContainerId, DocumentId, TaskId};
-use crate::ports::Committed;
+use crate::ports::CommitOutcome;
 use crate::tag::ContainerTag;
-use crate::task::{Merge, MergePhase};
+use crate::task::{ContainerMerge, MergePhase};
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
 use crate::usecase::connections::move_connections;
-use crate::usecase::find::{Scope, containers};
-use crate::usecase::remove::{after_commit, batches};
+use crate::usecase::find::{ContainerScope, find_containers};
+use crate::usecase::remove::{batches, request_maintenance};
 use crate::usecase::tasks::Next;
 
 /// The number of seconds for which requests that began before the merge may still write; their
@@ -38,7 +38,7 @@ pub(super) async fn step(
     tenant: &Tenant,
     task: &TaskId,
     begun_at: Timestamp,
-    merge: &mut Merge,
+    merge: &mut ContainerMerge,
 ) -> Result<Next> {
     match merge.phase {
         MergePhase::Queued => {
@@ -59,13 +59,13 @@ pub(super) async fn step(
             // The sources end before the target opens: a deletion of the target in between would
             // leave sources that read a deleted container.
             for (source, _) in &merge.sources {
-                ctx.containers.end_merge(tenant, source, task).await?;
+                ctx.containers.end_merge_role(tenant, source, task).await?;
             }
             merge.phase = MergePhase::CleanupPending;
         }
         MergePhase::CleanupPending => {
             ctx.containers
-                .end_merge(tenant, &merge.target, task)
+                .end_merge_role(tenant, &merge.target, task)
                 .await?;
             merge.phase = MergePhase::Completed;
             return Ok(Next::Ended);
@@ -77,7 +77,7 @@ pub(super) async fn step(
 }
 
 /// Moves the connections of the sources to the target.
-async fn follow(ctx: &Ctx, tenant: &Tenant, merge: &Merge) -> Result<()> {
+async fn follow(ctx: &Ctx, tenant: &Tenant, merge: &ContainerMerge) -> Result<()> {
     let sources: Vec<&ContainerTag> = merge.sources.iter().map(|(tag, _)| tag).collect();
     move_connections(ctx, tenant, &sources, &merge.target).await
 }
@@ -88,7 +88,7 @@ pub(super) async fn give_up(
     ctx: &Ctx,
     tenant: &Tenant,
     task: &TaskId,
-    merge: &mut Merge,
+    merge: &mut ContainerMerge,
 ) -> Result<()> {
     for tag in merge
         .sources
@@ -96,7 +96,7 @@ pub(super) async fn give_up(
         .map(|(tag, _)| tag)
         .chain([&merge.target])
     {
-        ctx.containers.end_merge(tenant, tag, task).await?;
+        ctx.containers.end_merge_role(tenant, tag, task).await?;
     }
 
     merge.phase = MergePhase::Failed;
@@ -104,7 +104,7 @@ pub(super) async fn give_up(
 }
 
 /// Looks at one page of the sources' documents.
-async fn look(ctx: &Ctx, tenant: &Tenant, merge: &mut Merge) -> Result<Next> {
+async fn look(ctx: &Ctx, tenant: &Tenant, merge: &mut ContainerMerge) -> Result<Next> {
     let Some((_, containers)) = merge.sources.get(merge.source) else {
         if merge.in_flight > 0 {
             merge.phase = MergePhase::WaitingForIngest;
@@ -121,7 +121,7 @@ async fn look(ctx: &Ctx, tenant: &Tenant, merge: &mut Merge) -> Result<Next> {
 
     let (listed, next) = ctx
         .documents
-        .page(tenant, container, false, merge.cursor.as_deref(), PAGE)
+        .list_page(tenant, container, false, merge.cursor.as_deref(), PAGE)
         .await?;
     let all = merge.containers();
     let (mut losers, mut in_flight) = (Vec::new(), 0);
@@ -144,7 +144,7 @@ async fn look(ctx: &Ctx, tenant: &Tenant, merge: &mut Merge) -> Result<Next> {
     Ok(Next::Again)
 }
 
-impl Merge {
+impl ContainerMerge {
     /// Returns all physical containers of the merge.
     fn containers(&self) -> Vec<ContainerId> {
         self.target_ids
@@ -202,7 +202,7 @@ async fn rivals(
 /// Returns all but the document with the newest content, each naming that document as its
 /// successor.
 fn decided(mut rivals: Vec<Document>) -> Vec<Document> {
-    rivals.sort_by_key(Document::newness);
+    rivals.sort_by_key(Document::content_order);
     let Some(winner) = rivals.pop().map(|document| document.id) else {
         return Vec::new();
     };
@@ -237,8 +237,10 @@ async fn pass_claims_on(ctx: &Ctx, tenant: &Tenant, losers: &[Document]) -> Resu
         let Some(winner) = &loser.superseded_by else {
             continue;
         };
-        for claim in ctx.connections.claims(tenant, &loser.id).await? {
-            ctx.connections.claim(tenant, winner, &claim).await?;
+        for claim in ctx.connections.list_claims(tenant, &loser.id).await? {
+            ctx.connections
+                .claim_document(tenant, winner, &claim)
+                .await?;
         }
     }
     Ok(())
@@ -257,18 +259,18 @@ async fn supersede_batch(
         }
 
         pass_claims_on(ctx, tenant, &losers).await?;
-        let head = ctx.index.head(tenant, container).await?;
-        let changes: Vec<Change> = losers
+        let head = ctx.index.get_head(tenant, container).await?;
+        let changes: Vec<DocumentChange> = losers
             .iter()
-            .map(|document| Change::Supersede(Box::new(document.clone())))
+            .map(|document| DocumentChange::Supersede(Box::new(document.clone())))
             .collect();
 
         let committed = ctx
             .index
             .commit(tenant, container, &head, &changes, ctx.clock.now())
             .await?;
-        if let Committed::Done(purges) = committed {
-            after_commit(ctx, tenant, container, &head, &changes, purges).await;
+        if let CommitOutcome::Done(purges) = committed {
+            request_maintenance(ctx, tenant, container, &head, &changes, purges).await;
             settled.superseded += changes.len() as u64;
             return Ok(());
         }
@@ -278,7 +280,7 @@ async fn supersede_batch(
         let mut again = Vec::with_capacity(losers.len());
         for (loser, now) in losers.into_iter().zip(now) {
             match now.filter(|now| now.superseded_by.is_none()) {
-                Some(now) if now.is_current(&loser.revision) => {
+                Some(now) if now.is_newest_revision(&loser.revision) => {
                     again.push(Document {
                         superseded_by: loser.superseded_by,
                         ..now
@@ -298,20 +300,20 @@ async fn supersede_batch(
 ///
 /// # Errors
 /// Returns [`crate::Error::Forbidden`] for a tag out of reach, and the errors of the ports.
-pub async fn superseded_documents(
+pub async fn find_superseded_documents(
     ctx: &Ctx,
     tenant: &Tenant,
-    scope: &Scope,
+    scope: &ContainerScope,
 ) -> Result<Vec<Document>> {
     let mut found = Vec::new();
-    for container in containers(ctx, tenant, scope).await? {
+    for container in find_containers(ctx, tenant, scope).await? {
         // Only merged containers can have any.
         for id in container.ids.iter().filter(|_| container.ids.len() > 1) {
             let mut cursor: Option<String> = None;
             loop {
                 let (listed, next) = ctx
                     .documents
-                    .page(tenant, id, true, cursor.as_deref(), PAGE)
+                    .list_page(tenant, id, true, cursor.as_deref(), PAGE)
                     .await?;
                 found.extend(listed);
                 if next.is_none() {
@@ -327,7 +329,7 @@ pub async fn superseded_documents(
 
 /// The result of previewing a merge for one source.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Overlap {
+pub struct MergeOverlap {
     /// The tag of the source.
     pub tag: ContainerTag,
     /// The number of its documents.
@@ -347,7 +349,7 @@ pub async fn preview_merge(
     tenant: &Tenant,
     target: &Container,
     sources: &[Container],
-) -> Result<Vec<Overlap>> {
+) -> Result<Vec<MergeOverlap>> {
     let all: Vec<ContainerId> = [target]
         .into_iter()
         .chain(sources)
@@ -355,7 +357,7 @@ pub async fn preview_merge(
         .collect();
     let mut overlaps = Vec::with_capacity(sources.len());
     for source in sources {
-        let mut overlap = Overlap {
+        let mut overlap = MergeOverlap {
             tag: source.tag.clone(),
             documents: 0,
             equal: 0,
@@ -375,13 +377,13 @@ async fn preview(
     tenant: &Tenant,
     all: &[ContainerId],
     container: &ContainerId,
-    overlap: &mut Overlap,
+    overlap: &mut MergeOverlap,
 ) -> Result<()> {
     let mut cursor: Option<String> = None;
     loop {
         let (listed, next) = ctx
             .documents
-            .page(tenant, container, false, cursor.as_deref(), PAGE)
+            .list_page(tenant, container, false, cursor.as_deref(), PAGE)
             .await?;
 
         overlap.documents += listed.len() as u64;

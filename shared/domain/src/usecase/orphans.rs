@@ -6,16 +6,16 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use crate::blob::BlobRef;
 use crate::container::SegmentRef;
 use crate::ctx::Ctx;
-use crate::document::{Document, Extracted, Indexed};
+use crate::document::{Document, IndexedRevision, ProcessingResult};
 use crate::error::Result;
 use crate::ids::{ContainerId, DocumentId, OrgId};
-use crate::ports::{Shelf, StoredBlob};
+use crate::ports::{BlobStore, StoredBlob};
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
 
 /// The age in seconds from which a blob may count as an orphan. It is far longer than any request,
 /// lease or upload form lasts, so whoever stored the blob has recorded it by then, or never will.
-pub const ORPHAN_SECONDS: i64 = 24 * 3600;
+pub const ORPHAN_AGE_SECONDS: i64 = 24 * 3600;
 /// The number of records that one read fetches.
 const RECORDS_AT_ONCE: usize = 100;
 /// The path component that segments have in place of a document id.
@@ -35,7 +35,7 @@ pub async fn find_orphans(
     let is_old = |stored: &&StoredBlob| {
         stored
             .stored_at
-            .is_none_or(|stored_at| stored_at.plus_seconds(ORPHAN_SECONDS) < now)
+            .is_none_or(|stored_at| stored_at.plus_seconds(ORPHAN_AGE_SECONDS) < now)
     };
 
     let mut by_org: BTreeMap<&OrgId, Vec<(&StoredBlob, Maker)>> = BTreeMap::new();
@@ -74,11 +74,11 @@ pub async fn find_orphans(
 /// Returns the errors of the ports. It is safe to repeat.
 pub async fn collect_orphans(
     ctx: &Ctx,
-    shelf: Shelf,
+    shelf: BlobStore,
     after: Option<&str>,
     limit: usize,
 ) -> Result<(usize, Option<String>)> {
-    let page = ctx.blobs.inventory(shelf, after, limit).await?;
+    let page = ctx.blobs.list_inventory(shelf, after, limit).await?;
     let orphans = find_orphans(ctx, &page.blobs, ctx.clock.now()).await?;
     delete_orphans(ctx, &orphans).await?;
     Ok((orphans.len(), page.next))
@@ -160,7 +160,7 @@ async fn segments(
 
     let mut found = HashSet::new();
     for container in containers {
-        let head = ctx.index.head(tenant, container).await?;
+        let head = ctx.index.get_head(tenant, container).await?;
         found.extend(head.segments.into_iter().flat_map(SegmentRef::into_blobs));
     }
 
@@ -169,13 +169,13 @@ async fn segments(
 
 /// Checks whether the record names the blob, or a worker may still record it.
 fn names(document: &Document, blob: &BlobRef) -> bool {
-    let served = document.indexed.iter().flat_map(Indexed::blobs);
-    let made = document.extracted.iter().flat_map(Extracted::blobs);
+    let served = document.indexed.iter().flat_map(IndexedRevision::all_blobs);
+    let made = document.extracted.iter().flat_map(ProcessingResult::blobs);
     let is_named = served
         .chain(made)
         .chain([&document.body.blob])
         .any(|named| named == blob);
-    is_named || (!document.status.is_final() && document.unserved().contains(blob))
+    is_named || (!document.status.is_final() && document.unserved_blobs().contains(blob))
 }
 
 #[cfg(test)]

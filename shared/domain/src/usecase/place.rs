@@ -1,15 +1,15 @@
 //! Places: the document that a request is about. Every attempt at a write determines the place
-//! again, and the write takes effect only while it holds ([`Beginning`]). One customId is therefore
-//! one document, whatever else is sent, deleted or merged meanwhile.
+//! again, and the write takes effect only while it holds ([`CreationConditions`]). One customId is
+//! therefore one document, whatever else is sent, deleted or merged meanwhile.
 
 use sha2::{Digest, Sha256};
 
 use crate::container::Container;
 use crate::ctx::Ctx;
-use crate::document::{Document, Status};
+use crate::document::{Document, DocumentStatus};
 use crate::error::{Error, Result};
 use crate::ids::{ContainerId, CustomId, DocumentId};
-use crate::ports::{Beginning, Repeat};
+use crate::ports::{CreationConditions, RememberedRequest};
 use crate::tenant::Tenant;
 use crate::usecase::find::read_document;
 use crate::usecase::revise::{NewBody, hex};
@@ -27,7 +27,7 @@ pub(crate) struct Place {
     pub(crate) container: ContainerId,
     pub(crate) id: DocumentId,
     /// The condition under which a document may be created here.
-    pub(crate) beginning: Beginning,
+    pub(crate) beginning: CreationConditions,
 }
 
 /// Returns the place of the document with this customId, or the place for a new one. Behind a tag
@@ -58,9 +58,9 @@ pub(crate) async fn places_of(
             .filter(|(other, _)| *other != at)
             .map(|(_, id)| id.clone());
 
-        let beginning = Beginning {
-            rivals: rivals.collect(),
-            request: None,
+        let beginning = CreationConditions {
+            alternative_ids: rivals.collect(),
+            request_key: None,
         };
         Place {
             container: container.ids[at].clone(),
@@ -86,7 +86,7 @@ pub(crate) async fn places_of(
         .enumerate()
         .filter_map(|(at, document)| Some((at, document.as_ref()?)));
     let living = living.filter(|(_, document)| document.superseded_by.is_none());
-    if let Some((at, _)) = living.max_by_key(|(_, document)| document.newness()) {
+    if let Some((at, _)) = living.max_by_key(|(_, document)| document.content_order()) {
         return Ok((place(at), superseded));
     }
 
@@ -134,7 +134,7 @@ pub(crate) async fn repeated(
         // A tag that was deleted and is used again has another container, where the same request
         // creates another document.
         let id = if request.is_named {
-            first.document.moved_to(container.primary())
+            first.document.derive_moved(container.primary_id())
         } else {
             first.document
         };
@@ -145,7 +145,7 @@ pub(crate) async fn repeated(
             read_document(ctx, tenant, &id).await?
         };
 
-        if old.is_none() && first.made.as_ref() == Some(&id) {
+        if old.is_none() && first.created_document.as_ref() == Some(&id) {
             let message = "the document of this Idempotency-Key was deleted or moved; send another key to add it again";
             return Err(Error::Conflict(message.into()));
         }
@@ -158,12 +158,12 @@ pub(crate) async fn repeated(
         }
 
         let request = request.is_named.then_some(request.name);
-        let beginning = Beginning {
-            rivals: Vec::new(),
-            request,
+        let beginning = CreationConditions {
+            alternative_ids: Vec::new(),
+            request_key: request,
         };
         let place = Place {
-            container: container.primary().clone(),
+            container: container.primary_id().clone(),
             id,
             beginning,
         };
@@ -177,7 +177,7 @@ impl Target {
     pub(crate) fn settled(&self, body: &NewBody) -> Option<&Document> {
         self.old
             .as_ref()
-            .filter(|old| old.status != Status::Failed || !body.is_of(old))
+            .filter(|old| old.status != DocumentStatus::Failed || !body.is_of(old))
     }
 }
 
@@ -197,7 +197,7 @@ impl Request {
         // The tag is part of the digest: under one idempotency key, the same content for another
         // container is another request.
         let digest = format!("{}#{}", container.tag, new.digest());
-        let key = tenant.key().map_or("local", |key| key.as_str());
+        let key = tenant.key_id().map_or("local", |key| key.as_str());
 
         match &new.idempotency_key {
             Some(sent) => {
@@ -210,7 +210,7 @@ impl Request {
                 }
             }
             None => {
-                let name = format!("same#{key}#{}#{digest}", container.primary());
+                let name = format!("same#{key}#{}#{digest}", container.primary_id());
                 Self {
                     name,
                     digest,
@@ -229,12 +229,12 @@ impl Request {
         tenant: &Tenant,
         document: &DocumentId,
         stale: Option<&DocumentId>,
-    ) -> Result<Repeat> {
+    ) -> Result<RememberedRequest> {
         let now = ctx.clock.now();
-        let mine = Repeat {
+        let mine = RememberedRequest {
             document: document.clone(),
-            digest: self.digest.clone(),
-            made: None,
+            request_digest: self.digest.clone(),
+            created_document: None,
         };
 
         let until = now.plus_seconds(self.seconds);
@@ -242,7 +242,7 @@ impl Request {
             .repeats
             .remember(tenant, &self.name, mine, stale, now, until)
             .await?;
-        if first.digest != self.digest {
+        if first.request_digest != self.digest {
             return Err(Error::Conflict(
                 "this Idempotency-Key was used for another request".into(),
             ));

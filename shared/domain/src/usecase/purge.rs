@@ -12,8 +12,8 @@ use crate::blob::BlobRef;
 use crate::ctx::Ctx;
 use crate::error::Result;
 use crate::ids::ContainerId;
-use crate::ports::Stored;
-use crate::task::{Pending, Purge, PurgePhase, PurgeReport};
+use crate::ports::BlobContent;
+use crate::task::{ContainerPurge, PendingErasure, PurgePhase, PurgeReport};
 use crate::tenant::Tenant;
 use crate::usecase::tasks::Next;
 
@@ -26,7 +26,7 @@ const WORKER_SECONDS: i64 = 16 * 60;
 const OBJECTS: usize = 250;
 
 /// Runs one step of the purge.
-pub(super) async fn step(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge) -> Result<Next> {
+pub(super) async fn step(ctx: &Ctx, tenant: &Tenant, purge: &mut ContainerPurge) -> Result<Next> {
     if let Some(seconds) = left(ctx, purge, REQUEST_SECONDS) {
         return Ok(Next::Later(seconds));
     }
@@ -53,8 +53,8 @@ pub(super) async fn step(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge) -> Resul
 }
 
 /// Removes what the record names as pending, and counts it.
-async fn remove(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge) -> Result<()> {
-    if purge.pending == Pending::default() {
+async fn remove(ctx: &Ctx, tenant: &Tenant, purge: &mut ContainerPurge) -> Result<()> {
+    if purge.pending == PendingErasure::default() {
         return Ok(());
     }
 
@@ -65,7 +65,7 @@ async fn remove(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge) -> Result<()> {
 
     if let PurgePhase::RequestLog { hour } = purge.phase {
         ctx.activity
-            .forget_contents(tenant, hour, &pending.items)
+            .remove_contents(tenant, hour, &pending.items)
             .await?;
     } else if let Some(container) = purge
         .containers
@@ -86,7 +86,7 @@ async fn remove(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge) -> Result<()> {
     }
 
     let pending = std::mem::take(&mut purge.pending);
-    purge.report.add(&pending.report);
+    purge.report.add_report(&pending.report);
 
     Ok(())
 }
@@ -94,12 +94,12 @@ async fn remove(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge) -> Result<()> {
 async fn plan_objects(
     ctx: &Ctx,
     tenant: &Tenant,
-    purge: &mut Purge,
+    purge: &mut ContainerPurge,
     container: &ContainerId,
 ) -> Result<()> {
     let found = ctx
         .blobs
-        .objects(tenant, &format!("{container}/"), OBJECTS)
+        .list_objects(tenant, &format!("{container}/"), OBJECTS)
         .await?;
     if found.is_empty() {
         (purge.container, purge.phase) = (purge.container + 1, PurgePhase::Documents);
@@ -114,10 +114,10 @@ async fn plan_objects(
     };
 
     let objects = found.into_iter().map(|(path, _)| path).collect();
-    purge.pending = Pending {
+    purge.pending = PendingErasure {
         objects,
         report,
-        ..Pending::default()
+        ..PendingErasure::default()
     };
 
     Ok(())
@@ -125,13 +125,13 @@ async fn plan_objects(
 
 /// Returns the first hour whose requests can show the content. In the second pass, returns the
 /// first hour whose requests can still have been under way at the deletion.
-fn first_hour(ctx: &Ctx, purge: &Purge) -> Hour {
+fn first_hour(ctx: &Ctx, purge: &ContainerPurge) -> Hour {
     if purge.verifying {
-        return Hour::of(purge.deleted_at.plus_seconds(-WORKER_SECONDS));
+        return Hour::containing(purge.deleted_at.plus_seconds(-WORKER_SECONDS));
     }
     let kept = ctx.clock.now().plus_seconds(-RETENTION_SECONDS);
     // The request that created the tag came before it.
-    Hour::of(
+    Hour::containing(
         purge
             .tag_created_at
             .max(kept)
@@ -140,10 +140,10 @@ fn first_hour(ctx: &Ctx, purge: &Purge) -> Hour {
 }
 
 /// Begins the second pass once no worker can still be under way, and ends the purge after it.
-async fn finish_pass(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge) -> Result<Next> {
+async fn finish_pass(ctx: &Ctx, tenant: &Tenant, purge: &mut ContainerPurge) -> Result<Next> {
     if purge.verifying {
         ctx.containers
-            .forget_deleted(tenant, &purge.containers)
+            .remove_owner_marks(tenant, &purge.containers)
             .await?;
         return Ok(Next::Ended);
     }
@@ -156,7 +156,7 @@ async fn finish_pass(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge) -> Result<Ne
 
 /// Returns the seconds that are left until `seconds` after the deletion, or `None` if that time has
 /// passed.
-fn left(ctx: &Ctx, purge: &Purge, seconds: i64) -> Option<i64> {
+fn left(ctx: &Ctx, purge: &ContainerPurge, seconds: i64) -> Option<i64> {
     Some(
         ctx.clock
             .now()
@@ -187,7 +187,7 @@ async fn count_existing(ctx: &Ctx, tenant: &Tenant, blobs: &[BlobRef]) -> Result
         let found = ctx.blobs.read(tenant, batch).await?;
         existing += found
             .iter()
-            .filter(|stored| **stored != Stored::Missing)
+            .filter(|stored| **stored != BlobContent::Missing)
             .count() as u64;
     }
     Ok(existing)

@@ -1,12 +1,12 @@
 //! Deleting documents in any state, with immediate effect.
 
-use crate::container::{Change, IndexHead};
+use crate::container::{DocumentChange, IndexHead};
 use crate::ctx::Ctx;
 use crate::document::Document;
 use crate::error::{PortError, Result};
 use crate::ids::ContainerId;
-use crate::job::{Envelope, Job};
-use crate::ports::{Committed, MAX_CHANGES};
+use crate::job::{Job, JobMessage};
+use crate::ports::{CommitOutcome, MAX_CHANGES_PER_COMMIT};
 use crate::tenant::Tenant;
 
 /// The number of attempts at a deletion against concurrent commits of the container.
@@ -42,7 +42,7 @@ pub(crate) fn batches(mut documents: Vec<Document>) -> Vec<(ContainerId, Vec<Doc
     documents.sort_by(|a, b| (&a.container, &a.id).cmp(&(&b.container, &b.id)));
     documents.dedup_by(|a, b| a.id == b.id);
     let of_containers = documents.chunk_by(|a, b| a.container == b.container);
-    let batches = of_containers.flat_map(|documents| documents.chunks(MAX_CHANGES));
+    let batches = of_containers.flat_map(|documents| documents.chunks(MAX_CHANGES_PER_COMMIT));
     batches
         .map(|batch| (batch[0].container.clone(), batch.to_vec()))
         .collect()
@@ -61,18 +61,18 @@ async fn remove_batch(
             return Ok(0);
         }
 
-        let head = ctx.index.head(tenant, container).await?;
-        let changes: Vec<Change> = documents
+        let head = ctx.index.get_head(tenant, container).await?;
+        let changes: Vec<DocumentChange> = documents
             .iter()
-            .map(|document| Change::Remove(Box::new(document.clone())))
+            .map(|document| DocumentChange::Remove(Box::new(document.clone())))
             .collect();
 
         let committed = ctx
             .index
             .commit(tenant, container, &head, &changes, ctx.clock.now())
             .await?;
-        if let Committed::Done(purges) = committed {
-            after_commit(ctx, tenant, container, &head, &changes, purges).await;
+        if let CommitOutcome::Done(purges) = committed {
+            request_maintenance(ctx, tenant, container, &head, &changes, purges).await;
             return Ok(changes.len());
         }
 
@@ -95,12 +95,12 @@ async fn remove_batch(
 
 /// Requests the purges and the compaction that a commit leaves to maintenance. The sweep finds a
 /// lost purge, and a lost compaction is requested again after some more records.
-pub async fn after_commit(
+pub async fn request_maintenance(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &ContainerId,
     head: &IndexHead,
-    changes: &[Change],
+    changes: &[DocumentChange],
     purges: Vec<String>,
 ) {
     let container = || container.clone();
@@ -111,15 +111,15 @@ pub async fn after_commit(
             purge,
         })
         .collect();
-    if head.wants_compaction(changes) {
+    if head.needs_compaction(changes) {
         jobs.push(Job::CompactV1 {
             container: container(),
         });
     }
 
-    let messages: Vec<Envelope> = jobs
+    let messages: Vec<JobMessage> = jobs
         .into_iter()
-        .map(|job| Envelope {
+        .map(|job| JobMessage {
             org: tenant.org().clone(),
             job,
         })

@@ -12,7 +12,7 @@ use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
 use crate::usecase::connections::end_connections;
 use crate::usecase::containers::delete_container;
-use crate::usecase::counts::{COUNTED_AT_ONCE, count_documents};
+use crate::usecase::counts::{QUICK_COUNT_LIMIT, count_documents};
 use crate::usecase::settings::reset_settings;
 
 /// The number of containers that are deleted in parallel.
@@ -20,7 +20,7 @@ const PARALLEL: usize = 8;
 
 /// The counts of what a reset has deleted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Reset {
+pub struct ResetCounts {
     /// The number of connections.
     pub connections: u64,
     /// The number of container tags.
@@ -41,7 +41,7 @@ pub struct Reset {
 /// Returns [`Error::Conflict`] when containers are being merged at the beginning; nothing was
 /// deleted then. A conflict with a merge that began later, and the errors of the ports, are
 /// returned after everything else that could be deleted was deleted.
-pub async fn reset_organization(ctx: &Ctx, tenant: &Tenant) -> Result<Reset> {
+pub async fn reset_organization(ctx: &Ctx, tenant: &Tenant) -> Result<ResetCounts> {
     let containers = ctx.containers.list(tenant).await?;
     containers.iter().try_for_each(Container::check_writable)?;
     let connections = end_connections(ctx, tenant, None, ctx.clock.now()).await? as u64;
@@ -50,21 +50,21 @@ pub async fn reset_organization(ctx: &Ctx, tenant: &Tenant) -> Result<Reset> {
         .iter()
         .map(|container| delete(ctx, tenant, container));
     let all = stream::iter(deletions.collect::<Vec<_>>()).buffer_unordered(PARALLEL);
-    let done: Vec<Result<Reset>> = all.collect().await;
+    let done: Vec<Result<ResetCounts>> = all.collect().await;
 
     reset_settings(ctx, tenant).await?;
-    let ended = Reset {
+    let ended = ResetCounts {
         connections,
-        ..Reset::default()
+        ..ResetCounts::default()
     };
 
     done.into_iter()
         .try_fold(ended, |sum, one| Ok(sum.and(one?)))
 }
 
-async fn delete(ctx: &Ctx, tenant: &Tenant, container: &Container) -> Result<Reset> {
+async fn delete(ctx: &Ctx, tenant: &Tenant, container: &Container) -> Result<ResetCounts> {
     // A container that cannot be counted is deleted all the same, and adds nothing to the counts.
-    let documents = count_documents(ctx, tenant, container, COUNTED_AT_ONCE)
+    let documents = count_documents(ctx, tenant, container, QUICK_COUNT_LIMIT)
         .await
         .unwrap_or_else(|error| uncounted(&error));
     let memories = count_memories(ctx, tenant, container)
@@ -74,7 +74,7 @@ async fn delete(ctx: &Ctx, tenant: &Tenant, container: &Container) -> Result<Res
     match delete_container(ctx, tenant, container).await {
         Ok(_) => {
             let default_tag = container.tag == ContainerTag::default_tag();
-            Ok(Reset {
+            Ok(ResetCounts {
                 connections: 0,
                 tags: 1,
                 default_tag,
@@ -83,7 +83,7 @@ async fn delete(ctx: &Ctx, tenant: &Tenant, container: &Container) -> Result<Res
             })
         }
         // Another request has just deleted it.
-        Err(Error::NotFound(_)) => Ok(Reset::default()),
+        Err(Error::NotFound(_)) => Ok(ResetCounts::default()),
         Err(error) => Err(error),
     }
 }
@@ -91,7 +91,7 @@ async fn delete(ctx: &Ctx, tenant: &Tenant, container: &Container) -> Result<Res
 async fn count_memories(ctx: &Ctx, tenant: &Tenant, container: &Container) -> PortResult<u64> {
     let mut memories = 0;
     for id in &container.ids {
-        memories += ctx.index.head(tenant, id).await?.memories.unwrap_or(0);
+        memories += ctx.index.get_head(tenant, id).await?.memories.unwrap_or(0);
     }
     Ok(memories)
 }
@@ -101,7 +101,7 @@ fn uncounted(error: &(dyn std::error::Error + 'static)) -> u64 {
     0
 }
 
-impl Reset {
+impl ResetCounts {
     fn and(self, other: Self) -> Self {
         Self {
             connections: self.connections + other.connections,

@@ -6,28 +6,28 @@ use sha2::{Digest, Sha256};
 use tracing::warn;
 
 use crate::blob::BlobRef;
-use crate::connection::Origin;
+use crate::connection::DocumentOrigin;
 use crate::container::Container;
 use crate::ctx::Ctx;
 use crate::document::{
-    Body, BodyForm, Document, DocumentType, Dreaming, Status, TaskType, UPLOAD_NAME,
+    BodyForm, Document, DocumentBody, DocumentStatus, DocumentType, Dreaming, TaskType, UPLOAD_NAME,
 };
 use crate::error::{PortError, Result};
 use crate::ids::{ContainerId, CustomId, DocumentId, Revision};
-use crate::job::Envelope;
-use crate::ports::Beginning;
+use crate::job::JobMessage;
+use crate::ports::CreationConditions;
 use crate::provenance::Provenance;
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
-use crate::usecase::describe::Description;
+use crate::usecase::describe::DocumentDescription;
 use crate::usecase::find::read_document;
 use crate::usecase::place::Place;
 
 /// The client's description of a content and its document.
 #[derive(Debug, Clone)]
 pub(crate) struct Said {
-    pub(crate) description: Description,
+    pub(crate) description: DocumentDescription,
     pub(crate) task_type: TaskType,
     pub(crate) dreaming: Dreaming,
     /// The date of the content. `None` keeps the previous date.
@@ -45,7 +45,7 @@ pub(crate) enum NewBody {
         hash: String,
     },
     /// The bytes are those of the previous revision.
-    Same(Body),
+    Same(DocumentBody),
     /// The client uploads the bytes by a pre-signed form, until the given time.
     Awaited { form: BodyForm, until: Timestamp },
 }
@@ -99,7 +99,13 @@ impl NewBody {
 
     /// Stores the bytes at `path`. Files become separate objects, so that they can be downloaded as
     /// files.
-    async fn store(self, ctx: &Ctx, tenant: &Tenant, path: &str, now: Timestamp) -> Result<Body> {
+    async fn store(
+        self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        path: &str,
+        now: Timestamp,
+    ) -> Result<DocumentBody> {
         let sent_at = Some(now);
         Ok(match self {
             Self::Same(body) => body,
@@ -112,7 +118,7 @@ impl NewBody {
                     }
                 };
 
-                Body {
+                DocumentBody {
                     blob,
                     form,
                     hash,
@@ -125,7 +131,7 @@ impl NewBody {
                 let blob = BlobRef::Object(path.to_owned());
                 // A random hash equals nothing that is ever sent.
                 let hash = Revision::random().to_string();
-                Body {
+                DocumentBody {
                     blob,
                     form,
                     hash,
@@ -185,7 +191,7 @@ pub(crate) async fn compose(
     old: Option<&Document>,
 ) -> Result<Document> {
     let revision = Revision::random();
-    let (kind, url) = (DocumentType::guess(body.form()), body.url(old));
+    let (kind, url) = (DocumentType::guess_from_form(body.form()), body.url(old));
 
     // A file's name is the title until the content yields a better one.
     let name = match body.form() {
@@ -197,7 +203,7 @@ pub(crate) async fn compose(
     let origin = if matches!(body, NewBody::Same(_)) {
         origin
     } else {
-        origin.map(Origin::out_of_step)
+        origin.map(DocumentOrigin::without_content_version)
     };
 
     let last = if matches!(body, NewBody::Awaited { .. }) {
@@ -223,7 +229,7 @@ pub(crate) async fn compose(
         custom_id,
         revision,
         revision_number: old.map_or(0, |old| old.revision_number) + 1,
-        status: Status::Queued,
+        status: DocumentStatus::Queued,
         failure: None,
         attempts: 0,
         lease_until: Timestamp::from_millis(0),
@@ -236,7 +242,7 @@ pub(crate) async fn compose(
         url,
         metadata: old.map(|old| old.metadata.clone()).unwrap_or_default(),
         filepath: old.and_then(|old| old.filepath.clone()),
-        edits: old.map_or(0, |old| old.edits),
+        edit_count: old.map_or(0, |old| old.edit_count),
         filter_by_metadata: old.and_then(|old| old.filter_by_metadata.clone()),
         task_type: said.task_type,
         dreaming: said.dreaming,
@@ -259,15 +265,15 @@ pub(crate) async fn record(
     tenant: &Tenant,
     document: &Document,
     old: Option<&Document>,
-    beginning: &Beginning,
+    beginning: &CreationConditions,
 ) -> Result<bool> {
     let written = match old {
-        None => ctx.documents.begin(tenant, document, beginning).await,
+        None => ctx.documents.create(tenant, document, beginning).await,
         Some(old) => {
-            let mut garbage = old.unserved();
-            garbage.retain(|blob| !document.uses(blob));
+            let mut garbage = old.unserved_blobs();
+            garbage.retain(|blob| !document.uses_blob(blob));
             ctx.documents
-                .accept(tenant, document, Some(&old.revision), &garbage)
+                .accept_revision(tenant, document, Some(&old.revision), &garbage)
                 .await
         }
     };
@@ -279,7 +285,7 @@ pub(crate) async fn record(
             let blob = &document.body.blob;
             let now = read_document(ctx, tenant, &document.id).await?;
             let served = now.as_ref().and_then(|now| now.indexed.as_ref());
-            let is_used = now.as_ref().is_some_and(|now| now.uses(blob))
+            let is_used = now.as_ref().is_some_and(|now| now.uses_blob(blob))
                 || served.is_some_and(|old| old.body == *blob);
             if !is_used {
                 ctx.blobs
@@ -295,7 +301,7 @@ pub(crate) async fn record(
 
 /// Sends messages about records that are written. A message that cannot be sent delays its document
 /// by a minute, but does not lose it.
-pub(crate) async fn announce(ctx: &Ctx, messages: &[Envelope]) {
+pub(crate) async fn announce(ctx: &Ctx, messages: &[JobMessage]) {
     if messages.is_empty() {
         return;
     }

@@ -60,11 +60,11 @@ pub async fn update_settings(
     tenant: &Tenant,
     change: &SettingsChange,
 ) -> Result<Settings> {
-    change.apply(&mut ctx.settings.get(tenant).await?)?;
-    for new in change.secrets() {
+    change.apply_to(&mut ctx.settings.get(tenant).await?)?;
+    for new in change.new_secrets() {
         ctx.vault.put(tenant, &new.name, &new.secret).await?;
     }
-    let (before, settings) = replace(ctx, tenant, |settings| change.apply(settings)).await?;
+    let (before, settings) = replace(ctx, tenant, |settings| change.apply_to(settings)).await?;
     forget_secrets(ctx, tenant, &before, &settings).await;
     Ok(settings)
 }

@@ -11,20 +11,20 @@ use futures::stream::{self, StreamExt};
 use sha2::{Digest, Sha256};
 
 use crate::container::Container;
-use crate::conversation::{self, Turn};
+use crate::conversation::{self, ConversationTurn};
 use crate::ctx::Ctx;
-use crate::document::{BodyForm, Document, Dreaming, Status, TaskType};
+use crate::document::{BodyForm, Document, DocumentStatus, Dreaming, TaskType};
 use crate::error::{Error, PortError, Result};
 use crate::ids::{ContainerId, CustomId, DocumentId};
-use crate::job::Envelope;
+use crate::job::JobMessage;
 use crate::metadata::Metadata;
 use crate::provenance::Provenance;
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
 use crate::usecase::caps::create_container;
-use crate::usecase::damage::inspect;
-use crate::usecase::describe::{Description, describe};
+use crate::usecase::damage::inspect_document;
+use crate::usecase::describe::{DocumentDescription, describe};
 use crate::usecase::find::read_document;
 use crate::usecase::place::{Place, REPEAT_SECONDS, place_of, repeated};
 use crate::usecase::revise::{Identity, NewBody, Said, announce, compose, hex, record};
@@ -76,16 +76,16 @@ pub enum Content {
         form: BodyForm,
     },
     /// Turns that are added to those of the conversation.
-    Turns(Vec<Turn>),
+    Turns(Vec<ConversationTurn>),
 }
 
 /// The response to an accepted document.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Accepted {
+pub struct AcceptedDocument {
     /// The id of the document.
     pub id: DocumentId,
     /// The status: `queued`, or the present status of an unchanged document.
-    pub status: Status,
+    pub status: DocumentStatus,
 }
 
 /// Accepts a document for processing.
@@ -101,8 +101,12 @@ pub struct Accepted {
 /// being merged; [`Error::TooLarge`] for a conversation that has grown too large;
 /// [`Error::RateLimited`] when the organization has too many unfinished documents; and the errors
 /// of the ports.
-pub async fn submit(ctx: &Ctx, tenant: &Tenant, new: NewDocument) -> Result<Accepted> {
-    ctx.backlog.admit(ctx, tenant, 1).await?;
+pub async fn submit_document(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    new: NewDocument,
+) -> Result<AcceptedDocument> {
+    ctx.backlog.admit_documents(ctx, tenant, 1).await?;
     let (accepted, message) = accept(ctx, tenant, new).await?;
     announce(ctx, message.as_slice()).await;
     Ok(accepted)
@@ -124,12 +128,12 @@ enum Lane {
 /// # Errors
 /// Returns [`Error::RateLimited`] when the organization has too many unfinished documents; no
 /// document is accepted then.
-pub async fn submit_all(
+pub async fn submit_documents(
     ctx: &Ctx,
     tenant: &Tenant,
     all: Vec<NewDocument>,
-) -> Result<Vec<Result<Accepted>>> {
-    ctx.backlog.admit(ctx, tenant, all.len()).await?;
+) -> Result<Vec<Result<AcceptedDocument>>> {
+    ctx.backlog.admit_documents(ctx, tenant, all.len()).await?;
 
     let mut lanes: BTreeMap<Lane, Vec<(usize, NewDocument)>> = BTreeMap::new();
     for (place, new) in all.into_iter().enumerate() {
@@ -187,7 +191,7 @@ async fn accept(
     ctx: &Ctx,
     tenant: &Tenant,
     new: NewDocument,
-) -> Result<(Accepted, Option<Envelope>)> {
+) -> Result<(AcceptedDocument, Option<JobMessage>)> {
     if new.content.is_blank() {
         return Err(Error::invalid_field("content", "there is nothing in it"));
     }
@@ -214,7 +218,7 @@ async fn add(
     tenant: &Tenant,
     container: &Container,
     new: &NewDocument,
-) -> Result<Option<(Accepted, Option<Envelope>)>> {
+) -> Result<Option<(AcceptedDocument, Option<JobMessage>)>> {
     let Some(bytes) = new.content.over(ctx, tenant, None).await? else {
         return Ok(None);
     };
@@ -224,7 +228,7 @@ async fn add(
     // A repeated request returns the present status. Changes made to the document since are kept.
     if let Some(known) = target.settled(&body) {
         return Ok(Some((
-            Accepted {
+            AcceptedDocument {
                 id: known.id.clone(),
                 status: known.status,
             },
@@ -252,7 +256,7 @@ async fn upsert(
     container: &Container,
     custom_id: &CustomId,
     new: &NewDocument,
-) -> Result<Option<(Accepted, Option<Envelope>)>> {
+) -> Result<Option<(AcceptedDocument, Option<JobMessage>)>> {
     let place = place_of(ctx, tenant, container, custom_id).await?;
     let old = read_document(ctx, tenant, &place.id).await?;
     if old.as_ref().is_some_and(|old| old.superseded_by.is_some()) {
@@ -270,12 +274,12 @@ async fn upsert(
     if let Some(old) = old
         .as_ref()
         .filter(|old| is_unchanged(old, &body, &said, ctx.clock.now()))
-        && inspect(ctx, tenant, old).await?.is_none()
+        && inspect_document(ctx, tenant, old).await?.is_none()
     {
         let described = describe(ctx, tenant, old.clone(), &said.description).await?;
         return Ok(described.map(|now| {
             (
-                Accepted {
+                AcceptedDocument {
                     id: now.id,
                     status: now.status,
                 },
@@ -296,7 +300,7 @@ async fn write(
     new: &NewDocument,
     body: NewBody,
     old: Option<&Document>,
-) -> Result<Option<(Accepted, Option<Envelope>)>> {
+) -> Result<Option<(AcceptedDocument, Option<JobMessage>)>> {
     let beginning = place.beginning.clone();
     let identity = Identity::new(container, place, new.custom_id.clone());
     let document = compose(ctx, tenant, identity, &new.said(), body, old).await?;
@@ -304,11 +308,11 @@ async fn write(
         return Ok(None);
     }
 
-    let message = Envelope::to_process(tenant.org(), &document);
+    let message = JobMessage::process_document(tenant.org(), &document);
     Ok(Some((
-        Accepted {
+        AcceptedDocument {
             id: document.id,
-            status: Status::Queued,
+            status: DocumentStatus::Queued,
         },
         Some(message),
     )))
@@ -326,7 +330,7 @@ fn is_unchanged(old: &Document, body: &NewBody, said: &Said, now: Timestamp) -> 
     };
 
     body.is_of(old)
-        && old.status != Status::Failed
+        && old.status != DocumentStatus::Failed
         && (may_be_retry || old.body.form != BodyForm::Url)
         && old.task_type == said.task_type
         && date.is_none_or(|date| old.document_date == Some(date))
@@ -383,7 +387,7 @@ impl NewDocument {
     /// Returns the client's description, apart from the content.
     pub(crate) fn said(&self) -> Said {
         Said {
-            description: Description {
+            description: DocumentDescription {
                 metadata: self.metadata.clone().into(),
                 filepath: self.filepath.clone().into(),
                 filter_by_metadata: self.filter_by_metadata.clone().into(),
@@ -415,7 +419,7 @@ impl NewDocument {
         hasher.update([0]);
         match &self.content {
             Content::Whole { bytes, .. } => hasher.update(bytes),
-            Content::Turns(turns) => hasher.update(conversation::to_bytes(turns)),
+            Content::Turns(turns) => hasher.update(conversation::serialize_turns(turns)),
         }
 
         hex(&hasher.finalize())

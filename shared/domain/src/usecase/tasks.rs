@@ -7,8 +7,8 @@ use tracing::{error, info, warn};
 use crate::ctx::Ctx;
 use crate::error::{Error, Result};
 use crate::ids::TaskId;
-use crate::job::Envelope;
-use crate::task::{Task, TaskState, Work};
+use crate::job::JobMessage;
+use crate::task::{Task, TaskState, TaskWork};
 use crate::tenant::Tenant;
 use crate::usecase::revise::announce;
 use crate::usecase::{merge, purge};
@@ -66,15 +66,15 @@ pub async fn run_task(ctx: &Ctx, tenant: &Tenant, id: &TaskId, step: u64) -> Res
         }
     }
 
-    announce(ctx, &[Envelope::to_move_on(tenant.org(), &task)]).await;
+    announce(ctx, &[JobMessage::continue_task(tenant.org(), &task)]).await;
     Ok(())
 }
 
 /// Sends the message of a task's next step. The sweep sends a lost message again.
 pub(crate) async fn send_later(ctx: &Ctx, tenant: &Tenant, task: &Task, seconds: i64) {
     let seconds = u32::try_from(seconds.clamp(0, LONGEST_SECONDS)).unwrap_or_default();
-    let message = Envelope::to_move_on(tenant.org(), task);
-    if let Err(error) = ctx.jobs.send_later(&message, seconds).await {
+    let message = JobMessage::continue_task(tenant.org(), task);
+    if let Err(error) = ctx.jobs.send_delayed(&message, seconds).await {
         warn!(task.id = %task.id, error = &error as &dyn std::error::Error, "left a task to the sweeper");
     }
 }
@@ -84,8 +84,10 @@ async fn move_on(ctx: &Ctx, tenant: &Tenant, task: &mut Task) -> Next {
     let mut work = task.work.clone();
     // Boxed, because a step of any kind is a large future.
     let step: Pin<Box<dyn Future<Output = Result<Next>> + Send + '_>> = match &mut work {
-        Work::Purge(purge) => Box::pin(purge::step(ctx, tenant, purge)),
-        Work::Merge(merge) => Box::pin(merge::step(ctx, tenant, &task.id, task.created_at, merge)),
+        TaskWork::Purge(purge) => Box::pin(purge::step(ctx, tenant, purge)),
+        TaskWork::Merge(merge) => {
+            Box::pin(merge::step(ctx, tenant, &task.id, task.created_at, merge))
+        }
     };
 
     let done = step.await;
@@ -125,9 +127,9 @@ async fn failed(ctx: &Ctx, tenant: &Tenant, task: &mut Task, error: &Error) -> N
     }
 
     // An alarm watches for this message: a person has to look.
-    let (id, code, attempts) = (&task.id, error.kind(), task.attempts);
+    let (id, code, attempts) = (&task.id, error.type_name(), task.attempts);
     error!(task.id = %id, error.code = code, attempts, "the task {id} failed {attempts} times in a row: {code}");
-    let Work::Merge(merge) = &mut task.work else {
+    let TaskWork::Merge(merge) = &mut task.work else {
         return pause;
     };
 

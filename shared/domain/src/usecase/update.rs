@@ -4,24 +4,24 @@
 use bytes::Bytes;
 
 use crate::blob::BlobRef;
-use crate::container::{Change, Container};
+use crate::container::{Container, DocumentChange};
 use crate::ctx::Ctx;
-use crate::document::{BodyForm, Document, Extracted, Status, TaskType};
+use crate::document::{BodyForm, Document, DocumentStatus, ProcessingResult, TaskType};
 use crate::error::{Error, PortError, Result};
 use crate::ids::{CustomId, DocumentId};
-use crate::job::Envelope;
-use crate::ports::{Beginning, Committed, Stored};
+use crate::job::JobMessage;
+use crate::ports::{BlobContent, CommitOutcome, CreationConditions};
 use crate::provenance::Provenance;
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
-use crate::usecase::damage::inspect;
-use crate::usecase::describe::{Description, describe};
+use crate::usecase::damage::inspect_document;
+use crate::usecase::describe::{DocumentDescription, describe};
 use crate::usecase::find::{read_document, visible_document};
 use crate::usecase::place::{Place, place_of};
-use crate::usecase::remove::after_commit;
+use crate::usecase::remove::request_maintenance;
 use crate::usecase::revise::{Identity, NewBody, Said, announce, compose, record};
-use crate::usecase::submit::{Accepted, open_container};
+use crate::usecase::submit::{AcceptedDocument, open_container};
 
 /// The number of attempts at a change against concurrent changes of the same document.
 const ATTEMPTS: usize = 12;
@@ -30,11 +30,11 @@ const COMMIT_ATTEMPTS: usize = 50;
 
 /// A change of a document. A field that is `None` stays as it is.
 #[derive(Debug, Clone, Default)]
-pub struct Update {
+pub struct DocumentUpdate {
     /// The new content, as a whole.
     pub content: Option<(Bytes, BodyForm)>,
     /// The new metadata and path.
-    pub description: Description,
+    pub description: DocumentDescription,
     /// The new customId.
     pub custom_id: Option<CustomId>,
     /// The new container tag.
@@ -62,8 +62,8 @@ pub async fn update_document(
     ctx: &Ctx,
     tenant: &Tenant,
     document: Document,
-    update: Update,
-) -> Result<Accepted> {
+    update: DocumentUpdate,
+) -> Result<AcceptedDocument> {
     if let Some((bytes, _)) = &update.content
         && bytes.iter().all(u8::is_ascii_whitespace)
     {
@@ -93,18 +93,18 @@ async fn change_in_place(
     ctx: &Ctx,
     tenant: &Tenant,
     document: &Document,
-    update: &Update,
-) -> Result<Option<Accepted>> {
+    update: &DocumentUpdate,
+) -> Result<Option<AcceptedDocument>> {
     let body = update.body(document);
     // Sending the same content again repairs a document whose stored data is damaged.
     if update.needs_processing(document, &body)
-        || (update.content.is_some() && inspect(ctx, tenant, document).await?.is_some())
+        || (update.content.is_some() && inspect_document(ctx, tenant, document).await?.is_some())
     {
         return revise(ctx, tenant, document, update, body).await;
     }
 
     let described = describe(ctx, tenant, document.clone(), &update.description).await?;
-    Ok(described.map(|document| Accepted {
+    Ok(described.map(|document| AcceptedDocument {
         id: document.id,
         status: document.status,
     }))
@@ -119,12 +119,12 @@ pub async fn retry_document(
     ctx: &Ctx,
     tenant: &Tenant,
     mut document: Document,
-) -> Result<Accepted> {
+) -> Result<AcceptedDocument> {
     check_changeable(ctx, tenant, &document).await?;
     for _ in 0..ATTEMPTS {
-        let is_done = document.status == Status::Done;
-        let is_broken = document.status == Status::Failed
-            || (is_done && inspect(ctx, tenant, &document).await?.is_some());
+        let is_done = document.status == DocumentStatus::Done;
+        let is_broken = document.status == DocumentStatus::Failed
+            || (is_done && inspect_document(ctx, tenant, &document).await?.is_some());
         if !is_broken {
             let status = document.status.as_str();
             return Err(Error::Conflict(format!(
@@ -147,8 +147,8 @@ pub(crate) async fn process_again(
     ctx: &Ctx,
     tenant: &Tenant,
     document: &Document,
-) -> Result<Option<Accepted>> {
-    let same = Update::default();
+) -> Result<Option<AcceptedDocument>> {
+    let same = DocumentUpdate::default();
     revise(ctx, tenant, document, &same, same.body(document)).await
 }
 
@@ -187,9 +187,9 @@ async fn revise(
     ctx: &Ctx,
     tenant: &Tenant,
     document: &Document,
-    update: &Update,
+    update: &DocumentUpdate,
     body: NewBody,
-) -> Result<Option<Accepted>> {
+) -> Result<Option<AcceptedDocument>> {
     let identity = Identity::of(document);
     let next = compose(
         ctx,
@@ -200,14 +200,22 @@ async fn revise(
         Some(document),
     )
     .await?;
-    if !record(ctx, tenant, &next, Some(document), &Beginning::default()).await? {
+    if !record(
+        ctx,
+        tenant,
+        &next,
+        Some(document),
+        &CreationConditions::default(),
+    )
+    .await?
+    {
         return Ok(None);
     }
 
-    announce(ctx, &[Envelope::to_process(tenant.org(), &next)]).await;
-    Ok(Some(Accepted {
+    announce(ctx, &[JobMessage::process_document(tenant.org(), &next)]).await;
+    Ok(Some(AcceptedDocument {
         id: next.id,
-        status: Status::Queued,
+        status: DocumentStatus::Queued,
     }))
 }
 
@@ -218,18 +226,18 @@ async fn relocate(
     ctx: &Ctx,
     tenant: &Tenant,
     from: &Document,
-    update: &Update,
-) -> Result<Option<Accepted>> {
+    update: &DocumentUpdate,
+) -> Result<Option<AcceptedDocument>> {
     let (to, rivals) = relocated(ctx, tenant, from, update).await?;
     if move_over(ctx, tenant, from, &to, rivals).await? {
-        announce(ctx, &[Envelope::to_process(tenant.org(), &to)]).await;
-        return Ok(Some(Accepted {
+        announce(ctx, &[JobMessage::process_document(tenant.org(), &to)]).await;
+        return Ok(Some(AcceptedDocument {
             id: to.id,
-            status: Status::Queued,
+            status: DocumentStatus::Queued,
         }));
     }
 
-    ctx.blobs.delete(tenant, &to.unserved()).await.ok();
+    ctx.blobs.delete(tenant, &to.unserved_blobs()).await.ok();
     Ok(None)
 }
 
@@ -240,7 +248,7 @@ async fn relocated(
     ctx: &Ctx,
     tenant: &Tenant,
     from: &Document,
-    update: &Update,
+    update: &DocumentUpdate,
 ) -> Result<(Document, Vec<DocumentId>)> {
     let tag = update.tag.clone().unwrap_or_else(|| from.tag.clone());
     let container = open_container(ctx, tenant, Some(tag), None).await?;
@@ -249,13 +257,13 @@ async fn relocated(
         Some(custom_id) => place_of(ctx, tenant, &container, custom_id).await?,
         None => {
             let (id, container) = (
-                from.id.moved_to(container.primary()),
-                container.primary().clone(),
+                from.id.derive_moved(container.primary_id()),
+                container.primary_id().clone(),
             );
             Place {
                 id,
                 container,
-                beginning: Beginning::default(),
+                beginning: CreationConditions::default(),
             }
         }
     };
@@ -276,13 +284,13 @@ async fn relocated(
                 .read(tenant, std::slice::from_ref(&from.body.blob))
                 .await?
                 .pop();
-            let bytes = match stored.unwrap_or(Stored::Missing) {
-                Stored::Intact(bytes) => bytes,
-                Stored::Missing => {
+            let bytes = match stored.unwrap_or(BlobContent::Missing) {
+                BlobContent::Intact(bytes) => bytes,
+                BlobContent::Missing => {
                     let message = "the content of this document has not arrived, or is changing";
                     return Err(Error::Conflict(message.into()));
                 }
-                Stored::Damaged => {
+                BlobContent::Damaged => {
                     let message = "the stored content of this document cannot be read; send it with the change";
                     return Err(Error::Conflict(message.into()));
                 }
@@ -291,7 +299,7 @@ async fn relocated(
         }
     };
 
-    let rivals = place.beginning.rivals.clone();
+    let rivals = place.beginning.alternative_ids.clone();
     let (identity, body) = (
         Identity::new(&container, place, custom_id),
         NewBody::sent(bytes, form),
@@ -303,7 +311,7 @@ async fn relocated(
         && to.document_date == from.document_date
         && to.provenance == from.provenance;
 
-    if update.content.is_none() && from.status == Status::Done && same {
+    if update.content.is_none() && from.status == DocumentStatus::Done && same {
         take_over(ctx, tenant, from, &container, &mut to).await?;
     }
 
@@ -322,7 +330,7 @@ async fn take_over(
     let Some(served) = from
         .indexed
         .as_ref()
-        .filter(|served| from.is_current(&served.revision))
+        .filter(|served| from.is_newest_revision(&served.revision))
     else {
         return Ok(());
     };
@@ -330,7 +338,7 @@ async fn take_over(
     // The document is processed like a new one if the pack is just being removed or cannot be read.
     let blobs: Vec<BlobRef> = [&served.pack]
         .into_iter()
-        .chain(served.statements())
+        .chain(served.statements_blob())
         .cloned()
         .collect();
     let mut bytes = ctx
@@ -338,12 +346,13 @@ async fn take_over(
         .read(tenant, &blobs)
         .await?
         .into_iter()
-        .map(Stored::bytes);
+        .map(BlobContent::into_intact_bytes);
     let Some(pack) = bytes.next().flatten() else {
         return Ok(());
     };
 
-    let learns = to.task_type == TaskType::Memory && container.learns_from(to.filepath.as_deref());
+    let learns =
+        to.task_type == TaskType::Memory && container.makes_memories_from(to.filepath.as_deref());
     if learns && served.learned.is_none() {
         // The document was in a folder that yields no memories, and now it is in one that does.
         return Ok(());
@@ -367,7 +376,7 @@ async fn take_over(
     let pack = ctx.blobs.put(tenant, &to.pack_path(), pack).await?;
     (to.kind, to.title) = (served.kind, served.title.clone());
     let (revision, authorship) = (to.revision.clone(), served.authorship.clone());
-    to.extracted = Some(Extracted {
+    to.extracted = Some(ProcessingResult {
         revision,
         pack,
         chunks: served.chunks,
@@ -386,32 +395,32 @@ async fn move_over(
     to: &Document,
     rivals: Vec<DocumentId>,
 ) -> Result<bool> {
-    let change = [Change::Move {
+    let change = [DocumentChange::Move {
         from: Box::new(from.clone()),
         to: Box::new(to.clone()),
         rivals,
     }];
 
     for _ in 0..COMMIT_ATTEMPTS {
-        let head = ctx.index.head(tenant, &from.container).await?;
+        let head = ctx.index.get_head(tenant, &from.container).await?;
         match ctx
             .index
             .commit(tenant, &from.container, &head, &change, ctx.clock.now())
             .await?
         {
-            Committed::Done(purges) => {
-                after_commit(ctx, tenant, &from.container, &head, &change, purges).await;
+            CommitOutcome::Done(purges) => {
+                request_maintenance(ctx, tenant, &from.container, &head, &change, purges).await;
                 return Ok(true);
             }
-            Committed::Stale(_) => return Ok(false),
-            Committed::Moved => {}
+            CommitOutcome::Stale(_) => return Ok(false),
+            CommitOutcome::Moved => {}
         }
     }
 
     Err(PortError::Conflict.into())
 }
 
-impl Update {
+impl DocumentUpdate {
     /// Checks whether the document gets another identity.
     fn moves(&self, document: &Document) -> bool {
         let other_tag = self.tag.as_ref().is_some_and(|tag| *tag != document.tag);
@@ -422,7 +431,9 @@ impl Update {
     /// Checks whether the document's chunks, or the statements in them, may change.
     fn needs_processing(&self, document: &Document, body: &NewBody) -> bool {
         let content = self.content.as_ref().is_some_and(|(_, form)| {
-            *form == BodyForm::Url || !body.is_of(document) || document.status == Status::Failed
+            *form == BodyForm::Url
+                || !body.is_of(document)
+                || document.status == DocumentStatus::Failed
         });
         let task = self
             .task_type

@@ -1,7 +1,7 @@
 use super::*;
 
 fn redact_by_default(value: &Value) -> Value {
-    redact_value(value, LogContent::Redacted, false).unwrap()
+    redact_value(value, LogContentMode::Redacted, false).unwrap()
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn by_default_a_request_shows_what_it_was_and_not_what_it_was_about() {
 #[test]
 fn full_keeps_text_but_no_credentials_and_off_keeps_nothing() {
     let sent = json!({"content": "Write to ada@example.com with sk-abcdefghijklmnop1234.", "token": "x", "n": 1});
-    let full = redact_value(&sent, LogContent::Full, false).unwrap();
+    let full = redact_value(&sent, LogContentMode::Full, false).unwrap();
     assert_eq!(
         full,
         json!({"content": "Write to [email] with [secret]", "token": "[secret]", "n": 1})
@@ -56,7 +56,7 @@ fn full_keeps_text_but_no_credentials_and_off_keeps_nothing() {
 
     let long = redact_value(
         &json!({"content": "wörter ".repeat(100)}),
-        LogContent::Full,
+        LogContentMode::Full,
         false,
     )
     .unwrap();
@@ -65,14 +65,14 @@ fn full_keeps_text_but_no_credentials_and_off_keeps_nothing() {
         MAX_CHARS + 1
     );
 
-    assert_eq!(redact_value(&sent, LogContent::Off, true), None);
+    assert_eq!(redact_value(&sent, LogContentMode::Off, true), None);
 }
 
 #[test]
 fn a_refusal_keeps_its_sentence_without_what_it_quotes() {
     let refusal = |error: &str| {
         let answer = json!({"error": error, "type": "ValidationError", "content": "words"});
-        let kept = redact_value(&answer, LogContent::Redacted, true).unwrap();
+        let kept = redact_value(&answer, LogContentMode::Redacted, true).unwrap();
         assert_eq!(kept["content"], "[5 characters]");
         kept["error"].as_str().unwrap().to_owned()
     };
@@ -119,8 +119,8 @@ fn whatever_is_sent_what_is_kept_is_small() {
         json!([[[[[[[[[1]]]]]]]]]),
     ] {
         for (mode, max) in [
-            (LogContent::Redacted, MAX_REDACTED_BYTES),
-            (LogContent::Full, MAX_BYTES),
+            (LogContentMode::Redacted, MAX_REDACTED_BYTES),
+            (LogContentMode::Full, MAX_BYTES),
         ] {
             let kept = redact_value(&value, mode, false).unwrap();
             assert!(json_bytes(&kept) <= max, "{} bytes", json_bytes(&kept));

@@ -8,32 +8,35 @@ use rusqlite::params;
 use s3s::dto::*;
 use s3s::{S3, S3Error, S3Request, S3Response, S3Result, s3_error};
 
-use super::check::{self, Claims};
-use super::index::{require_bucket, timestamp};
-use super::notify::{self, Creation};
-use super::store::Store;
+use super::check::{self, BodyClaims};
+use super::index::{require_bucket, s3_timestamp};
+use super::notify::{self, CreationKind};
+use super::store::ObjectStore;
 use super::{list, multipart, objects};
 use crate::{REGION, blocking};
 
-pub(super) struct Api {
-    pub(super) store: Arc<Store>,
+pub(super) struct S3Api {
+    pub(super) store: Arc<ObjectStore>,
 }
 
 /// The answer of an operation.
-type Answer<T> = S3Result<S3Response<T>>;
+type ApiAnswer<T> = S3Result<S3Response<T>>;
 
-impl Api {
+impl S3Api {
     /// Runs storage work, which blocks.
-    fn run<T>(&self, work: impl FnOnce(&Store) -> S3Result<T>) -> Answer<T> {
-        blocking::run(|| work(&self.store)).map(S3Response::new)
+    fn run_blocking<T>(&self, work: impl FnOnce(&ObjectStore) -> S3Result<T>) -> ApiAnswer<T> {
+        blocking::run_blocking(|| work(&self.store)).map(S3Response::new)
     }
 }
 
 #[async_trait::async_trait]
-impl S3 for Api {
-    async fn put_object(&self, mut request: S3Request<PutObjectInput>) -> Answer<PutObjectOutput> {
+impl S3 for S3Api {
+    async fn put_object(
+        &self,
+        mut request: S3Request<PutObjectInput>,
+    ) -> ApiAnswer<PutObjectOutput> {
         let input = &mut request.input;
-        let claims = Claims {
+        let claims = BodyClaims {
             md5: input.content_md5.take(),
             algorithm: input.checksum_algorithm.take(),
             checksum: Checksum {
@@ -46,23 +49,23 @@ impl S3 for Api {
             },
         };
 
-        let body = check::receive(input.body.take(), claims, request.trailing_headers).await?;
+        let body = check::receive_body(input.body.take(), claims, request.trailing_headers).await?;
         // `s3s` also passes forms to this operation.
         let creation = if request.method == Method::POST {
-            Creation::Post
+            CreationKind::Post
         } else {
-            Creation::Put
+            CreationKind::Put
         };
 
-        self.run(|store| objects::put(store, request.input, body, creation))
+        self.run_blocking(|store| objects::put_object(store, request.input, body, creation))
     }
 
     async fn upload_part(
         &self,
         mut request: S3Request<UploadPartInput>,
-    ) -> Answer<UploadPartOutput> {
+    ) -> ApiAnswer<UploadPartOutput> {
         let input = &mut request.input;
-        let claims = Claims {
+        let claims = BodyClaims {
             md5: input.content_md5.take(),
             algorithm: input.checksum_algorithm.take(),
             checksum: Checksum {
@@ -75,93 +78,99 @@ impl S3 for Api {
             },
         };
 
-        let body = check::receive(input.body.take(), claims, request.trailing_headers).await?;
-        self.run(|store| multipart::upload_part(store, &request.input, body))
+        let body = check::receive_body(input.body.take(), claims, request.trailing_headers).await?;
+        self.run_blocking(|store| multipart::upload_part(store, &request.input, body))
     }
 
-    async fn get_object(&self, request: S3Request<GetObjectInput>) -> Answer<GetObjectOutput> {
-        self.run(|store| objects::get(store, &request.input))
+    async fn get_object(&self, request: S3Request<GetObjectInput>) -> ApiAnswer<GetObjectOutput> {
+        self.run_blocking(|store| objects::get_object(store, &request.input))
     }
 
-    async fn head_object(&self, request: S3Request<HeadObjectInput>) -> Answer<HeadObjectOutput> {
-        self.run(|store| objects::head(store, &request.input))
+    async fn head_object(
+        &self,
+        request: S3Request<HeadObjectInput>,
+    ) -> ApiAnswer<HeadObjectOutput> {
+        self.run_blocking(|store| objects::head_object(store, &request.input))
     }
 
     async fn delete_object(
         &self,
         request: S3Request<DeleteObjectInput>,
-    ) -> Answer<DeleteObjectOutput> {
-        self.run(|store| objects::delete(store, &request.input))
+    ) -> ApiAnswer<DeleteObjectOutput> {
+        self.run_blocking(|store| objects::delete_object(store, &request.input))
     }
 
     async fn delete_objects(
         &self,
         request: S3Request<DeleteObjectsInput>,
-    ) -> Answer<DeleteObjectsOutput> {
-        self.run(|store| objects::delete_many(store, request.input))
+    ) -> ApiAnswer<DeleteObjectsOutput> {
+        self.run_blocking(|store| objects::delete_objects(store, request.input))
     }
 
-    async fn copy_object(&self, request: S3Request<CopyObjectInput>) -> Answer<CopyObjectOutput> {
-        self.run(|store| objects::copy(store, request.input))
+    async fn copy_object(
+        &self,
+        request: S3Request<CopyObjectInput>,
+    ) -> ApiAnswer<CopyObjectOutput> {
+        self.run_blocking(|store| objects::copy_object(store, request.input))
     }
 
     async fn list_objects_v2(
         &self,
         request: S3Request<ListObjectsV2Input>,
-    ) -> Answer<ListObjectsV2Output> {
-        self.run(|store| list::list_v2(store, request.input))
+    ) -> ApiAnswer<ListObjectsV2Output> {
+        self.run_blocking(|store| list::list_v2(store, request.input))
     }
 
     async fn list_objects(
         &self,
         request: S3Request<ListObjectsInput>,
-    ) -> Answer<ListObjectsOutput> {
-        self.run(|store| list::list_v1(store, request.input))
+    ) -> ApiAnswer<ListObjectsOutput> {
+        self.run_blocking(|store| list::list_v1(store, request.input))
     }
 
     async fn create_multipart_upload(
         &self,
         request: S3Request<CreateMultipartUploadInput>,
-    ) -> Answer<CreateMultipartUploadOutput> {
-        self.run(|store| multipart::create(store, request.input))
+    ) -> ApiAnswer<CreateMultipartUploadOutput> {
+        self.run_blocking(|store| multipart::create_upload(store, request.input))
     }
 
     async fn complete_multipart_upload(
         &self,
         request: S3Request<CompleteMultipartUploadInput>,
-    ) -> Answer<CompleteMultipartUploadOutput> {
-        self.run(|store| multipart::complete(store, request.input))
+    ) -> ApiAnswer<CompleteMultipartUploadOutput> {
+        self.run_blocking(|store| multipart::complete_upload(store, request.input))
     }
 
     async fn abort_multipart_upload(
         &self,
         request: S3Request<AbortMultipartUploadInput>,
-    ) -> Answer<AbortMultipartUploadOutput> {
-        self.run(|store| multipart::abort(store, &request.input))
+    ) -> ApiAnswer<AbortMultipartUploadOutput> {
+        self.run_blocking(|store| multipart::abort_upload(store, &request.input))
     }
 
-    async fn list_parts(&self, request: S3Request<ListPartsInput>) -> Answer<ListPartsOutput> {
-        self.run(|store| multipart::list_parts(store, request.input))
+    async fn list_parts(&self, request: S3Request<ListPartsInput>) -> ApiAnswer<ListPartsOutput> {
+        self.run_blocking(|store| multipart::list_parts(store, request.input))
     }
 
     async fn list_multipart_uploads(
         &self,
         request: S3Request<ListMultipartUploadsInput>,
-    ) -> Answer<ListMultipartUploadsOutput> {
-        self.run(|store| multipart::list_uploads(store, request.input))
+    ) -> ApiAnswer<ListMultipartUploadsOutput> {
+        self.run_blocking(|store| multipart::list_uploads(store, request.input))
     }
 
     async fn create_bucket(
         &self,
         request: S3Request<CreateBucketInput>,
-    ) -> Answer<CreateBucketOutput> {
+    ) -> ApiAnswer<CreateBucketOutput> {
         let bucket = request.input.bucket;
-        self.run(|store| {
-            store.write(|change| {
+        self.run_blocking(|store| {
+            store.write_index(|change| {
                 if require_bucket(change.tx, &bucket).is_ok() {
                     return Err(s3_error!(BucketAlreadyOwnedByYou));
                 }
-                change.run(
+                change.run_statement(
                     "INSERT INTO buckets VALUES (?1, ?2)",
                     params![bucket, store.now()],
                 )
@@ -175,10 +184,10 @@ impl S3 for Api {
     async fn delete_bucket(
         &self,
         request: S3Request<DeleteBucketInput>,
-    ) -> Answer<DeleteBucketOutput> {
+    ) -> ApiAnswer<DeleteBucketOutput> {
         let bucket = request.input.bucket;
-        self.run(|store| {
-            store.write(|change| {
+        self.run_blocking(|store| {
+            store.write_index(|change| {
                 require_bucket(change.tx, &bucket)?;
                 let sql = "SELECT 1 FROM objects WHERE bucket = ?1";
                 let used = change
@@ -188,16 +197,19 @@ impl S3 for Api {
                 if used.map_err(S3Error::internal_error)? {
                     return Err(s3_error!(BucketNotEmpty));
                 }
-                change.run("DELETE FROM notifications WHERE bucket = ?1", [&bucket])?;
-                change.run("DELETE FROM buckets WHERE name = ?1", [&bucket])
+                change.run_statement("DELETE FROM notifications WHERE bucket = ?1", [&bucket])?;
+                change.run_statement("DELETE FROM buckets WHERE name = ?1", [&bucket])
             })?;
             Ok(DeleteBucketOutput {})
         })
     }
 
-    async fn head_bucket(&self, request: S3Request<HeadBucketInput>) -> Answer<HeadBucketOutput> {
-        self.run(|store| {
-            require_bucket(&store.read(), &request.input.bucket)?;
+    async fn head_bucket(
+        &self,
+        request: S3Request<HeadBucketInput>,
+    ) -> ApiAnswer<HeadBucketOutput> {
+        self.run_blocking(|store| {
+            require_bucket(&store.lock_index(), &request.input.bucket)?;
             Ok(HeadBucketOutput {
                 bucket_region: Some(REGION.to_owned()),
                 ..HeadBucketOutput::default()
@@ -208,9 +220,9 @@ impl S3 for Api {
     async fn get_bucket_location(
         &self,
         request: S3Request<GetBucketLocationInput>,
-    ) -> Answer<GetBucketLocationOutput> {
-        self.run(|store| {
-            require_bucket(&store.read(), &request.input.bucket)?;
+    ) -> ApiAnswer<GetBucketLocationOutput> {
+        self.run_blocking(|store| {
+            require_bucket(&store.lock_index(), &request.input.bucket)?;
             Ok(GetBucketLocationOutput::default())
         })
     }
@@ -218,25 +230,25 @@ impl S3 for Api {
     async fn put_bucket_notification_configuration(
         &self,
         request: S3Request<PutBucketNotificationConfigurationInput>,
-    ) -> Answer<PutBucketNotificationConfigurationOutput> {
-        self.run(|store| notify::configure(store, request.input))
+    ) -> ApiAnswer<PutBucketNotificationConfigurationOutput> {
+        self.run_blocking(|store| notify::put_configuration(store, request.input))
     }
 
     async fn get_bucket_notification_configuration(
         &self,
         request: S3Request<GetBucketNotificationConfigurationInput>,
-    ) -> Answer<GetBucketNotificationConfigurationOutput> {
-        self.run(|store| notify::configured(store, &request.input.bucket))
+    ) -> ApiAnswer<GetBucketNotificationConfigurationOutput> {
+        self.run_blocking(|store| notify::get_configuration(store, &request.input.bucket))
     }
 
-    async fn list_buckets(&self, _: S3Request<ListBucketsInput>) -> Answer<ListBucketsOutput> {
-        self.run(|store| {
-            let index = store.read();
+    async fn list_buckets(&self, _: S3Request<ListBucketsInput>) -> ApiAnswer<ListBucketsOutput> {
+        self.run_blocking(|store| {
+            let index = store.lock_index();
             let read = || -> rusqlite::Result<Vec<Bucket>> {
                 let mut statement =
                     index.prepare_cached("SELECT name, created_ms FROM buckets ORDER BY name")?;
                 let rows = statement.query_map([], |row| {
-                    let creation_date = Some(timestamp(row.get(1)?));
+                    let creation_date = Some(s3_timestamp(row.get(1)?));
                     Ok(Bucket {
                         name: row.get(0)?,
                         creation_date,

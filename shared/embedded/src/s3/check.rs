@@ -13,11 +13,11 @@ use s3s::checksum::ChecksumHasher;
 use s3s::dto::{Checksum, ChecksumAlgorithm, ETag, ETagCondition, StreamingBlob};
 use s3s::{S3Error, S3ErrorCode, S3Result, TrailingHeaders, s3_error};
 
-use super::index::Stored;
+use super::index::StoredObject;
 
 /// The claims of a client about the bytes that it sends.
 #[derive(Default)]
-pub(super) struct Claims {
+pub(super) struct BodyClaims {
     /// The MD5 digest, in base64.
     pub(super) md5: Option<String>,
     pub(super) checksum: Checksum,
@@ -26,7 +26,7 @@ pub(super) struct Claims {
 }
 
 /// Received bytes and their digests, which agree with the claims of the client.
-pub(super) struct Verified {
+pub(super) struct VerifiedBody {
     pub(super) bytes: Bytes,
     pub(super) md5: [u8; 16],
     pub(super) checksum: Checksum,
@@ -36,11 +36,11 @@ pub(super) struct Verified {
 ///
 /// # Errors
 /// Returns `BadDigest` if the bytes differ from those that the client claims to send.
-pub(super) async fn receive(
+pub(super) async fn receive_body(
     body: Option<StreamingBlob>,
-    claims: Claims,
+    claims: BodyClaims,
     trailers: Option<TrailingHeaders>,
-) -> S3Result<Verified> {
+) -> S3Result<VerifiedBody> {
     let chunks: Vec<Bytes> = match body {
         Some(body) => body
             .try_collect()
@@ -61,7 +61,7 @@ pub(super) async fn receive(
     };
 
     // The trailers are available only now, at the end of the body.
-    verify(
+    verify_bytes(
         bytes,
         claims,
         trailers
@@ -73,8 +73,12 @@ pub(super) async fn receive(
 /// Verifies bytes against the claims before them and, in trailers, after them.
 ///
 /// # Errors
-/// Fails as [`receive`] does.
-pub(super) fn verify(bytes: Bytes, claims: Claims, trailers: HeaderMap) -> S3Result<Verified> {
+/// Fails as [`receive_body`] does.
+pub(super) fn verify_bytes(
+    bytes: Bytes,
+    claims: BodyClaims,
+    trailers: HeaderMap,
+) -> S3Result<VerifiedBody> {
     let md5: [u8; 16] = Md5::digest(&bytes).into();
     if let Some(claimed) = claims.md5
         && STANDARD.encode(md5) != claimed
@@ -85,8 +89,8 @@ pub(super) fn verify(bytes: Bytes, claims: Claims, trailers: HeaderMap) -> S3Res
         ));
     }
 
-    let mut claimed = to_map(&claims.checksum);
-    for name in NAMES {
+    let mut claimed = checksums_to_map(&claims.checksum);
+    for name in CHECKSUM_NAMES {
         if let Some(value) = trailers
             .get(format!("x-amz-checksum-{name}"))
             .and_then(|value| value.to_str().ok())
@@ -99,10 +103,10 @@ pub(super) fn verify(bytes: Bytes, claims: Claims, trailers: HeaderMap) -> S3Res
         .algorithm
         .as_ref()
         .map(|algorithm| algorithm.as_str().to_ascii_lowercase());
-    let mut hasher = hasher(claimed.keys().map(String::as_str).chain(named.as_deref()));
+    let mut hasher = checksum_hasher(claimed.keys().map(String::as_str).chain(named.as_deref()));
     hasher.update(&bytes);
     let checksum = hasher.finalize();
-    let actual = to_map(&checksum);
+    let actual = checksums_to_map(&checksum);
     for (name, value) in claimed {
         if actual.get(&name) != Some(&value) {
             return Err(s3_error!(
@@ -112,7 +116,7 @@ pub(super) fn verify(bytes: Bytes, claims: Claims, trailers: HeaderMap) -> S3Res
         }
     }
 
-    Ok(Verified {
+    Ok(VerifiedBody {
         bytes,
         md5,
         checksum,
@@ -120,9 +124,9 @@ pub(super) fn verify(bytes: Bytes, claims: Claims, trailers: HeaderMap) -> S3Res
 }
 
 /// The names of the checksums, as in headers and in the index.
-const NAMES: [&str; 5] = ["crc32", "crc32c", "crc64nvme", "sha1", "sha256"];
+const CHECKSUM_NAMES: [&str; 5] = ["crc32", "crc32c", "crc64nvme", "sha1", "sha256"];
 
-fn hasher<'a>(names: impl Iterator<Item = &'a str>) -> ChecksumHasher {
+fn checksum_hasher<'a>(names: impl Iterator<Item = &'a str>) -> ChecksumHasher {
     let mut hasher = ChecksumHasher::default();
     for name in names {
         match name {
@@ -139,13 +143,13 @@ fn hasher<'a>(names: impl Iterator<Item = &'a str>) -> ChecksumHasher {
 
 /// Returns the checksum with this name, as the index has it, or `None` if the name is unknown.
 pub(super) fn checksum_of(name: &str, bytes: &[u8]) -> Option<String> {
-    let mut hasher = hasher(std::iter::once(name));
+    let mut hasher = checksum_hasher(std::iter::once(name));
     hasher.update(bytes);
-    to_map(&hasher.finalize()).remove(name)
+    checksums_to_map(&hasher.finalize()).remove(name)
 }
 
 /// Returns the existing checksums, by name.
-pub(super) fn to_map(checksum: &Checksum) -> BTreeMap<String, String> {
+pub(super) fn checksums_to_map(checksum: &Checksum) -> BTreeMap<String, String> {
     let all = [
         &checksum.checksum_crc32,
         &checksum.checksum_crc32c,
@@ -153,15 +157,15 @@ pub(super) fn to_map(checksum: &Checksum) -> BTreeMap<String, String> {
         &checksum.checksum_sha1,
         &checksum.checksum_sha256,
     ];
-    NAMES
+    CHECKSUM_NAMES
         .iter()
         .zip(all)
         .filter_map(|(name, value)| Some(((*name).to_owned(), value.clone()?)))
         .collect()
 }
 
-/// Returns the checksums of a map. This is the reverse of [`to_map`].
-pub(super) fn from_map(map: &BTreeMap<String, String>) -> Checksum {
+/// Returns the checksums of a map. This is the reverse of [`checksums_to_map`].
+pub(super) fn checksums_from_map(map: &BTreeMap<String, String>) -> Checksum {
     Checksum {
         checksum_crc32: map.get("crc32").cloned(),
         checksum_crc32c: map.get("crc32c").cloned(),
@@ -174,8 +178,8 @@ pub(super) fn from_map(map: &BTreeMap<String, String>) -> Checksum {
 
 /// Checks the conditions of a write against the existing object. `If-None-Match: *` permits only
 /// creation, `If-Match` only replacement.
-pub(super) fn write_allowed(
-    current: Option<&Stored>,
+pub(super) fn check_write_conditions(
+    current: Option<&StoredObject>,
     if_match: Option<&ETagCondition>,
     if_none_match: Option<&ETagCondition>,
 ) -> S3Result<()> {
@@ -183,26 +187,28 @@ pub(super) fn write_allowed(
         let Some(current) = current else {
             return Err(s3_error!(NoSuchKey));
         };
-        if !matches(condition, current) {
-            return Err(failed());
+        if !matches_etag(condition, current) {
+            return Err(precondition_failed());
         }
     }
 
     match (if_none_match, current) {
-        (Some(condition), Some(current)) if matches(condition, current) => Err(failed()),
+        (Some(condition), Some(current)) if matches_etag(condition, current) => {
+            Err(precondition_failed())
+        }
         _ => Ok(()),
     }
 }
 
 /// Checks whether the object has the entity tag. `*` stands for any.
-pub(super) fn matches(condition: &ETagCondition, stored: &Stored) -> bool {
+pub(super) fn matches_etag(condition: &ETagCondition, stored: &StoredObject) -> bool {
     condition
         .as_etag()
         .is_none_or(|etag: &ETag| etag.value() == stored.etag)
 }
 
 /// Returns the error `412 Precondition Failed`.
-pub(super) fn failed() -> S3Error {
+pub(super) fn precondition_failed() -> S3Error {
     s3_error!(
         PreconditionFailed,
         "At least one of the pre-conditions you specified did not hold"

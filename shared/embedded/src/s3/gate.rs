@@ -13,38 +13,38 @@ use futures::Stream;
 use hyper::body::Body;
 
 /// The most bytes that the reader gets before it is polled again.
-const PIECE: usize = 4 * 1024;
+const PIECE_BYTES: usize = 4 * 1024;
 /// The most bytes before the file. This is enough for the fields and for what the reader takes
 /// ahead of each.
-const MAX_BEFORE: usize = 1024 * 1024;
+const MAX_BYTES_BEFORE_FILE: usize = 1024 * 1024;
 
 /// The error of a body.
 pub(super) type BodyError = Box<dyn Error + Send + Sync>;
 
 /// The handle that opens the gate of one form.
 #[derive(Clone, Default)]
-pub(super) struct Opener(Arc<AtomicBool>);
+pub(super) struct GateOpener(Arc<AtomicBool>);
 
-impl Opener {
+impl GateOpener {
     /// Lets everything through from now on.
-    pub(super) fn open(&self) {
+    pub(super) fn open_gate(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
 /// A body as a stream of bytes.
-pub(super) struct Gate<B> {
+pub(super) struct FormGate<B> {
     body: Pin<Box<B>>,
     /// The bytes that have arrived and were not passed on yet.
     waiting: Bytes,
     given: usize,
     /// Set if the reader has just received a piece.
     pauses: bool,
-    opener: Opener,
+    opener: GateOpener,
 }
 
-impl<B> Gate<B> {
-    pub(super) fn new(body: B, opener: Opener) -> Self {
+impl<B> FormGate<B> {
+    pub(super) fn new(body: B, opener: GateOpener) -> Self {
         Self {
             body: Box::pin(body),
             waiting: Bytes::new(),
@@ -55,7 +55,7 @@ impl<B> Gate<B> {
     }
 }
 
-impl<B: Body<Data = Bytes>> Gate<B>
+impl<B: Body<Data = Bytes>> FormGate<B>
 where
     B::Error: Into<BodyError>,
 {
@@ -75,7 +75,7 @@ where
     }
 }
 
-impl<B: Body<Data = Bytes>> Stream for Gate<B>
+impl<B: Body<Data = Bytes>> Stream for FormGate<B>
 where
     B::Error: Into<BodyError>,
 {
@@ -101,9 +101,9 @@ where
             return Poll::Ready(Some(Ok(std::mem::take(&mut this.waiting))));
         }
 
-        let piece = this.waiting.split_to(this.waiting.len().min(PIECE));
+        let piece = this.waiting.split_to(this.waiting.len().min(PIECE_BYTES));
         this.given += piece.len();
-        if this.given > MAX_BEFORE {
+        if this.given > MAX_BYTES_BEFORE_FILE {
             return Poll::Ready(Some(Err("too many bytes before the file".into())));
         }
 

@@ -47,7 +47,7 @@ CREATE TABLE IF NOT EXISTS garbage (file TEXT PRIMARY KEY, since_ms INTEGER NOT 
 /// The attributes of an object that the client sets, besides the bytes.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Attributes {
+pub(super) struct ObjectAttributes {
     pub(super) content_type: Option<String>,
     pub(super) content_encoding: Option<String>,
     pub(super) content_disposition: Option<String>,
@@ -61,12 +61,12 @@ pub(super) struct Attributes {
 
 /// An object in the index.
 #[derive(Debug, Clone)]
-pub(super) struct Stored {
+pub(super) struct StoredObject {
     pub(super) file: String,
     pub(super) size: u64,
     pub(super) etag: String,
     pub(super) modified_ms: i64,
-    pub(super) attributes: Attributes,
+    pub(super) attributes: ObjectAttributes,
 }
 
 /// A part in the index.
@@ -79,12 +79,12 @@ pub(super) struct StoredPart {
 }
 
 /// A transaction of the index.
-pub(super) struct Change<'a> {
+pub(super) struct IndexTransaction<'a> {
     pub(super) tx: &'a Transaction<'a>,
     discarded: RefCell<Vec<String>>,
 }
 
-impl<'a> Change<'a> {
+impl<'a> IndexTransaction<'a> {
     pub(super) fn new(tx: &'a Transaction<'a>) -> Self {
         Self {
             tx,
@@ -98,13 +98,13 @@ impl<'a> Change<'a> {
     }
 
     /// Records that the file is in use from now on.
-    pub(super) fn adopt(&self, file: &str) -> S3Result<()> {
-        self.run("DELETE FROM garbage WHERE file = ?1", params![file])
+    pub(super) fn adopt_file(&self, file: &str) -> S3Result<()> {
+        self.run_statement("DELETE FROM garbage WHERE file = ?1", params![file])
     }
 
     /// Records that the file is no longer in use. It is deleted after the transaction.
-    pub(super) fn discard(&self, file: String) -> S3Result<()> {
-        self.run(
+    pub(super) fn discard_file(&self, file: String) -> S3Result<()> {
+        self.run_statement(
             "INSERT OR REPLACE INTO garbage (file, since_ms) VALUES (?1, 0)",
             params![file],
         )?;
@@ -113,15 +113,20 @@ impl<'a> Change<'a> {
     }
 
     /// Stores `stored` as the object of a key.
-    pub(super) fn put(&self, bucket: &str, key: &str, stored: &Stored) -> S3Result<()> {
-        if let Some(old) = find(self.tx, bucket, key)? {
-            self.discard(old.file)?;
+    pub(super) fn put_object(
+        &self,
+        bucket: &str,
+        key: &str,
+        stored: &StoredObject,
+    ) -> S3Result<()> {
+        if let Some(old) = find_object(self.tx, bucket, key)? {
+            self.discard_file(old.file)?;
         }
 
-        self.adopt(&stored.file)?;
+        self.adopt_file(&stored.file)?;
         let attributes =
             serde_json::to_string(&stored.attributes).map_err(S3Error::internal_error)?;
-        let Stored {
+        let StoredObject {
             file,
             size,
             etag,
@@ -140,17 +145,17 @@ impl<'a> Change<'a> {
             attributes
         ];
 
-        self.run(
+        self.run_statement(
             "INSERT OR REPLACE INTO objects VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             row,
         )
     }
 
     /// Removes the object of a key, if there is one.
-    pub(super) fn remove(&self, bucket: &str, key: &str) -> S3Result<()> {
-        if let Some(old) = find(self.tx, bucket, key)? {
-            self.discard(old.file)?;
-            self.run(
+    pub(super) fn remove_object(&self, bucket: &str, key: &str) -> S3Result<()> {
+        if let Some(old) = find_object(self.tx, bucket, key)? {
+            self.discard_file(old.file)?;
+            self.run_statement(
                 "DELETE FROM objects WHERE bucket = ?1 AND key = ?2",
                 params![bucket, key.as_bytes()],
             )?;
@@ -159,23 +164,27 @@ impl<'a> Change<'a> {
     }
 
     /// Removes an upload and its parts.
-    pub(super) fn forget_upload(&self, id: &str) -> S3Result<()> {
+    pub(super) fn remove_upload(&self, id: &str) -> S3Result<()> {
         self.discard_parts(id)?;
-        self.run("DELETE FROM uploads WHERE id = ?1", [id])
+        self.run_statement("DELETE FROM uploads WHERE id = ?1", [id])
     }
 
     /// Removes the parts of an upload.
     pub(super) fn discard_parts(&self, id: &str) -> S3Result<()> {
-        for file in strings(self.tx, "SELECT file FROM parts WHERE upload = ?1", [id])
+        for file in query_strings(self.tx, "SELECT file FROM parts WHERE upload = ?1", [id])
             .map_err(S3Error::internal_error)?
         {
-            self.discard(file)?;
+            self.discard_file(file)?;
         }
-        self.run("DELETE FROM parts WHERE upload = ?1", [id])
+        self.run_statement("DELETE FROM parts WHERE upload = ?1", [id])
     }
 
     /// Runs one statement.
-    pub(super) fn run(&self, sql: &str, parameters: impl rusqlite::Params) -> S3Result<()> {
+    pub(super) fn run_statement(
+        &self,
+        sql: &str,
+        parameters: impl rusqlite::Params,
+    ) -> S3Result<()> {
         let done = self
             .tx
             .prepare_cached(sql)
@@ -185,7 +194,11 @@ impl<'a> Change<'a> {
 }
 
 /// Returns the object of a key, if there is one.
-pub(super) fn find(index: &Connection, bucket: &str, key: &str) -> S3Result<Option<Stored>> {
+pub(super) fn find_object(
+    index: &Connection,
+    bucket: &str,
+    key: &str,
+) -> S3Result<Option<StoredObject>> {
     let sql = "SELECT file, size, etag, modified_ms, attributes FROM objects WHERE bucket = ?1 AND key = ?2";
     let mut statement = index.prepare_cached(sql).map_err(S3Error::internal_error)?;
     let row = statement.query_row(params![bucket, key.as_bytes()], |row| {
@@ -198,13 +211,13 @@ pub(super) fn find(index: &Connection, bucket: &str, key: &str) -> S3Result<Opti
     Ok(Some(stored))
 }
 
-fn stored_without_attributes(row: &Row<'_>) -> rusqlite::Result<Stored> {
-    Ok(Stored {
+fn stored_without_attributes(row: &Row<'_>) -> rusqlite::Result<StoredObject> {
+    Ok(StoredObject {
         file: row.get(0)?,
         size: row.get::<_, i64>(1)?.unsigned_abs(),
         etag: row.get(2)?,
         modified_ms: row.get(3)?,
-        attributes: Attributes::default(),
+        attributes: ObjectAttributes::default(),
     })
 }
 
@@ -222,12 +235,12 @@ pub(super) fn require_bucket(index: &Connection, bucket: &str) -> S3Result<()> {
 }
 
 /// Converts a time of the index to the type of S3.
-pub(super) fn timestamp(ms: i64) -> Timestamp {
+pub(super) fn s3_timestamp(ms: i64) -> Timestamp {
     Timestamp::from(SystemTime::UNIX_EPOCH + Duration::from_millis(ms.unsigned_abs()))
 }
 
 /// Returns the first column of all rows.
-pub(super) fn strings(
+pub(super) fn query_strings(
     index: &Connection,
     sql: &str,
     parameters: impl rusqlite::Params,
@@ -240,12 +253,12 @@ pub(super) fn strings(
 }
 
 /// Returns the attributes of an unfinished upload, or the error `NoSuchUpload`.
-pub(super) fn upload(
+pub(super) fn require_upload(
     index: &Connection,
     bucket: &str,
     key: &str,
     id: &str,
-) -> S3Result<Attributes> {
+) -> S3Result<ObjectAttributes> {
     let sql = "SELECT attributes FROM uploads WHERE id = ?1 AND bucket = ?2 AND key = ?3 AND completed_etag IS NULL";
     let mut statement = index.prepare_cached(sql).map_err(S3Error::internal_error)?;
     let found = statement
@@ -261,7 +274,7 @@ pub(super) fn upload(
 }
 
 /// Returns the entity tag of a completed upload.
-pub(super) fn completed(
+pub(super) fn completed_etag(
     index: &Connection,
     bucket: &str,
     key: &str,
@@ -276,7 +289,7 @@ pub(super) fn completed(
 }
 
 /// Returns the parts of an upload, ordered by number.
-pub(super) fn parts(index: &Connection, upload: &str) -> S3Result<Vec<StoredPart>> {
+pub(super) fn uploaded_parts(index: &Connection, upload: &str) -> S3Result<Vec<StoredPart>> {
     let read = || -> rusqlite::Result<Vec<StoredPart>> {
         let sql = "SELECT number, file, size, etag, modified_ms FROM parts WHERE upload = ?1 ORDER BY number";
         let mut statement = index.prepare_cached(sql)?;

@@ -10,14 +10,14 @@ use s3s::dto::{
 };
 use s3s::{S3Error, S3Result, s3_error};
 
-use super::index::{require_bucket, timestamp};
-use super::store::Store;
+use super::index::{require_bucket, s3_timestamp};
+use super::store::ObjectStore;
 
 /// The most entries of a page.
 const MAX_KEYS: i32 = 1000;
 
 /// One page of a listing.
-struct Page {
+struct ListingPage {
     objects: Vec<Object>,
     prefixes: Vec<CommonPrefix>,
     /// The last key or common prefix of the page, if more follow.
@@ -26,7 +26,7 @@ struct Page {
 
 /// The selection of a listing: the keys that begin with `prefix` and follow `after`, grouped at
 /// `delimiter`.
-struct Query<'a> {
+struct ListingQuery<'a> {
     bucket: &'a str,
     prefix: &'a str,
     delimiter: &'a str,
@@ -34,16 +34,19 @@ struct Query<'a> {
     limit: usize,
 }
 
-pub(super) fn list_v2(store: &Store, input: ListObjectsV2Input) -> S3Result<ListObjectsV2Output> {
+pub(super) fn list_v2(
+    store: &ObjectStore,
+    input: ListObjectsV2Input,
+) -> S3Result<ListObjectsV2Output> {
     let max_keys = input.max_keys.unwrap_or(MAX_KEYS).clamp(0, MAX_KEYS);
     let resume = input
         .continuation_token
         .as_deref()
         .map(decode_token)
         .transpose()?;
-    let page = list(
-        &store.read(),
-        &Query {
+    let page = list_page(
+        &store.lock_index(),
+        &ListingQuery {
             bucket: &input.bucket,
             prefix: input.prefix.as_deref().unwrap_or_default(),
             delimiter: input.delimiter.as_deref().unwrap_or_default(),
@@ -68,11 +71,11 @@ pub(super) fn list_v2(store: &Store, input: ListObjectsV2Input) -> S3Result<List
     })
 }
 
-pub(super) fn list_v1(store: &Store, input: ListObjectsInput) -> S3Result<ListObjectsOutput> {
+pub(super) fn list_v1(store: &ObjectStore, input: ListObjectsInput) -> S3Result<ListObjectsOutput> {
     let max_keys = input.max_keys.unwrap_or(MAX_KEYS).clamp(0, MAX_KEYS);
-    let page = list(
-        &store.read(),
-        &Query {
+    let page = list_page(
+        &store.lock_index(),
+        &ListingQuery {
             bucket: &input.bucket,
             prefix: input.prefix.as_deref().unwrap_or_default(),
             delimiter: input.delimiter.as_deref().unwrap_or_default(),
@@ -106,27 +109,27 @@ fn decode_token(token: &str) -> S3Result<String> {
     })
 }
 
-fn list(index: &Connection, query: &Query<'_>) -> S3Result<Page> {
+fn list_page(index: &Connection, query: &ListingQuery<'_>) -> S3Result<ListingPage> {
     require_bucket(index, query.bucket)?;
-    let mut page = Page {
+    let mut page = ListingPage {
         objects: Vec::new(),
         prefixes: Vec::new(),
         next: None,
     };
-    let mut from = Some(start(query));
+    let mut from = Some(first_key(query));
     while let Some(key) = from {
-        from = fill(index, query, &key, &mut page).map_err(S3Error::internal_error)?;
+        from = fill_page(index, query, &key, &mut page).map_err(S3Error::internal_error)?;
     }
     Ok(page)
 }
 
 /// Adds objects to the page, from the key `from` on. Returns the key from which to continue after a
 /// common prefix, or `None` at the end of the page.
-fn fill(
+fn fill_page(
     index: &Connection,
-    query: &Query<'_>,
+    query: &ListingQuery<'_>,
     from: &[u8],
-    page: &mut Page,
+    page: &mut ListingPage,
 ) -> rusqlite::Result<Option<Vec<u8>>> {
     let sql = "SELECT key, size, etag, modified_ms FROM objects WHERE bucket = ?1 AND key >= ?2 ORDER BY key";
     let mut statement = index.prepare_cached(sql)?;
@@ -137,27 +140,27 @@ fn fill(
             break;
         }
         if page.objects.len() + page.prefixes.len() == query.limit {
-            page.next = page.last();
+            page.next = page.last_entry();
             break;
         }
-        if let Some(prefix) = fold(query, &key) {
+        if let Some(prefix) = common_prefix(query, &key) {
             page.prefixes.push(CommonPrefix {
                 prefix: Some(prefix.to_owned()),
             });
-            return Ok(Some(after_all(prefix)));
+            return Ok(Some(next_key_after_prefix(prefix)));
         }
-        page.objects.push(object(key, row)?);
+        page.objects.push(listed_object(key, row)?);
     }
 
     Ok(None)
 }
 
-fn object(key: String, row: &Row<'_>) -> rusqlite::Result<Object> {
+fn listed_object(key: String, row: &Row<'_>) -> rusqlite::Result<Object> {
     Ok(Object {
         key: Some(key),
         size: row.get(1)?,
         e_tag: Some(ETag::Strong(row.get(2)?)),
-        last_modified: Some(timestamp(row.get(3)?)),
+        last_modified: Some(s3_timestamp(row.get(3)?)),
         storage_class: Some(ObjectStorageClass::from_static(
             ObjectStorageClass::STANDARD,
         )),
@@ -165,9 +168,9 @@ fn object(key: String, row: &Row<'_>) -> rusqlite::Result<Object> {
     })
 }
 
-impl Page {
+impl ListingPage {
     /// Returns the greatest key or common prefix so far. Entries come in order.
-    fn last(&self) -> Option<String> {
+    fn last_entry(&self) -> Option<String> {
         let key = self.objects.last().and_then(|object| object.key.clone());
         let prefix = self
             .prefixes
@@ -178,18 +181,18 @@ impl Page {
 }
 
 /// Returns the first key that may be on the page.
-fn start(query: &Query<'_>) -> Vec<u8> {
+fn first_key(query: &ListingQuery<'_>) -> Vec<u8> {
     let resumed = match query.after {
         // The previous page ended with a common prefix, so the page starts after all keys with it.
-        Some(after) if fold(query, after) == Some(after) => after_all(after),
-        Some(key) => after(key),
+        Some(after) if common_prefix(query, after) == Some(after) => next_key_after_prefix(after),
+        Some(key) => next_key(key),
         None => Vec::new(),
     };
     resumed.max(query.prefix.as_bytes().to_vec())
 }
 
 /// Returns the common prefix of a key, which ends with the first delimiter after the listed prefix.
-fn fold<'k>(query: &Query<'_>, key: &'k str) -> Option<&'k str> {
+fn common_prefix<'k>(query: &ListingQuery<'_>, key: &'k str) -> Option<&'k str> {
     if query.delimiter.is_empty() {
         return None;
     }
@@ -199,7 +202,7 @@ fn fold<'k>(query: &Query<'_>, key: &'k str) -> Option<&'k str> {
 }
 
 /// Returns the smallest bytes greater than `key`.
-fn after(key: &str) -> Vec<u8> {
+fn next_key(key: &str) -> Vec<u8> {
     let mut bytes = key.as_bytes().to_vec();
     bytes.push(0);
     bytes
@@ -207,7 +210,7 @@ fn after(key: &str) -> Vec<u8> {
 
 /// Returns the smallest bytes greater than all keys that begin with `prefix`. UTF-8 never has the
 /// byte 255, so the last byte can be incremented.
-fn after_all(prefix: &str) -> Vec<u8> {
+fn next_key_after_prefix(prefix: &str) -> Vec<u8> {
     let mut bytes = prefix.as_bytes().to_vec();
     if let Some(last) = bytes.last_mut() {
         *last += 1;

@@ -41,66 +41,68 @@ use s3s::auth::SimpleAuth;
 use s3s::config::{S3Config, StaticConfigProvider};
 use s3s::service::{S3Service, S3ServiceBuilder};
 
-use self::api::Api;
-use self::store::Store;
+use self::api::S3Api;
+use self::store::ObjectStore;
 use crate::clock::Clock;
-use crate::folder::Folder;
-use crate::log::Log;
+use crate::folder::DataFolder;
+use crate::log::CommitLog;
 use crate::signing::SigningKey;
 use crate::sqs::Sqs;
-use crate::{ACCESS_KEY, Durability, SECRET_KEY};
+use crate::{ACCESS_KEY_ID, Durability, SECRET_ACCESS_KEY};
 
 /// The most seconds between the time of a signature and now. This is a week, the longest validity
 /// of a presigned request on AWS. The default of the crate, a quarter of an hour, would cut
 /// presigned forms short, whose policies have their own expiry.
-const MAX_SKEW: u32 = 7 * 24 * 60 * 60;
+const MAX_SKEW_SECONDS: u32 = 7 * 24 * 60 * 60;
 
 /// The S3 of one folder.
 pub(crate) struct S3 {
     /// The service for requests that are signed with the key of the services.
-    service: S3Service,
+    authenticated_service: S3Service,
     /// The service for requests whose signatures were checked before.
-    trusting: S3Service,
-    store: Arc<Store>,
+    trusted_service: S3Service,
+    store: Arc<ObjectStore>,
     /// The key for presigned addresses and forms.
-    key: SigningKey,
+    signing_key: SigningKey,
 }
 
 impl S3 {
     /// Opens or creates the buckets in `folder`, which notify `queues` of new objects. `records` is
     /// the log of the database whose items name objects.
     pub(crate) fn open(
-        folder: &Folder,
+        folder: &DataFolder,
         durability: Durability,
         clock: Clock,
         queues: Arc<Sqs>,
-        records: Arc<Log>,
+        records: Arc<CommitLog>,
         key: SigningKey,
     ) -> anyhow::Result<Self> {
-        let store = Arc::new(Store::open(folder, durability, clock, queues, records)?);
-        let trusting = S3ServiceBuilder::new(Api {
+        let store = Arc::new(ObjectStore::open(
+            folder, durability, clock, queues, records,
+        )?);
+        let trusting = S3ServiceBuilder::new(S3Api {
             store: Arc::clone(&store),
         })
         .build();
-        let mut builder = S3ServiceBuilder::new(Api {
+        let mut builder = S3ServiceBuilder::new(S3Api {
             store: Arc::clone(&store),
         });
 
-        builder.set_auth(SimpleAuth::from_single(ACCESS_KEY, SECRET_KEY));
+        builder.set_auth(SimpleAuth::from_single(ACCESS_KEY_ID, SECRET_ACCESS_KEY));
         let mut config = S3Config::default();
-        config.presigned_url_max_skew_time_secs = MAX_SKEW;
+        config.presigned_url_max_skew_time_secs = MAX_SKEW_SECONDS;
         builder.set_config(Arc::new(StaticConfigProvider::new(Arc::new(config))));
 
         Ok(Self {
-            service: builder.build(),
-            trusting,
+            authenticated_service: builder.build(),
+            trusted_service: trusting,
             store,
-            key,
+            signing_key: key,
         })
     }
 
     /// Answers one request. Bodies are in memory as a whole.
-    pub(crate) async fn call(&self, request: Request<Bytes>) -> Response<Bytes> {
+    pub(crate) async fn handle_request(&self, request: Request<Bytes>) -> Response<Bytes> {
         let (mut parts, body) = request.into_parts();
         // An HTTP client would add this header, which signatures cover.
         if !parts.headers.contains_key(HOST)
@@ -108,32 +110,36 @@ impl S3 {
         {
             parts.headers.insert(HOST, host);
         }
-        let answer = Self::ask(&self.service, Request::from_parts(parts, body)).await;
-        self.kept(answer).await
+        let answer = Self::call_service(
+            &self.authenticated_service,
+            Request::from_parts(parts, body),
+        )
+        .await;
+        self.sync_before_answer(answer).await
     }
 
     /// Returns the answer once everything that it reports is on the disk.
-    async fn kept(&self, answer: Response<Bytes>) -> Response<Bytes> {
-        match self.store.log.answer().await {
+    async fn sync_before_answer(&self, answer: Response<Bytes>) -> Response<Bytes> {
+        match self.store.log.sync_before_answer().await {
             Ok(()) => answer,
-            Err(error) => broken(&error),
+            Err(error) => internal_error_response(&error),
         }
     }
 
-    async fn ask(service: &S3Service, request: Request<Bytes>) -> Response<Bytes> {
+    async fn call_service(service: &S3Service, request: Request<Bytes>) -> Response<Bytes> {
         let is_head = request.method() == Method::HEAD;
         match service.call(request.map(s3s::Body::from)).await {
             // The answer to HEAD has no body, not even that of an error. An HTTP server would drop
             // it.
             Ok(response) if is_head => response.map(|_| Bytes::new()),
-            Ok(response) => whole(response).await,
-            Err(error) => broken(&error),
+            Ok(response) => collect_response(response).await,
+            Err(error) => internal_error_response(&error),
         }
     }
 
     /// Returns the secret for presigned addresses and forms.
     pub(crate) fn signing_secret(&self) -> &str {
-        self.key.secret()
+        self.signing_key.secret()
     }
 
     /// Removes files that nothing names, and uploads that were never completed.
@@ -150,15 +156,15 @@ fn host_of(parts: &Parts) -> Option<String> {
         .map(str::to_owned)
 }
 
-async fn whole(response: Response<s3s::Body>) -> Response<Bytes> {
+async fn collect_response(response: Response<s3s::Body>) -> Response<Bytes> {
     let (parts, body) = response.into_parts();
     match body.collect().await {
         Ok(body) => Response::from_parts(parts, body.to_bytes()),
-        Err(error) => broken(&error),
+        Err(error) => internal_error_response(&error),
     }
 }
 
-fn broken(error: &dyn std::fmt::Debug) -> Response<Bytes> {
+fn internal_error_response(error: &dyn std::fmt::Debug) -> Response<Bytes> {
     tracing::error!(?error, "embedded S3 failed: {error:?}");
     let mut response = Response::new(Bytes::new());
     *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;

@@ -13,38 +13,39 @@ use s3s::dto::{
 };
 use s3s::{S3Error, S3Result, s3_error};
 
-use super::check::{Verified, write_allowed};
+use super::check::{VerifiedBody, check_write_conditions};
 use super::index::{
-    Attributes, Stored, StoredPart, completed, find, parts, require_bucket, timestamp, upload,
+    ObjectAttributes, StoredObject, StoredPart, completed_etag, find_object, require_bucket,
+    require_upload, s3_timestamp, uploaded_parts,
 };
-use super::notify::{Creation, announce};
-use super::objects::discard;
-use super::store::Store;
-use crate::wire::{hex, random_id};
+use super::notify::{CreationKind, notify_queues};
+use super::objects::discard_file;
+use super::store::ObjectStore;
+use crate::wire::{encode_hex, random_uuid};
 
 /// The fewest bytes of every part but the last (S3 user guide, "multipart upload limits").
-const MIN_PART: u64 = 5 * 1024 * 1024;
+const MIN_PART_BYTES: u64 = 5 * 1024 * 1024;
 
-pub(super) fn create(
-    store: &Store,
+pub(super) fn create_upload(
+    store: &ObjectStore,
     input: CreateMultipartUploadInput,
 ) -> S3Result<CreateMultipartUploadOutput> {
-    let attributes = Attributes {
+    let attributes = ObjectAttributes {
         content_type: input.content_type,
         content_encoding: input.content_encoding,
         content_disposition: input.content_disposition,
         content_language: input.content_language,
         cache_control: input.cache_control,
         metadata: input.metadata.unwrap_or_default().into_iter().collect(),
-        ..Attributes::default()
+        ..ObjectAttributes::default()
     };
 
     let attributes = serde_json::to_string(&attributes).map_err(S3Error::internal_error)?;
-    let id = random_id();
-    store.write(|change| {
+    let id = random_uuid();
+    store.write_index(|change| {
         require_bucket(change.tx, &input.bucket)?;
         let sql = "INSERT INTO uploads (id, bucket, key, attributes, started_ms) VALUES (?1, ?2, ?3, ?4, ?5)";
-        change.run(sql, params![id, input.bucket, input.key.as_bytes(), attributes, store.now()])
+        change.run_statement(sql, params![id, input.bucket, input.key.as_bytes(), attributes, store.now()])
     })?;
 
     Ok(CreateMultipartUploadOutput {
@@ -58,9 +59,9 @@ pub(super) fn create(
 }
 
 pub(super) fn upload_part(
-    store: &Store,
+    store: &ObjectStore,
     input: &UploadPartInput,
-    body: Verified,
+    body: VerifiedBody,
 ) -> S3Result<UploadPartOutput> {
     let (id, number) = (&input.upload_id, input.part_number);
     if !(1..=10_000).contains(&number) {
@@ -68,24 +69,24 @@ pub(super) fn upload_part(
         return Err(s3_error!(InvalidArgument, "{message}"));
     }
 
-    upload(&store.read(), &input.bucket, &input.key, id)?;
-    let file = store.create_with(&body.bytes)?;
-    let etag = hex(&body.md5);
-    let replacing = store.write(|change| {
-        upload(change.tx, &input.bucket, &input.key, id)?;
-        for part in parts(change.tx, id)?
+    require_upload(&store.lock_index(), &input.bucket, &input.key, id)?;
+    let file = store.create_file_with(&body.bytes)?;
+    let etag = encode_hex(&body.md5);
+    let replacing = store.write_index(|change| {
+        require_upload(change.tx, &input.bucket, &input.key, id)?;
+        for part in uploaded_parts(change.tx, id)?
             .into_iter()
             .filter(|part| part.number == number)
         {
-            change.discard(part.file)?;
+            change.discard_file(part.file)?;
         }
-        change.adopt(&file)?;
+        change.adopt_file(&file)?;
         let size = i64::try_from(body.bytes.len()).map_err(S3Error::internal_error)?;
         let sql = "INSERT OR REPLACE INTO parts VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-        change.run(sql, params![id, number, file, size, etag, store.now()])
+        change.run_statement(sql, params![id, number, file, size, etag, store.now()])
     });
 
-    replacing.inspect_err(|_| discard(store, &file))?;
+    replacing.inspect_err(|_| discard_file(store, &file))?;
     let checksum = body.checksum;
 
     Ok(UploadPartOutput {
@@ -100,8 +101,8 @@ pub(super) fn upload_part(
 }
 
 /// Joins the parts to the object. A repeated call after a lost answer gets the same answer.
-pub(super) fn complete(
-    store: &Store,
+pub(super) fn complete_upload(
+    store: &ObjectStore,
     input: CompleteMultipartUploadInput,
 ) -> S3Result<CompleteMultipartUploadOutput> {
     let (bucket, key, id) = (&input.bucket, &input.key, &input.upload_id);
@@ -109,41 +110,45 @@ pub(super) fn complete(
         .multipart_upload
         .and_then(|upload| upload.parts)
         .unwrap_or_default();
-    if let Some(etag) = completed(&store.read(), bucket, key, id)? {
-        return Ok(answer(input.bucket, input.key, etag));
+    if let Some(etag) = completed_etag(&store.lock_index(), bucket, key, id)? {
+        return Ok(completion_answer(input.bucket, input.key, etag));
     }
 
-    let attributes = upload(&store.read(), bucket, key, id)?;
-    let chosen = choose(&wanted, parts(&store.read(), id)?)?;
-    let stored = join(store, &chosen, attributes)?;
-    let replacing = store.write(|change| {
-        upload(change.tx, bucket, key, id)?;
-        let current = find(change.tx, bucket, key)?;
-        write_allowed(
+    let attributes = require_upload(&store.lock_index(), bucket, key, id)?;
+    let chosen = choose_parts(&wanted, uploaded_parts(&store.lock_index(), id)?)?;
+    let stored = join_parts(store, &chosen, attributes)?;
+    let replacing = store.write_index(|change| {
+        require_upload(change.tx, bucket, key, id)?;
+        let current = find_object(change.tx, bucket, key)?;
+        check_write_conditions(
             current.as_ref(),
             input.if_match.as_ref(),
             input.if_none_match.as_ref(),
         )?;
-        change.put(bucket, key, &stored)?;
+        change.put_object(bucket, key, &stored)?;
         change.discard_parts(id)?;
         let sql = "UPDATE uploads SET completed_etag = ?2 WHERE id = ?1";
-        change.run(sql, params![id, stored.etag])
+        change.run_statement(sql, params![id, stored.etag])
     });
 
-    replacing.inspect_err(|_| discard(store, &stored.file))?;
-    announce(
+    replacing.inspect_err(|_| discard_file(store, &stored.file))?;
+    notify_queues(
         store,
         bucket,
         key,
         &stored,
-        Creation::CompleteMultipartUpload,
+        CreationKind::CompleteMultipartUpload,
     )?;
 
-    Ok(answer(input.bucket, input.key, stored.etag))
+    Ok(completion_answer(input.bucket, input.key, stored.etag))
 }
 
 /// Writes the bytes of the parts into one new file.
-fn join(store: &Store, parts: &[StoredPart], attributes: Attributes) -> S3Result<Stored> {
+fn join_parts(
+    store: &ObjectStore,
+    parts: &[StoredPart],
+    attributes: ObjectAttributes,
+) -> S3Result<StoredObject> {
     let etag = joined_etag(parts)?;
     let file = store.create(|file| {
         for part in parts {
@@ -153,7 +158,7 @@ fn join(store: &Store, parts: &[StoredPart], attributes: Attributes) -> S3Result
     })?;
 
     let size = parts.iter().map(|part| part.size).sum();
-    Ok(Stored {
+    Ok(StoredObject {
         file,
         size,
         etag,
@@ -162,30 +167,30 @@ fn join(store: &Store, parts: &[StoredPart], attributes: Attributes) -> S3Result
     })
 }
 
-pub(super) fn abort(
-    store: &Store,
+pub(super) fn abort_upload(
+    store: &ObjectStore,
     input: &AbortMultipartUploadInput,
 ) -> S3Result<AbortMultipartUploadOutput> {
-    store.write(|change| {
-        upload(change.tx, &input.bucket, &input.key, &input.upload_id)?;
-        change.forget_upload(&input.upload_id)
+    store.write_index(|change| {
+        require_upload(change.tx, &input.bucket, &input.key, &input.upload_id)?;
+        change.remove_upload(&input.upload_id)
     })?;
     Ok(AbortMultipartUploadOutput::default())
 }
 
-pub(super) fn list_parts(store: &Store, input: ListPartsInput) -> S3Result<ListPartsOutput> {
-    let index = store.read();
-    upload(&index, &input.bucket, &input.key, &input.upload_id)?;
+pub(super) fn list_parts(store: &ObjectStore, input: ListPartsInput) -> S3Result<ListPartsOutput> {
+    let index = store.lock_index();
+    require_upload(&index, &input.bucket, &input.key, &input.upload_id)?;
     let marker = input.part_number_marker.unwrap_or(0);
     let limit = usize::try_from(input.max_parts.unwrap_or(1000).clamp(0, 1000)).unwrap_or(0);
-    let mut all = parts(&index, &input.upload_id)?;
+    let mut all = uploaded_parts(&index, &input.upload_id)?;
     all.retain(|part| part.number > marker);
     let is_truncated = all.len() > limit;
     all.truncate(limit);
 
     Ok(ListPartsOutput {
         next_part_number_marker: all.last().map(|part| part.number),
-        parts: Some(all.into_iter().map(part_of_list).collect()),
+        parts: Some(all.into_iter().map(listed_part).collect()),
         is_truncated: Some(is_truncated),
         max_parts: i32::try_from(limit).ok(),
         bucket: Some(input.bucket),
@@ -196,10 +201,10 @@ pub(super) fn list_parts(store: &Store, input: ListPartsInput) -> S3Result<ListP
 }
 
 pub(super) fn list_uploads(
-    store: &Store,
+    store: &ObjectStore,
     input: ListMultipartUploadsInput,
 ) -> S3Result<ListMultipartUploadsOutput> {
-    let index = store.read();
+    let index = store.lock_index();
     require_bucket(&index, &input.bucket)?;
     let prefix = input.prefix.as_deref().unwrap_or_default();
     let read = || -> rusqlite::Result<Vec<MultipartUpload>> {
@@ -209,7 +214,7 @@ pub(super) fn list_uploads(
             Ok(MultipartUpload {
                 upload_id: row.get(0)?,
                 key: Some(String::from_utf8_lossy(&row.get::<_, Vec<u8>>(1)?).into_owned()),
-                initiated: Some(timestamp(row.get(2)?)),
+                initiated: Some(s3_timestamp(row.get(2)?)),
                 ..MultipartUpload::default()
             })
         })?;
@@ -233,7 +238,7 @@ pub(super) fn list_uploads(
     })
 }
 
-fn answer(bucket: String, key: String, etag: String) -> CompleteMultipartUploadOutput {
+fn completion_answer(bucket: String, key: String, etag: String) -> CompleteMultipartUploadOutput {
     CompleteMultipartUploadOutput {
         bucket: Some(bucket),
         key: Some(key),
@@ -242,19 +247,19 @@ fn answer(bucket: String, key: String, etag: String) -> CompleteMultipartUploadO
     }
 }
 
-fn part_of_list(part: StoredPart) -> Part {
+fn listed_part(part: StoredPart) -> Part {
     Part {
         part_number: Some(part.number),
         size: i64::try_from(part.size).ok(),
         e_tag: Some(ETag::Strong(part.etag)),
-        last_modified: Some(timestamp(part.modified_ms)),
+        last_modified: Some(s3_timestamp(part.modified_ms)),
         ..Part::default()
     }
 }
 
 /// Returns the parts that the client names. Fails unless they are in ascending order, have the
 /// right tags and, except the last, the minimum size.
-fn choose(wanted: &[CompletedPart], stored: Vec<StoredPart>) -> S3Result<Vec<StoredPart>> {
+fn choose_parts(wanted: &[CompletedPart], stored: Vec<StoredPart>) -> S3Result<Vec<StoredPart>> {
     if wanted.is_empty() {
         return Err(s3_error!(
             InvalidRequest,
@@ -285,7 +290,12 @@ fn choose(wanted: &[CompletedPart], stored: Vec<StoredPart>) -> S3Result<Vec<Sto
         return Err(s3_error!(InvalidPart));
     }
 
-    if chosen.iter().rev().skip(1).any(|part| part.size < MIN_PART) {
+    if chosen
+        .iter()
+        .rev()
+        .skip(1)
+        .any(|part| part.size < MIN_PART_BYTES)
+    {
         return Err(s3_error!(EntityTooSmall));
     }
 
@@ -300,5 +310,9 @@ fn joined_etag(parts: &[StoredPart]) -> S3Result<String> {
         let bits = u128::from_str_radix(&part.etag, 16).map_err(S3Error::internal_error)?;
         digest.update(bits.to_be_bytes());
     }
-    Ok(format!("{}-{}", hex(&digest.finalize()), parts.len()))
+    Ok(format!(
+        "{}-{}",
+        encode_hex(&digest.finalize()),
+        parts.len()
+    ))
 }

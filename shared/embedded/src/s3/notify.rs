@@ -10,15 +10,15 @@ use s3s::dto::{
 use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 use serde_json::json;
 
-use super::index::{Stored, require_bucket};
-use super::store::Store;
+use super::index::{StoredObject, require_bucket};
+use super::store::ObjectStore;
 use crate::REGION;
-use crate::wire::random_id;
+use crate::wire::random_uuid;
 
 /// The prefix of the names of supported events.
-const CREATED: &str = "s3:ObjectCreated:";
+const CREATED_PREFIX: &str = "s3:ObjectCreated:";
 /// The characters that are escaped in the keys of notifications.
-const ESCAPED: AsciiSet = NON_ALPHANUMERIC
+const ESCAPED_IN_KEYS: AsciiSet = NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
     .remove(b'.')
@@ -27,7 +27,7 @@ const ESCAPED: AsciiSet = NON_ALPHANUMERIC
 
 /// The way in which an object was created, with the names of S3's events.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Creation {
+pub(super) enum CreationKind {
     Put,
     Post,
     Copy,
@@ -35,8 +35,8 @@ pub(super) enum Creation {
 }
 
 /// Replaces the notification configuration of a bucket.
-pub(super) fn configure(
-    store: &Store,
+pub(super) fn put_configuration(
+    store: &ObjectStore,
     input: PutBucketNotificationConfigurationInput,
 ) -> S3Result<PutBucketNotificationConfigurationOutput> {
     let PutBucketNotificationConfigurationInput {
@@ -57,30 +57,33 @@ pub(super) fn configure(
     }
 
     for queue in &mut queues {
-        check(store, queue)?;
-        queue.id.get_or_insert_with(random_id);
+        check_queue(store, queue)?;
+        queue.id.get_or_insert_with(random_uuid);
     }
 
     let text = serde_json::to_string(&queues).map_err(S3Error::internal_error)?;
-    store.write(|change| {
+    store.write_index(|change| {
         require_bucket(change.tx, &bucket)?;
         let sql = "INSERT OR REPLACE INTO notifications (bucket, queues) VALUES (?1, ?2)";
-        change.run(sql, params![bucket, text])
+        change.run_statement(sql, params![bucket, text])
     })?;
 
     Ok(PutBucketNotificationConfigurationOutput::default())
 }
 
-fn check(store: &Store, queue: &QueueConfiguration) -> S3Result<()> {
+fn check_queue(store: &ObjectStore, queue: &QueueConfiguration) -> S3Result<()> {
     if queue
         .events
         .iter()
-        .any(|event| !event.as_ref().starts_with(CREATED))
+        .any(|event| !event.as_ref().starts_with(CREATED_PREFIX))
     {
-        return Err(s3_error!(NotImplemented, "Only {CREATED}* can be told"));
+        return Err(s3_error!(
+            NotImplemented,
+            "Only {CREATED_PREFIX}* can be told"
+        ));
     }
 
-    for rule in rules(queue) {
+    for rule in filter_rules(queue) {
         let name = rule
             .name
             .as_ref()
@@ -95,7 +98,10 @@ fn check(store: &Store, queue: &QueueConfiguration) -> S3Result<()> {
 
     // S3 sends to standard queues only.
     let known = !queue.queue_arn.ends_with(".fifo")
-        && store.queues.has_queue(&queue.queue_arn).map_err(internal)?;
+        && store
+            .queues
+            .has_queue(&queue.queue_arn)
+            .map_err(internal_error)?;
     if known {
         Ok(())
     } else {
@@ -107,13 +113,13 @@ fn check(store: &Store, queue: &QueueConfiguration) -> S3Result<()> {
 }
 
 /// Returns the notification configuration of a bucket.
-pub(super) fn configured(
-    store: &Store,
+pub(super) fn get_configuration(
+    store: &ObjectStore,
     bucket: &str,
 ) -> S3Result<GetBucketNotificationConfigurationOutput> {
-    let index = store.read();
+    let index = store.lock_index();
     require_bucket(&index, bucket)?;
-    let queues = queues_of(&index, bucket)?;
+    let queues = read_queues(&index, bucket)?;
     let queue_configurations = (!queues.is_empty()).then_some(queues);
     Ok(GetBucketNotificationConfigurationOutput {
         queue_configurations,
@@ -121,7 +127,7 @@ pub(super) fn configured(
     })
 }
 
-fn queues_of(index: &Connection, bucket: &str) -> S3Result<Vec<QueueConfiguration>> {
+fn read_queues(index: &Connection, bucket: &str) -> S3Result<Vec<QueueConfiguration>> {
     let sql = "SELECT queues FROM notifications WHERE bucket = ?1";
     let text: Option<String> = index
         .prepare_cached(sql)
@@ -133,7 +139,7 @@ fn queues_of(index: &Connection, bucket: &str) -> S3Result<Vec<QueueConfiguratio
     serde_json::from_str(&text).map_err(S3Error::internal_error)
 }
 
-fn rules(queue: &QueueConfiguration) -> impl Iterator<Item = &FilterRule> {
+fn filter_rules(queue: &QueueConfiguration) -> impl Iterator<Item = &FilterRule> {
     let key = queue.filter.as_ref().and_then(|filter| filter.key.as_ref());
     key.and_then(|key| key.filter_rules.as_ref())
         .into_iter()
@@ -141,13 +147,16 @@ fn rules(queue: &QueueConfiguration) -> impl Iterator<Item = &FilterRule> {
 }
 
 /// Checks whether the queue is to be notified of `key`.
-fn wants(queue: &QueueConfiguration, key: &str, creation: Creation) -> bool {
-    let names = [format!("{CREATED}{creation:?}"), format!("{CREATED}*")];
+fn matches_queue(queue: &QueueConfiguration, key: &str, creation: CreationKind) -> bool {
+    let names = [
+        format!("{CREATED_PREFIX}{creation:?}"),
+        format!("{CREATED_PREFIX}*"),
+    ];
     queue
         .events
         .iter()
         .any(|event| names.iter().any(|name| event.as_ref() == name))
-        && rules(queue).all(|rule| {
+        && filter_rules(queue).all(|rule| {
             let value = rule.value.as_deref().unwrap_or_default();
             let prefix = rule
                 .name
@@ -165,18 +174,21 @@ fn wants(queue: &QueueConfiguration, key: &str, creation: Creation) -> bool {
 ///
 /// This is called between the transaction that stored the object and the answer. A process that
 /// dies in between has promised nothing, and the client stores the object again.
-pub(super) fn announce(
-    store: &Store,
+pub(super) fn notify_queues(
+    store: &ObjectStore,
     bucket: &str,
     key: &str,
-    object: &Stored,
-    creation: Creation,
+    object: &StoredObject,
+    creation: CreationKind,
 ) -> S3Result<()> {
-    let queues = queues_of(&store.read(), bucket)?;
-    for queue in queues.iter().filter(|queue| wants(queue, key, creation)) {
-        let message = message(queue, bucket, key, object, creation);
-        let sent = store.queues.deliver(&queue.queue_arn, message);
-        if !sent.map_err(internal)? {
+    let queues = read_queues(&store.lock_index(), bucket)?;
+    for queue in queues
+        .iter()
+        .filter(|queue| matches_queue(queue, key, creation))
+    {
+        let message = compose_message(queue, bucket, key, object, creation);
+        let sent = store.queues.deliver_message(&queue.queue_arn, message);
+        if !sent.map_err(internal_error)? {
             tracing::warn!(
                 queue = queue.queue_arn,
                 "the queue to tell about new objects is gone"
@@ -188,16 +200,16 @@ pub(super) fn announce(
 }
 
 /// Returns the message as S3 composes it (user guide, "event message structure", version 2.1).
-fn message(
+fn compose_message(
     queue: &QueueConfiguration,
     bucket: &str,
     key: &str,
-    object: &Stored,
-    creation: Creation,
+    object: &StoredObject,
+    creation: CreationKind,
 ) -> String {
     let time = jiff::Timestamp::from_millisecond(object.modified_ms)
         .unwrap_or(jiff::Timestamp::UNIX_EPOCH);
-    let key = utf8_percent_encode(key, &ESCAPED)
+    let key = utf8_percent_encode(key, &ESCAPED_IN_KEYS)
         .to_string()
         .replace("%20", "+");
 
@@ -209,7 +221,7 @@ fn message(
         "eventName": format!("ObjectCreated:{creation:?}"),
         "userIdentity": {"principalId": "embedded"},
         "requestParameters": {"sourceIPAddress": "127.0.0.1"},
-        "responseElements": {"x-amz-request-id": random_id(), "x-amz-id-2": random_id()},
+        "responseElements": {"x-amz-request-id": random_uuid(), "x-amz-id-2": random_uuid()},
         "s3": {
             "s3SchemaVersion": "1.0",
             "configurationId": queue.id,
@@ -229,6 +241,6 @@ fn message(
     .to_string()
 }
 
-fn internal(error: anyhow::Error) -> S3Error {
+fn internal_error(error: anyhow::Error) -> S3Error {
     S3Error::with_source(S3ErrorCode::InternalError, error.into())
 }

@@ -11,43 +11,45 @@ use s3s::dto::{
 };
 use s3s::{Body, S3Result, s3_error};
 
-use super::check::{self, Verified, from_map, matches, to_map, write_allowed};
-use super::index::{Attributes, Stored, find, require_bucket, timestamp};
-use super::notify::{Creation, announce};
-use super::store::Store;
-use crate::wire::hex;
+use super::check::{
+    self, VerifiedBody, check_write_conditions, checksums_from_map, checksums_to_map, matches_etag,
+};
+use super::index::{ObjectAttributes, StoredObject, find_object, require_bucket, s3_timestamp};
+use super::notify::{CreationKind, notify_queues};
+use super::store::ObjectStore;
+use crate::wire::encode_hex;
 
 /// The type of an object without a type.
 const DEFAULT_TYPE: &str = "binary/octet-stream";
 
-pub(super) fn put(
-    store: &Store,
+pub(super) fn put_object(
+    store: &ObjectStore,
     mut input: PutObjectInput,
-    body: Verified,
-    creation: Creation,
+    body: VerifiedBody,
+    creation: CreationKind,
 ) -> S3Result<PutObjectOutput> {
-    require_bucket(&store.read(), &input.bucket)?;
-    let stored = Stored {
-        file: store.create_with(&body.bytes)?,
+    require_bucket(&store.lock_index(), &input.bucket)?;
+    let stored = StoredObject {
+        file: store.create_file_with(&body.bytes)?,
         size: body.bytes.len() as u64,
-        etag: hex(&body.md5),
+        etag: encode_hex(&body.md5),
         modified_ms: store.now(),
         attributes: attributes_of_put(&mut input, &body),
     };
 
-    let replacing = store.write(|change| {
+    let replacing = store.write_index(|change| {
         require_bucket(change.tx, &input.bucket)?;
-        let current = find(change.tx, &input.bucket, &input.key)?;
-        write_allowed(
+        let current = find_object(change.tx, &input.bucket, &input.key)?;
+        check_write_conditions(
             current.as_ref(),
             input.if_match.as_ref(),
             input.if_none_match.as_ref(),
         )?;
-        change.put(&input.bucket, &input.key, &stored)
+        change.put_object(&input.bucket, &input.key, &stored)
     });
 
-    replacing.inspect_err(|_| discard(store, &stored.file))?;
-    announce(store, &input.bucket, &input.key, &stored, creation)?;
+    replacing.inspect_err(|_| discard_file(store, &stored.file))?;
+    notify_queues(store, &input.bucket, &input.key, &stored, creation)?;
     let checksum = body.checksum;
 
     Ok(PutObjectOutput {
@@ -61,8 +63,8 @@ pub(super) fn put(
     })
 }
 
-fn attributes_of_put(input: &mut PutObjectInput, body: &Verified) -> Attributes {
-    Attributes {
+fn attributes_of_put(input: &mut PutObjectInput, body: &VerifiedBody) -> ObjectAttributes {
+    ObjectAttributes {
         content_type: input.content_type.take(),
         content_encoding: input.content_encoding.take(),
         content_disposition: input.content_disposition.take(),
@@ -74,21 +76,21 @@ fn attributes_of_put(input: &mut PutObjectInput, body: &Verified) -> Attributes 
             .unwrap_or_default()
             .into_iter()
             .collect(),
-        checksums: to_map(&body.checksum),
+        checksums: checksums_to_map(&body.checksum),
     }
 }
 
 /// Removes a file that is not needed after all. If this fails, the next sweep removes it.
-pub(super) fn discard(store: &Store, file: &str) {
-    if let Err(error) = store.write(|change| change.discard(file.to_owned())) {
+pub(super) fn discard_file(store: &ObjectStore, file: &str) {
+    if let Err(error) = store.write_index(|change| change.discard_file(file.to_owned())) {
         tracing::warn!(%error, "could not remove an unused file: {error}");
     }
 }
 
-pub(super) fn get(store: &Store, input: &GetObjectInput) -> S3Result<GetObjectOutput> {
-    let conditions = Conditions::of_get(input);
-    let (stored, bytes) = store.load(&input.bucket, &input.key, |stored| {
-        conditions.check(stored)?;
+pub(super) fn get_object(store: &ObjectStore, input: &GetObjectInput) -> S3Result<GetObjectOutput> {
+    let conditions = ReadConditions::of_get(input);
+    let (stored, bytes) = store.load_object(&input.bucket, &input.key, |stored| {
+        conditions.check_conditions(stored)?;
         range_of(input.range, stored)
     })?;
 
@@ -105,9 +107,9 @@ pub(super) fn get(store: &Store, input: &GetObjectInput) -> S3Result<GetObjectOu
 
     // A checksum of the whole object says nothing about a part of it.
     let checksum = if whole {
-        from_map(&stored.attributes.checksums)
+        checksums_from_map(&stored.attributes.checksums)
     } else {
-        from_map(&Default::default())
+        checksums_from_map(&Default::default())
     };
 
     let attributes = stored.attributes;
@@ -127,7 +129,7 @@ pub(super) fn get(store: &Store, input: &GetObjectInput) -> S3Result<GetObjectOu
         cache_control: attributes.cache_control,
         metadata: Some(attributes.metadata.into_iter().collect()),
         e_tag: Some(ETag::Strong(stored.etag)),
-        last_modified: Some(timestamp(stored.modified_ms)),
+        last_modified: Some(s3_timestamp(stored.modified_ms)),
         checksum_crc32: checksum.checksum_crc32,
         checksum_crc32c: checksum.checksum_crc32c,
         checksum_crc64nvme: checksum.checksum_crc64nvme,
@@ -137,10 +139,13 @@ pub(super) fn get(store: &Store, input: &GetObjectInput) -> S3Result<GetObjectOu
     })
 }
 
-pub(super) fn head(store: &Store, input: &HeadObjectInput) -> S3Result<HeadObjectOutput> {
-    let stored = store.object(&input.bucket, &input.key)?;
-    Conditions::of_head(input).check(&stored)?;
-    let checksum = from_map(&stored.attributes.checksums);
+pub(super) fn head_object(
+    store: &ObjectStore,
+    input: &HeadObjectInput,
+) -> S3Result<HeadObjectOutput> {
+    let stored = store.require_object(&input.bucket, &input.key)?;
+    ReadConditions::of_head(input).check_conditions(&stored)?;
+    let checksum = checksums_from_map(&stored.attributes.checksums);
     let attributes = stored.attributes;
 
     Ok(HeadObjectOutput {
@@ -157,7 +162,7 @@ pub(super) fn head(store: &Store, input: &HeadObjectInput) -> S3Result<HeadObjec
         cache_control: attributes.cache_control,
         metadata: Some(attributes.metadata.into_iter().collect()),
         e_tag: Some(ETag::Strong(stored.etag)),
-        last_modified: Some(timestamp(stored.modified_ms)),
+        last_modified: Some(s3_timestamp(stored.modified_ms)),
         checksum_crc32: checksum.checksum_crc32,
         checksum_crc32c: checksum.checksum_crc32c,
         checksum_crc64nvme: checksum.checksum_crc64nvme,
@@ -168,19 +173,19 @@ pub(super) fn head(store: &Store, input: &HeadObjectInput) -> S3Result<HeadObjec
 }
 
 /// Returns the range of bytes that a `Range` header requests.
-fn range_of(range: Option<s3s::dto::Range>, stored: &Stored) -> S3Result<Range<u64>> {
+fn range_of(range: Option<s3s::dto::Range>, stored: &StoredObject) -> S3Result<Range<u64>> {
     range.map_or(Ok(0..stored.size), |range| Ok(range.check(stored.size)?))
 }
 
 /// The conditions of a read.
-struct Conditions<'a> {
+struct ReadConditions<'a> {
     if_match: Option<&'a s3s::dto::ETagCondition>,
     if_none_match: Option<&'a s3s::dto::ETagCondition>,
     if_modified_since: Option<&'a Timestamp>,
     if_unmodified_since: Option<&'a Timestamp>,
 }
 
-impl<'a> Conditions<'a> {
+impl<'a> ReadConditions<'a> {
     fn of_get(input: &'a GetObjectInput) -> Self {
         Self {
             if_match: input.if_match.as_ref(),
@@ -201,20 +206,20 @@ impl<'a> Conditions<'a> {
 
     /// Checks the conditions. Entity tags take precedence over times, which count in whole seconds
     /// (RFC 9110, section 13.2.2).
-    fn check(&self, stored: &Stored) -> S3Result<()> {
-        let modified = timestamp(stored.modified_ms / 1000 * 1000);
+    fn check_conditions(&self, stored: &StoredObject) -> S3Result<()> {
+        let modified = s3_timestamp(stored.modified_ms / 1000 * 1000);
         let unchanged = match (self.if_match, self.if_unmodified_since) {
-            (Some(condition), _) => matches(condition, stored),
+            (Some(condition), _) => matches_etag(condition, stored),
             (None, Some(since)) => modified <= *since,
             (None, None) => true,
         };
 
         if !unchanged {
-            return Err(check::failed());
+            return Err(check::precondition_failed());
         }
 
         let known = match (self.if_none_match, self.if_modified_since) {
-            (Some(condition), _) => matches(condition, stored),
+            (Some(condition), _) => matches_etag(condition, stored),
             (None, Some(since)) => modified <= *since,
             (None, None) => false,
         };
@@ -227,27 +232,30 @@ impl<'a> Conditions<'a> {
     }
 }
 
-pub(super) fn delete(store: &Store, input: &DeleteObjectInput) -> S3Result<DeleteObjectOutput> {
-    store.write(|change| {
+pub(super) fn delete_object(
+    store: &ObjectStore,
+    input: &DeleteObjectInput,
+) -> S3Result<DeleteObjectOutput> {
+    store.write_index(|change| {
         require_bucket(change.tx, &input.bucket)?;
         if let Some(condition) = &input.if_match {
-            let current = find(change.tx, &input.bucket, &input.key)?;
-            write_allowed(current.as_ref(), Some(condition), None)?;
+            let current = find_object(change.tx, &input.bucket, &input.key)?;
+            check_write_conditions(current.as_ref(), Some(condition), None)?;
         }
-        change.remove(&input.bucket, &input.key)
+        change.remove_object(&input.bucket, &input.key)
     })?;
     Ok(DeleteObjectOutput::default())
 }
 
-pub(super) fn delete_many(
-    store: &Store,
+pub(super) fn delete_objects(
+    store: &ObjectStore,
     input: DeleteObjectsInput,
 ) -> S3Result<DeleteObjectsOutput> {
     let mut deleted = Vec::new();
-    store.write(|change| {
+    store.write_index(|change| {
         require_bucket(change.tx, &input.bucket)?;
         for object in input.delete.objects {
-            change.remove(&input.bucket, &object.key)?;
+            change.remove_object(&input.bucket, &object.key)?;
             deleted.push(DeletedObject {
                 key: Some(object.key),
                 ..DeletedObject::default()
@@ -264,27 +272,30 @@ pub(super) fn delete_many(
 }
 
 /// Copies the bytes of an object, and its attributes unless the request replaces them.
-pub(super) fn copy(store: &Store, mut input: CopyObjectInput) -> S3Result<CopyObjectOutput> {
+pub(super) fn copy_object(
+    store: &ObjectStore,
+    mut input: CopyObjectInput,
+) -> S3Result<CopyObjectOutput> {
     let CopySource::Bucket { bucket, key, .. } = &input.copy_source else {
         return Err(s3_error!(NotImplemented));
     };
 
-    let source = store.object(bucket, key)?;
+    let source = store.require_object(bucket, key)?;
     let differs = input
         .copy_source_if_match
         .as_ref()
-        .is_some_and(|condition| !matches(condition, &source));
+        .is_some_and(|condition| !matches_etag(condition, &source));
     let known = input
         .copy_source_if_none_match
         .as_ref()
-        .is_some_and(|condition| matches(condition, &source));
+        .is_some_and(|condition| matches_etag(condition, &source));
     if differs || known {
-        return Err(check::failed());
+        return Err(check::precondition_failed());
     }
 
     let from = store.path(&source.file);
     let file = store.create(|file| std::io::copy(&mut fs::File::open(&from)?, file).map(drop))?;
-    let mut stored = Stored {
+    let mut stored = StoredObject {
         file,
         modified_ms: store.now(),
         ..source
@@ -295,16 +306,22 @@ pub(super) fn copy(store: &Store, mut input: CopyObjectInput) -> S3Result<CopyOb
         stored.attributes = attributes_of_copy(&mut input, stored.attributes);
     }
 
-    let replacing = store.write(|change| {
+    let replacing = store.write_index(|change| {
         require_bucket(change.tx, &input.bucket)?;
-        change.put(&input.bucket, &input.key, &stored)
+        change.put_object(&input.bucket, &input.key, &stored)
     });
 
-    replacing.inspect_err(|_| discard(store, &stored.file))?;
-    announce(store, &input.bucket, &input.key, &stored, Creation::Copy)?;
+    replacing.inspect_err(|_| discard_file(store, &stored.file))?;
+    notify_queues(
+        store,
+        &input.bucket,
+        &input.key,
+        &stored,
+        CreationKind::Copy,
+    )?;
     let copy_object_result = Some(CopyObjectResult {
         e_tag: Some(ETag::Strong(stored.etag)),
-        last_modified: Some(timestamp(stored.modified_ms)),
+        last_modified: Some(s3_timestamp(stored.modified_ms)),
         ..CopyObjectResult::default()
     });
 
@@ -316,8 +333,8 @@ pub(super) fn copy(store: &Store, mut input: CopyObjectInput) -> S3Result<CopyOb
 
 /// Returns the attributes of the request, which replace those of the source. The bytes are the
 /// same, and hence the checksums.
-fn attributes_of_copy(input: &mut CopyObjectInput, source: Attributes) -> Attributes {
-    Attributes {
+fn attributes_of_copy(input: &mut CopyObjectInput, source: ObjectAttributes) -> ObjectAttributes {
+    ObjectAttributes {
         content_type: input.content_type.take(),
         content_encoding: input.content_encoding.take(),
         content_disposition: input.content_disposition.take(),

@@ -19,25 +19,25 @@ use s3s::dto::{ETag, PutObjectInput};
 use s3s::post_policy::{PostPolicy, PostPolicyCondition};
 use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 
-use super::check::{self, Claims};
-use super::gate::{BodyError, Gate, Opener};
-use super::index::timestamp;
-use super::notify::Creation;
-use super::{S3, broken, host_of, objects, whole};
+use super::check::{self, BodyClaims};
+use super::gate::{BodyError, FormGate, GateOpener};
+use super::index::s3_timestamp;
+use super::notify::CreationKind;
+use super::{S3, collect_response, host_of, internal_error_response, objects};
 use crate::blocking;
 
 /// The fields of a form, by their names in lower case.
-type Form = BTreeMap<String, String>;
+type FormFields = BTreeMap<String, String>;
 
 /// The most bytes of all values except the file.
 const MAX_FIELDS_BYTES: usize = 64 * 1024;
 /// The most fields of a form.
 const MAX_FIELDS: usize = 50;
 /// The longest key, in bytes.
-const MAX_KEY: usize = 1024;
+const MAX_KEY_BYTES: usize = 1024;
 /// The most bytes of a file whose policy has no limit. A request to the services themselves may
 /// have as many.
-const MAX_FILE: u64 = 64 * 1024 * 1024;
+const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The headers that the holder of a signed address may send.
 const READ_HEADERS: [header::HeaderName; 6] = [
@@ -61,7 +61,7 @@ impl S3 {
         let is_head = parts.method == Method::HEAD;
         let answer = match parts.method {
             Method::GET | Method::HEAD => self.read_signed(parts).await,
-            Method::POST => self.post(&parts, body).await,
+            Method::POST => self.store_form(&parts, body).await,
             _ => Err(s3_error!(
                 AccessDenied,
                 "Objects can be read with GET and HEAD, and stored with POST"
@@ -69,8 +69,8 @@ impl S3 {
         };
 
         let response = match answer {
-            Ok(response) => self.kept(response).await,
-            Err(error) => refusal(error).await,
+            Ok(response) => self.sync_before_answer(response).await,
+            Err(error) => error_response(error).await,
         };
 
         // The answer to HEAD has no body, not even that of an error.
@@ -95,7 +95,7 @@ impl S3 {
         }
 
         let query = parts.uri.query().unwrap_or_default();
-        let rest = self.key.check_address(
+        let rest = self.signing_key.check_address(
             (parts.method.as_str(), &host, path, query),
             self.store.now(),
         )?;
@@ -110,11 +110,15 @@ impl S3 {
         }
 
         parts.headers = headers;
-        Ok(Self::ask(&self.trusting, Request::from_parts(parts, Bytes::new())).await)
+        Ok(Self::call_service(
+            &self.trusted_service,
+            Request::from_parts(parts, Bytes::new()),
+        )
+        .await)
     }
 
     /// Stores the file of a form.
-    async fn post<B>(&self, request: &Parts, body: B) -> S3Result<Response<Bytes>>
+    async fn store_form<B>(&self, request: &Parts, body: B) -> S3Result<Response<Bytes>>
     where
         B: Body<Data = Bytes> + Send,
         B::Error: Into<BodyError>,
@@ -128,24 +132,24 @@ impl S3 {
         let boundary = content_type.and_then(|text| multer::parse_boundary(text).ok());
         let boundary =
             boundary.ok_or_else(|| s3_error!(AccessDenied, "Post a form (multipart/form-data)"))?;
-        let opener = Opener::default();
+        let opener = GateOpener::default();
         let limits = SizeLimit::new()
             .per_field(MAX_FIELDS_BYTES as u64)
             .for_field("file", u64::MAX);
         let constraints = Constraints::new().size_limit(limits);
-        let bytes = Gate::new(body, opener.clone());
+        let bytes = FormGate::new(body, opener.clone());
         let mut parts = Multipart::with_constraints(bytes, boundary, constraints);
 
-        let mut form = Form::new();
+        let mut form = FormFields::new();
         let mut size = 0;
-        while let Some(part) = parts.next_field().await.map_err(malformed)? {
+        while let Some(part) = parts.next_field().await.map_err(malformed_form)? {
             let name = part.name().unwrap_or_default().to_ascii_lowercase();
             if name == "file" {
-                let policy = self.check(&bucket, &form)?;
-                opener.open();
+                let policy = self.check_form(&bucket, &form)?;
+                opener.open_gate();
                 return self.store_file(&bucket, &form, read_file(&policy, part).await?);
             }
-            let value = part.text().await.map_err(malformed)?;
+            let value = part.text().await.map_err(malformed_form)?;
             size += name.len() + value.len();
             if size > MAX_FIELDS_BYTES
                 || form.len() == MAX_FIELDS
@@ -165,15 +169,15 @@ impl S3 {
     }
 
     /// Checks whether the fields before a file permit storing it. Returns the policy in the fields.
-    fn check(&self, bucket: &str, form: &Form) -> S3Result<PostPolicy> {
+    fn check_form(&self, bucket: &str, form: &FormFields) -> S3Result<PostPolicy> {
         let now = self.store.now();
-        self.key.check_form(form, now)?;
+        self.signing_key.check_form(form, now)?;
         let policy = form.get("policy").map(String::as_str).unwrap_or_default();
         let policy = PostPolicy::from_base64(policy).map_err(|error| {
             s3_error!(error, InvalidPolicyDocument, "The policy cannot be read")
         })?;
 
-        if timestamp(now) >= policy.expiration {
+        if s3_timestamp(now) >= policy.expiration {
             return Err(s3_error!(
                 AccessDenied,
                 "Invalid according to Policy: Policy expired."
@@ -181,7 +185,7 @@ impl S3 {
         }
 
         check_fields(&policy, form, bucket)?;
-        if !(1..=MAX_KEY).contains(&key_of(form).len()) {
+        if !(1..=MAX_KEY_BYTES).contains(&key_of(form).len()) {
             return Err(s3_error!(
                 InvalidArgument,
                 "The key has to have 1 to 1024 bytes"
@@ -191,15 +195,20 @@ impl S3 {
         Ok(policy)
     }
 
-    fn store_file(&self, bucket: &str, form: &Form, bytes: Bytes) -> S3Result<Response<Bytes>> {
+    fn store_file(
+        &self,
+        bucket: &str,
+        form: &FormFields,
+        bytes: Bytes,
+    ) -> S3Result<Response<Bytes>> {
         let input = PutObjectInput::builder()
             .bucket(bucket.to_owned())
             .key(key_of(form).to_owned())
             .build();
         let input = input.map_err(S3Error::internal_error)?;
-        let stored = blocking::run(|| {
-            let body = check::verify(bytes, Claims::default(), HeaderMap::new())?;
-            objects::put(&self.store, input, body, Creation::Post)
+        let stored = blocking::run_blocking(|| {
+            let body = check::verify_bytes(bytes, BodyClaims::default(), HeaderMap::new())?;
+            objects::put_object(&self.store, input, body, CreationKind::Post)
         })?;
 
         let mut response = Response::new(Bytes::new());
@@ -213,32 +222,32 @@ impl S3 {
     }
 }
 
-fn key_of(form: &Form) -> &str {
+fn key_of(form: &FormFields) -> &str {
     form.get("key").map(String::as_str).unwrap_or_default()
 }
 
 /// Reads a file, up to the size that its policy permits.
 async fn read_file(policy: &PostPolicy, mut file: Field<'_>) -> S3Result<Bytes> {
     let mut bytes = BytesMut::new();
-    while let Some(chunk) = file.chunk().await.map_err(malformed)? {
+    while let Some(chunk) = file.chunk().await.map_err(malformed_form)? {
         bytes.extend_from_slice(&chunk);
-        check_most(policy, bytes.len() as u64)?;
+        check_max_size(policy, bytes.len() as u64)?;
     }
-    check_least(policy, bytes.len() as u64)?;
+    check_min_size(policy, bytes.len() as u64)?;
     Ok(bytes.freeze())
 }
 
-async fn refusal(error: S3Error) -> Response<Bytes> {
+async fn error_response(error: S3Error) -> Response<Bytes> {
     if *error.code() == S3ErrorCode::InternalError {
-        return broken(&error);
+        return internal_error_response(&error);
     }
     match error.to_http_response() {
-        Ok(response) => whole(response).await,
-        Err(error) => broken(&error),
+        Ok(response) => collect_response(response).await,
+        Err(error) => internal_error_response(&error),
     }
 }
 
-fn malformed(error: multer::Error) -> S3Error {
+fn malformed_form(error: multer::Error) -> S3Error {
     s3_error!(
         error,
         MalformedPOSTRequest,
@@ -248,7 +257,7 @@ fn malformed(error: multer::Error) -> S3Error {
 
 /// Checks that every condition holds, and that every field is subject to one, except those that
 /// cannot be.
-fn check_fields(policy: &PostPolicy, form: &Form, bucket: &str) -> S3Result<()> {
+fn check_fields(policy: &PostPolicy, form: &FormFields, bucket: &str) -> S3Result<()> {
     if form.get("bucket").is_some_and(|named| named != bucket) {
         return Err(s3_error!(
             AccessDenied,
@@ -304,7 +313,7 @@ fn check_fields(policy: &PostPolicy, form: &Form, bucket: &str) -> S3Result<()> 
 }
 
 /// Returns the sizes that a policy permits.
-fn ranges(policy: &PostPolicy) -> impl Iterator<Item = (u64, u64)> {
+fn size_ranges(policy: &PostPolicy) -> impl Iterator<Item = (u64, u64)> {
     policy
         .conditions
         .iter()
@@ -314,8 +323,11 @@ fn ranges(policy: &PostPolicy) -> impl Iterator<Item = (u64, u64)> {
         })
 }
 
-fn check_most(policy: &PostPolicy, size: u64) -> S3Result<()> {
-    let most = ranges(policy).map(|(_, max)| max).min().unwrap_or(MAX_FILE);
+fn check_max_size(policy: &PostPolicy, size: u64) -> S3Result<()> {
+    let most = size_ranges(policy)
+        .map(|(_, max)| max)
+        .min()
+        .unwrap_or(MAX_FILE_BYTES);
     if size > most {
         return Err(s3_error!(
             EntityTooLarge,
@@ -325,8 +337,11 @@ fn check_most(policy: &PostPolicy, size: u64) -> S3Result<()> {
     Ok(())
 }
 
-fn check_least(policy: &PostPolicy, size: u64) -> S3Result<()> {
-    let least = ranges(policy).map(|(min, _)| min).max().unwrap_or_default();
+fn check_min_size(policy: &PostPolicy, size: u64) -> S3Result<()> {
+    let least = size_ranges(policy)
+        .map(|(min, _)| min)
+        .max()
+        .unwrap_or_default();
     if size < least {
         return Err(s3_error!(
             EntityTooSmall,

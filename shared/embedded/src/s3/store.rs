@@ -17,11 +17,13 @@ use anyhow::Context;
 use rusqlite::{Connection, params};
 use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 
-use super::index::{Change, SCHEMA, Stored, find, require_bucket, strings};
+use super::index::{
+    IndexTransaction, SCHEMA, StoredObject, find_object, query_strings, require_bucket,
+};
 use super::verify;
 use crate::clock::Clock;
-use crate::folder::{self, Folder, sync_folder};
-use crate::log::Log;
+use crate::folder::{self, DataFolder, sync_folder};
+use crate::log::CommitLog;
 use crate::sqs::Sqs;
 use crate::{Durability, sqlite};
 
@@ -38,45 +40,45 @@ const RESERVED_NAMES: usize = 64;
 const RESERVED_MS: i64 = 10 * 60 * 1000;
 /// The most deleted files that stay in the table, because removing them from it costs a sync of
 /// their folders.
-const MAX_DELETED: usize = 1024;
+const MAX_LISTED_DELETIONS: usize = 1024;
 
-pub(super) struct Store {
+pub(super) struct ObjectStore {
     connection: Mutex<Connection>,
     /// The write-ahead log of the index.
-    pub(super) log: Log,
+    pub(super) log: CommitLog,
     /// The log of the items that name objects.
-    records: Arc<Log>,
+    records: Arc<CommitLog>,
     /// The queues that buckets may notify of new objects.
     pub(super) queues: Arc<Sqs>,
-    files: Files,
+    files: BlobFiles,
     clock: Clock,
-    reserved: Mutex<Reserved>,
+    reserved: Mutex<ReservedNames>,
     /// Deleted files that are still in the table.
     deleted: Mutex<Vec<String>>,
 }
 
 /// Names of future files, which are already in the table `garbage`.
 #[derive(Default)]
-struct Reserved {
+struct ReservedNames {
     names: Vec<String>,
     since_ms: i64,
 }
 
-impl Store {
+impl ObjectStore {
     pub(super) fn open(
-        folder: &Folder,
+        folder: &DataFolder,
         durability: Durability,
         clock: Clock,
         queues: Arc<Sqs>,
-        records: Arc<Log>,
+        records: Arc<CommitLog>,
     ) -> anyhow::Result<Self> {
-        let index = folder.file(folder::S3_INDEX);
+        let index = folder.file_path(folder::S3_INDEX);
         let store = Self {
-            connection: Mutex::new(sqlite::open(&index, SCHEMA)?),
-            log: Log::open(&index, durability.of_bytes())?,
+            connection: Mutex::new(sqlite::open_database(&index, SCHEMA)?),
+            log: CommitLog::open(&index, durability.for_bytes())?,
             records,
             queues,
-            files: Files::new(folder.s3().join("blobs"), durability),
+            files: BlobFiles::new(folder.s3_path().join("blobs"), durability),
             clock,
             reserved: Mutex::default(),
             deleted: Mutex::default(),
@@ -93,7 +95,7 @@ impl Store {
 
     /// Locks the index for reading. A panic while the lock was held rolled its transaction back, so
     /// a poisoned lock is harmless.
-    pub(super) fn read(&self) -> MutexGuard<'_, Connection> {
+    pub(super) fn lock_index(&self) -> MutexGuard<'_, Connection> {
         self.connection
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -101,25 +103,28 @@ impl Store {
 
     /// Runs `work` in a transaction. If it succeeds, commits and syncs the transaction, and then
     /// deletes the files that it discarded.
-    pub(super) fn write<T>(&self, work: impl FnOnce(&Change<'_>) -> S3Result<T>) -> S3Result<T> {
+    pub(super) fn write_index<T>(
+        &self,
+        work: impl FnOnce(&IndexTransaction<'_>) -> S3Result<T>,
+    ) -> S3Result<T> {
         // After a failed sync it is unknown which file the index on the disk names.
-        self.log.check().map_err(internal)?;
-        let mut connection = self.read();
-        let transaction = sqlite::write(&mut connection).map_err(S3Error::internal_error)?;
-        let change = Change::new(&transaction);
+        self.log.check().map_err(internal_error)?;
+        let mut connection = self.lock_index();
+        let transaction = sqlite::begin_write(&mut connection).map_err(S3Error::internal_error)?;
+        let change = IndexTransaction::new(&transaction);
         let result = work(&change)?;
         let discarded = change.into_discarded();
         if !discarded.is_empty() {
             // Records and messages on the disk may still name these bytes.
             self.records
-                .settle_answered()
-                .and_then(|()| self.queues.log.settle_answered())
-                .map_err(internal)?;
+                .sync_answered()
+                .and_then(|()| self.queues.log.sync_answered())
+                .map_err(internal_error)?;
         }
 
         transaction.commit().map_err(S3Error::internal_error)?;
         drop(connection);
-        self.log.settle().map_err(internal)?;
+        self.log.sync_commits().map_err(internal_error)?;
         if let Err(error) = self.delete(discarded) {
             // The transaction is complete, and the next sweep tries again.
             tracing::warn!(%error, "could not delete files of replaced or deleted objects: {error}");
@@ -129,12 +134,12 @@ impl Store {
     }
 
     /// Creates a new file and lets `fill` write it. The file is on the disk afterwards, and in the
-    /// table of garbage until [`Change::adopt`].
+    /// table of garbage until [`IndexTransaction::adopt_file`].
     pub(super) fn create(
         &self,
         fill: impl FnOnce(&mut File) -> io::Result<()>,
     ) -> S3Result<String> {
-        let name = self.reserve()?;
+        let name = self.reserve_name()?;
         let created = self.files.create(&name, fill);
         if created.is_err() {
             // The disk may be full, and the partial file is of no use. The table has it until the
@@ -146,7 +151,7 @@ impl Store {
     }
 
     /// Returns a name that is in the table of garbage, on the disk.
-    fn reserve(&self) -> S3Result<String> {
+    fn reserve_name(&self) -> S3Result<String> {
         let now = self.now();
         let mut reserved = self.reserved.lock().unwrap_or_else(PoisonError::into_inner);
         let is_fresh = (reserved.since_ms..reserved.since_ms + RESERVED_MS).contains(&now);
@@ -157,15 +162,15 @@ impl Store {
         let mut names: Vec<String> = (0..RESERVED_NAMES)
             .map(|_| format!("{:032x}", rand::random::<u128>()))
             .collect();
-        self.write(|change| {
+        self.write_index(|change| {
             let sql = "INSERT INTO garbage (file, since_ms) VALUES (?1, ?2)";
             names
                 .iter()
-                .try_for_each(|name| change.run(sql, params![name, now]))
+                .try_for_each(|name| change.run_statement(sql, params![name, now]))
         })?;
 
         let name = names.pop().unwrap_or_default();
-        *reserved = Reserved {
+        *reserved = ReservedNames {
             names,
             since_ms: now,
         };
@@ -173,8 +178,8 @@ impl Store {
         Ok(name)
     }
 
-    /// Creates a new file with these bytes, like [`Store::create`].
-    pub(super) fn create_with(&self, bytes: &[u8]) -> S3Result<String> {
+    /// Creates a new file with these bytes, like [`ObjectStore::create`].
+    pub(super) fn create_file_with(&self, bytes: &[u8]) -> S3Result<String> {
         self.create(|file| file.write_all(bytes))
     }
 
@@ -185,26 +190,26 @@ impl Store {
 
     /// Returns an object and a range of its bytes, which `wanted` chooses from the object. If the
     /// object is replaced meanwhile, returns the new one.
-    pub(super) fn load(
+    pub(super) fn load_object(
         &self,
         bucket: &str,
         key: &str,
-        wanted: impl Fn(&Stored) -> S3Result<Range<u64>>,
-    ) -> S3Result<(Stored, Vec<u8>)> {
+        wanted: impl Fn(&StoredObject) -> S3Result<Range<u64>>,
+    ) -> S3Result<(StoredObject, Vec<u8>)> {
         loop {
-            let stored = self.object(bucket, key)?;
+            let stored = self.require_object(bucket, key)?;
             let range = wanted(&stored)?;
             match verify::read_range(&self.path(&stored.file), &stored, range) {
                 Ok(bytes) => return Ok((stored, bytes)),
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                    return Err(verify::damaged(key));
+                    return Err(verify::damaged_object_error(key));
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     // The object was replaced or deleted between the two steps. Otherwise the file
                     // is really lost.
-                    let still = find(&self.read(), bucket, key)?;
+                    let still = find_object(&self.lock_index(), bucket, key)?;
                     if still.is_some_and(|still| still.file == stored.file) {
-                        return Err(verify::damaged(key));
+                        return Err(verify::damaged_object_error(key));
                     }
                 }
                 Err(error) => return Err(S3Error::internal_error(error)),
@@ -213,9 +218,9 @@ impl Store {
     }
 
     /// Returns the object, or the error `NoSuchBucket` or `NoSuchKey`.
-    pub(super) fn object(&self, bucket: &str, key: &str) -> S3Result<Stored> {
-        let index = self.read();
-        if let Some(stored) = find(&index, bucket, key)? {
+    pub(super) fn require_object(&self, bucket: &str, key: &str) -> S3Result<StoredObject> {
+        let index = self.lock_index();
+        if let Some(stored) = find_object(&index, bucket, key)? {
             return Ok(stored);
         }
         require_bucket(&index, bucket)?;
@@ -225,19 +230,19 @@ impl Store {
     /// Deletes files that are not in use, and removes old uploads.
     pub(super) fn collect_garbage(&self) -> anyhow::Result<()> {
         let now = self.now();
-        self.write(|change| {
+        self.write_index(|change| {
             let sql = "SELECT id FROM uploads WHERE started_ms <= ?1";
-            for id in strings(change.tx, sql, [now - ABANDONED_UPLOAD_MS])? {
-                change.forget_upload(&id)?;
+            for id in query_strings(change.tx, sql, [now - ABANDONED_UPLOAD_MS])? {
+                change.remove_upload(&id)?;
             }
             Ok(())
         })
         .map_err(|error| anyhow::anyhow!("cannot forget old uploads: {error}"))?;
         let sql = "SELECT file FROM garbage WHERE since_ms <= ?1";
-        let files = strings(&self.read(), sql, [now - ABANDONED_WRITE_MS])?;
+        let files = query_strings(&self.lock_index(), sql, [now - ABANDONED_WRITE_MS])?;
         self.files.delete(&files).context("cannot delete files")?;
 
-        self.unlist(&files)
+        self.remove_from_garbage(&files)
             .map_err(|error| anyhow::anyhow!("cannot forget deleted files: {error}"))
     }
 
@@ -247,41 +252,41 @@ impl Store {
         let many = {
             let mut deleted = self.deleted.lock().unwrap_or_else(PoisonError::into_inner);
             deleted.extend(files);
-            if deleted.len() < MAX_DELETED {
+            if deleted.len() < MAX_LISTED_DELETIONS {
                 Vec::new()
             } else {
                 std::mem::take(&mut *deleted)
             }
         };
-        self.unlist(&many)
+        self.remove_from_garbage(&many)
             .map_err(|error| anyhow::anyhow!("{error}"))
     }
 
     /// Removes deleted files from the table of garbage, once a power cut cannot bring them back.
-    fn unlist(&self, files: &[String]) -> S3Result<()> {
+    fn remove_from_garbage(&self, files: &[String]) -> S3Result<()> {
         if files.is_empty() {
             return Ok(());
         }
         self.files
             .sync_folders(files)
             .map_err(S3Error::internal_error)?;
-        self.write(|change| files.iter().try_for_each(|file| change.adopt(file)))
+        self.write_index(|change| files.iter().try_for_each(|file| change.adopt_file(file)))
     }
 }
 
 /// The folder of the files.
-struct Files {
+struct BlobFiles {
     folder: PathBuf,
     syncs: bool,
     /// The shelves that exist, on the disk.
     shelves: Mutex<BTreeSet<PathBuf>>,
 }
 
-impl Files {
+impl BlobFiles {
     fn new(folder: PathBuf, durability: Durability) -> Self {
         Self {
             folder,
-            syncs: durability.syncs(),
+            syncs: durability.syncs_anything(),
             shelves: Mutex::default(),
         }
     }
@@ -289,17 +294,17 @@ impl Files {
     /// Returns the path of the file `name`. Files are on shelves by their first two letters, so
     /// that no folder gets too large.
     fn path(&self, name: &str) -> PathBuf {
-        self.shelf(name).join(name)
+        self.shelf_path(name).join(name)
     }
 
-    fn shelf(&self, name: &str) -> PathBuf {
+    fn shelf_path(&self, name: &str) -> PathBuf {
         self.folder.join(&name[..2])
     }
 
     /// Creates a file and syncs it: first its bytes, then its name.
     fn create(&self, name: &str, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-        let shelf = self.shelf(name);
-        self.make(&shelf)?;
+        let shelf = self.shelf_path(name);
+        self.create_shelf(&shelf)?;
         let mut file = folder::private_options()
             .create_new(true)
             .open(shelf.join(name))?;
@@ -313,12 +318,12 @@ impl Files {
 
     /// Creates a shelf. A shelf that another process created may not be on the disk yet, so it is
     /// synced as well.
-    fn make(&self, shelf: &Path) -> io::Result<()> {
+    fn create_shelf(&self, shelf: &Path) -> io::Result<()> {
         let mut shelves = self.shelves.lock().unwrap_or_else(PoisonError::into_inner);
         if shelves.contains(shelf) {
             return Ok(());
         }
-        folder::create_private(shelf)?;
+        folder::create_private_folder(shelf)?;
         if self.syncs {
             sync_folder(&self.folder)?;
         }
@@ -341,7 +346,7 @@ impl Files {
         if !self.syncs {
             return Ok(());
         }
-        let shelves: BTreeSet<PathBuf> = names.iter().map(|name| self.shelf(name)).collect();
+        let shelves: BTreeSet<PathBuf> = names.iter().map(|name| self.shelf_path(name)).collect();
         for shelf in shelves {
             match sync_folder(&shelf) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -352,6 +357,6 @@ impl Files {
     }
 }
 
-fn internal(error: anyhow::Error) -> S3Error {
+fn internal_error(error: anyhow::Error) -> S3Error {
     S3Error::with_source(S3ErrorCode::InternalError, error.into())
 }

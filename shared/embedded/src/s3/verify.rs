@@ -10,24 +10,28 @@ use md5::{Digest, Md5};
 use s3s::{S3Error, S3ErrorCode};
 
 use super::check::checksum_of;
-use super::index::Stored;
-use crate::wire::hex;
+use super::index::StoredObject;
+use crate::wire::encode_hex;
 
 /// The error code of an object whose bytes differ from those that were stored. AWS has none,
 /// because it repairs its own objects.
-const CODE: &str = "ObjectDamaged";
+const DAMAGED_CODE: &str = "ObjectDamaged";
 /// The error of Linux and macOS for a sector that cannot be read (`EIO`).
-const UNREADABLE: i32 = 5;
+const EIO: i32 = 5;
 
 /// Reads a range of a file. The whole file is read and verified, because a checksum of the whole
 /// says nothing about a part of it.
 ///
 /// # Errors
-/// Returns an [`io::Error`] of kind [`io::ErrorKind::InvalidData`], which stands for [`damaged`],
-/// if the bytes differ from those that were stored.
-pub(super) fn read_range(path: &Path, stored: &Stored, range: Range<u64>) -> io::Result<Vec<u8>> {
+/// Returns an [`io::Error`] of kind [`io::ErrorKind::InvalidData`], which stands for
+/// [`damaged_object_error`], if the bytes differ from those that were stored.
+pub(super) fn read_range(
+    path: &Path,
+    stored: &StoredObject,
+    range: Range<u64>,
+) -> io::Result<Vec<u8>> {
     let mut bytes = match fs::read(path) {
-        Err(error) if error.raw_os_error() == Some(UNREADABLE) => {
+        Err(error) if error.raw_os_error() == Some(EIO) => {
             return Err(io::ErrorKind::InvalidData.into());
         }
         read => read?,
@@ -47,21 +51,21 @@ pub(super) fn read_range(path: &Path, stored: &Stored, range: Range<u64>) -> io:
 /// Checks whether these are the bytes of the object, by its size and a checksum: one that came with
 /// the bytes, or the digest in its entity tag. An object that was stored in parts has a tag of
 /// another kind, and perhaps no checksum.
-fn is_whole(stored: &Stored, bytes: &[u8]) -> bool {
+fn is_whole(stored: &StoredObject, bytes: &[u8]) -> bool {
     if bytes.len() as u64 != stored.size {
         return false;
     }
     if let Some((name, known)) = stored.attributes.checksums.iter().next() {
         return checksum_of(name, bytes).is_none_or(|found| found == *known);
     }
-    stored.etag.contains('-') || stored.etag == hex(&Md5::digest(bytes))
+    stored.etag.contains('-') || stored.etag == encode_hex(&Md5::digest(bytes))
 }
 
 /// Returns the error for an object whose bytes differ from those that were stored. Clients do not
 /// retry it, as they do a server fault.
-pub(super) fn damaged(key: &str) -> S3Error {
+pub(super) fn damaged_object_error(key: &str) -> S3Error {
     tracing::error!(key, "the file of the object {key} is damaged or gone");
-    let code = S3ErrorCode::Custom(CODE.into());
+    let code = S3ErrorCode::Custom(DAMAGED_CODE.into());
     let mut error = S3Error::with_message(code, "The stored bytes of this object cannot be read.");
     error.set_status_code(StatusCode::UNPROCESSABLE_ENTITY);
     error

@@ -29,86 +29,98 @@ use http::{HeaderValue, Request, Response, StatusCode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use self::error::{Failure, Outcome};
-use self::store::{ARN_PREFIX, Store};
-use self::wire::Outgoing;
+use self::error::{SqsError, SqsResult};
+use self::store::{ARN_PREFIX, QueueStore};
+use self::wire::OutgoingMessage;
 use crate::clock::Clock;
-use crate::log::Log;
+use crate::log::CommitLog;
 use crate::{Durability, wire as http_wire};
 
 /// The prefix of `x-amz-target` for this service.
-pub(crate) const TARGET: &str = "AmazonSQS.";
+pub(crate) const TARGET_PREFIX: &str = "AmazonSQS.";
 
 /// The SQS of one file.
 pub(crate) struct Sqs {
-    store: Arc<Store>,
+    store: Arc<QueueStore>,
     /// The write-ahead log, which brings commits to the disk.
-    pub(crate) log: Log,
+    pub(crate) log: CommitLog,
 }
 
 impl Sqs {
     /// Opens or creates the queues in `file`.
     pub(crate) fn open(file: &Path, durability: Durability, clock: Clock) -> anyhow::Result<Self> {
-        let store = Arc::new(Store::open(file, clock)?);
+        let store = Arc::new(QueueStore::open(file, clock)?);
         Ok(Self {
             store,
-            log: Log::open(file, durability)?,
+            log: CommitLog::open(file, durability)?,
         })
     }
 
     /// Answers one request.
-    pub(crate) async fn call(&self, operation: &str, request: &Request<Bytes>) -> Response<Bytes> {
+    pub(crate) async fn handle_request(
+        &self,
+        operation: &str,
+        request: &Request<Bytes>,
+    ) -> Response<Bytes> {
         let outcome = match operation {
             // This is the only operation that waits for messages. It does not wait for the disk,
             // because a received message may come again.
-            "ReceiveMessage" => match read(request.body()) {
-                Ok(query) => receive::receive(&self.store, query)
+            "ReceiveMessage" => match parse_request(request.body()) {
+                Ok(query) => receive::receive_messages(&self.store, query)
                     .await
-                    .and_then(|answer| write(&answer)),
+                    .and_then(|answer| serialize_answer(&answer)),
                 Err(failure) => Err(failure),
             },
             _ => {
-                let outcome = self.dispatch(operation, request);
+                let outcome = self.dispatch_operation(operation, request);
                 let kept = self
                     .log
-                    .answer()
+                    .sync_before_answer()
                     .await
-                    .map_err(|error| Failure::internal(format!("{error:#}")));
+                    .map_err(|error| SqsError::internal_failure(format!("{error:#}")));
                 kept.and(outcome)
             }
         };
 
         match outcome {
-            Ok(answer) => http_wire::json(StatusCode::OK, answer),
-            Err(failure) => refusal(operation, &failure),
+            Ok(answer) => http_wire::json_response(StatusCode::OK, answer),
+            Err(failure) => error_response(operation, &failure),
         }
     }
 
     /// Calls the function for `operation`.
-    fn dispatch(&self, operation: &str, request: &Request<Bytes>) -> Outcome<Vec<u8>> {
+    fn dispatch_operation(&self, operation: &str, request: &Request<Bytes>) -> SqsResult<Vec<u8>> {
         let store = &self.store;
         let body = request.body();
 
         match operation {
-            "SendMessage" => run(body, |q| send::send(store, q)),
-            "SendMessageBatch" => run(body, |q| send::send_batch(store, q)),
-            "DeleteMessage" => run(body, |q| settle::delete(store, q)),
-            "DeleteMessageBatch" => run(body, |q| settle::delete_batch(store, q)),
-            "ChangeMessageVisibility" => run(body, |q| settle::change_visibility(store, q)),
+            "SendMessage" => run_operation(body, |q| send::send_message(store, q)),
+            "SendMessageBatch" => run_operation(body, |q| send::send_batch(store, q)),
+            "DeleteMessage" => run_operation(body, |q| settle::delete(store, q)),
+            "DeleteMessageBatch" => run_operation(body, |q| settle::delete_batch(store, q)),
+            "ChangeMessageVisibility" => {
+                run_operation(body, |q| settle::change_visibility(store, q))
+            }
             "ChangeMessageVisibilityBatch" => {
-                run(body, |q| settle::change_visibility_batch(store, q))
+                run_operation(body, |q| settle::change_visibility_batch(store, q))
             }
-            "CreateQueue" => run(body, |q| queues::create(store, q, &base_url(request))),
-            "GetQueueUrl" => run(body, |q| queues::url(store, q, &base_url(request))),
-            "ListQueues" => run(body, |q| queues::list(store, q, &base_url(request))),
+            "CreateQueue" => {
+                run_operation(body, |q| queues::create_queue(store, q, &base_url(request)))
+            }
+            "GetQueueUrl" => run_operation(body, |q| {
+                queues::get_queue_url(store, q, &base_url(request))
+            }),
+            "ListQueues" => {
+                run_operation(body, |q| queues::list_queues(store, q, &base_url(request)))
+            }
             "ListDeadLetterSourceQueues" => {
-                run(body, |q| queues::list_sources(store, q, &base_url(request)))
+                run_operation(body, |q| queues::list_sources(store, q, &base_url(request)))
             }
-            "GetQueueAttributes" => run(body, |q| queues::attributes(store, q)),
-            "SetQueueAttributes" => run(body, |q| queues::set_attributes(store, q)),
-            "PurgeQueue" => run(body, |q| queues::purge(store, q)),
-            "DeleteQueue" => run(body, |q| queues::delete(store, q)),
-            _ => Err(Failure::unsupported(format!(
+            "GetQueueAttributes" => run_operation(body, |q| queues::get_attributes(store, q)),
+            "SetQueueAttributes" => run_operation(body, |q| queues::set_attributes(store, q)),
+            "PurgeQueue" => run_operation(body, |q| queues::purge_queue(store, q)),
+            "DeleteQueue" => run_operation(body, |q| queues::delete_queue(store, q)),
+            _ => Err(SqsError::unsupported_operation(format!(
                 "The embedded SQS does not implement {operation}"
             ))),
         }
@@ -119,7 +131,7 @@ impl Sqs {
         let Some(name) = arn.strip_prefix(ARN_PREFIX) else {
             return Ok(false);
         };
-        let queue = store::queue_named(&self.store.read(), name);
+        let queue = store::find_queue(&self.store.lock_connection(), name);
         Ok(queue
             .map_err(|failure| anyhow::anyhow!("cannot find a queue: {failure}"))?
             .is_some())
@@ -127,18 +139,18 @@ impl Sqs {
 
     /// Sends a message from inside the process to the queue with this ARN. The message is on the
     /// disk afterwards. Returns `false` if there is no such queue.
-    pub(crate) fn deliver(&self, arn: &str, body: String) -> anyhow::Result<bool> {
+    pub(crate) fn deliver_message(&self, arn: &str, body: String) -> anyhow::Result<bool> {
         if !self.has_queue(arn)? {
             return Ok(false);
         }
-        let message = Outgoing {
+        let message = OutgoingMessage {
             message_body: Some(body),
-            ..Outgoing::default()
+            ..OutgoingMessage::default()
         };
         let queue_url = arn.rsplit(':').next().unwrap_or(arn).to_owned();
-        let sent = send::send(&self.store, wire::Send { queue_url, message });
+        let sent = send::send_message(&self.store, wire::SendRequest { queue_url, message });
         sent.map_err(|failure| anyhow::anyhow!("cannot send a message: {failure}"))?;
-        self.log.settle()?;
+        self.log.sync_commits()?;
         Ok(true)
     }
 
@@ -156,20 +168,20 @@ impl Sqs {
 }
 
 /// Parses the request, runs the operation and serializes the answer.
-fn run<Q, A>(body: &[u8], operation: impl FnOnce(Q) -> Outcome<A>) -> Outcome<Vec<u8>>
+fn run_operation<Q, A>(body: &[u8], operation: impl FnOnce(Q) -> SqsResult<A>) -> SqsResult<Vec<u8>>
 where
     Q: DeserializeOwned,
     A: Serialize,
 {
-    write(&operation(read(body)?)?)
+    serialize_answer(&operation(parse_request(body)?)?)
 }
 
-fn read<Q: DeserializeOwned>(body: &[u8]) -> Outcome<Q> {
-    serde_json::from_slice(body).map_err(|error| Failure::unreadable(&error))
+fn parse_request<Q: DeserializeOwned>(body: &[u8]) -> SqsResult<Q> {
+    serde_json::from_slice(body).map_err(|error| SqsError::malformed_input(&error))
 }
 
-fn write(answer: &impl Serialize) -> Outcome<Vec<u8>> {
-    serde_json::to_vec(answer).map_err(Failure::internal)
+fn serialize_answer(answer: &impl Serialize) -> SqsResult<Vec<u8>> {
+    serde_json::to_vec(answer).map_err(SqsError::internal_failure)
 }
 
 /// Returns the scheme and authority under which the caller reached this service. The queue URLs in
@@ -193,7 +205,7 @@ fn base_url(request: &Request<Bytes>) -> String {
 
 /// Returns the answer of a failed request. The SDKs take the error code from `x-amzn-query-error`,
 /// for compatibility with the older protocol.
-fn refusal(operation: &str, failure: &Failure) -> Response<Bytes> {
+fn error_response(operation: &str, failure: &SqsError) -> Response<Bytes> {
     let status = if failure.sender_fault {
         StatusCode::BAD_REQUEST
     } else {
@@ -203,8 +215,8 @@ fn refusal(operation: &str, failure: &Failure) -> Response<Bytes> {
         tracing::error!(operation, error = %failure, "embedded SQS failed in {operation}: {failure}");
     }
 
-    let body = serde_json::json!({ "__type": failure.kind(), "message": failure.message });
-    let mut response = http_wire::json(status, body.to_string());
+    let body = serde_json::json!({ "__type": failure.shape_name(), "message": failure.message });
+    let mut response = http_wire::json_response(status, body.to_string());
 
     let fault = if failure.sender_fault {
         "Sender"

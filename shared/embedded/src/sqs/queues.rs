@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, params};
 
-use super::error::{Failure, Outcome};
-use super::settings::{self, Settings};
-use super::store::{ACCOUNT, ARN_PREFIX, Queue, Store, queue_named, queue_of_url};
+use super::error::{SqsError, SqsResult};
+use super::settings::{self, QueueSettings};
+use super::store::{ACCOUNT, ARN_PREFIX, Queue, QueueStore, find_queue, queue_of_url};
 use super::wire::{
-    Attributes, List, Nothing, QueueAttributes, QueueName, QueueUrl, QueueUrls, SourceQueueUrls,
+    AttributesAnswer, EmptyAnswer, ListQueuesRequest, QueueAttributesRequest, QueueNameRequest,
+    QueueUrlAnswer, QueueUrlsAnswer, SourceQueueUrlsAnswer,
 };
 
 /// The most queues in one answer.
@@ -16,41 +17,53 @@ const MAX_LISTED: usize = 1000;
 
 /// Creates a queue. Repeating the call with the same attributes gives the same answer; with other
 /// attributes, it fails with `QueueNameExists`.
-pub(super) fn create(store: &Store, query: QueueName, base: &str) -> Outcome<QueueUrl> {
-    let QueueName {
+pub(super) fn create_queue(
+    store: &QueueStore,
+    query: QueueNameRequest,
+    base: &str,
+) -> SqsResult<QueueUrlAnswer> {
+    let QueueNameRequest {
         queue_name,
         attributes,
     } = query;
 
     check_name(&queue_name, &attributes)?;
-    store.write(|tx| {
+    store.write_transaction(|tx| {
         check_settings(tx, &queue_name, &attributes)?;
-        if let Some(existing) = queue_named(tx, &queue_name)? {
-            let known = described(&existing);
+        if let Some(existing) = find_queue(tx, &queue_name)? {
+            let known = static_attributes(&existing);
             let other = attributes.iter().find(|(name, value)| known.get(*name) != Some(value));
-            return other.map_or(Ok(()), |(name, _)| Err(Failure::queue_exists(name)));
+            return other.map_or(Ok(()), |(name, _)| Err(SqsError::queue_exists(name)));
         }
-        let text = serde_json::to_string(&attributes).map_err(Failure::internal)?;
+        let text = serde_json::to_string(&attributes).map_err(SqsError::internal_failure)?;
         let sql = "INSERT INTO queues (name, attributes, created_ms, modified_ms) VALUES (?1, ?2, ?3, ?3)";
         tx.execute(sql, params![queue_name, text, store.now()])?;
         Ok(())
     })?;
 
-    Ok(QueueUrl {
+    Ok(QueueUrlAnswer {
         queue_url: url_of(base, &queue_name),
     })
 }
 
-pub(super) fn url(store: &Store, query: QueueName, base: &str) -> Outcome<QueueUrl> {
-    queue_named(&store.read(), &query.queue_name)?.ok_or_else(Failure::no_such_queue)?;
-    Ok(QueueUrl {
+pub(super) fn get_queue_url(
+    store: &QueueStore,
+    query: QueueNameRequest,
+    base: &str,
+) -> SqsResult<QueueUrlAnswer> {
+    find_queue(&store.lock_connection(), &query.queue_name)?.ok_or_else(SqsError::no_such_queue)?;
+    Ok(QueueUrlAnswer {
         queue_url: url_of(base, &query.queue_name),
     })
 }
 
-pub(super) fn list(store: &Store, query: List, base: &str) -> Outcome<QueueUrls> {
+pub(super) fn list_queues(
+    store: &QueueStore,
+    query: ListQueuesRequest,
+    base: &str,
+) -> SqsResult<QueueUrlsAnswer> {
     let limit = query.max_results.unwrap_or(MAX_LISTED).clamp(1, MAX_LISTED);
-    let mut names = names(&store.read())?;
+    let mut names = queue_names(&store.lock_connection())?;
     names.retain(|name| name.starts_with(&query.queue_name_prefix) && *name > query.next_token);
     let more = names.len() > limit;
     names.truncate(limit);
@@ -60,47 +73,57 @@ pub(super) fn list(store: &Store, query: List, base: &str) -> Outcome<QueueUrls>
         .filter(|_| more && query.max_results.is_some())
         .cloned();
 
-    Ok(QueueUrls {
+    Ok(QueueUrlsAnswer {
         queue_urls: names.iter().map(|name| url_of(base, name)).collect(),
         next_token,
     })
 }
 
 /// Lists the queues whose messages may be moved to the given dead-letter queue.
-pub(super) fn list_sources(store: &Store, query: List, base: &str) -> Outcome<SourceQueueUrls> {
-    let connection = store.read();
+pub(super) fn list_sources(
+    store: &QueueStore,
+    query: ListQueuesRequest,
+    base: &str,
+) -> SqsResult<SourceQueueUrlsAnswer> {
+    let connection = store.lock_connection();
     let target = queue_of_url(&connection, &query.queue_url)?;
     let mut queue_urls = Vec::new();
-    for name in names(&connection)? {
-        let redrive = queue_named(&connection, &name)?.and_then(|queue| queue.settings.redrive);
+    for name in queue_names(&connection)? {
+        let redrive = find_queue(&connection, &name)?.and_then(|queue| queue.settings.redrive);
         if redrive.is_some_and(|redrive| redrive.target == target.name) {
             queue_urls.push(url_of(base, &name));
         }
     }
-    Ok(SourceQueueUrls { queue_urls })
+    Ok(SourceQueueUrlsAnswer { queue_urls })
 }
 
-pub(super) fn attributes(store: &Store, query: QueueAttributes) -> Outcome<Attributes> {
-    let connection = store.read();
+pub(super) fn get_attributes(
+    store: &QueueStore,
+    query: QueueAttributesRequest,
+) -> SqsResult<AttributesAnswer> {
+    let connection = store.lock_connection();
     let queue = queue_of_url(&connection, &query.queue_url)?;
-    let mut attributes = described(&queue);
-    attributes.extend(counts(&connection, &queue, store.now())?);
+    let mut attributes = static_attributes(&queue);
+    attributes.extend(count_messages(&connection, &queue, store.now())?);
     let wanted = &query.attribute_names;
     if !wanted.iter().any(|name| name == "All") {
         attributes.retain(|name, _| wanted.contains(name));
     }
-    Ok(Attributes { attributes })
+    Ok(AttributesAnswer { attributes })
 }
 
 /// Changes the given attributes. An empty value removes an attribute, such as `RedrivePolicy`.
-pub(super) fn set_attributes(store: &Store, query: QueueAttributes) -> Outcome<Nothing> {
-    store.write(|tx| {
+pub(super) fn set_attributes(
+    store: &QueueStore,
+    query: QueueAttributesRequest,
+) -> SqsResult<EmptyAnswer> {
+    store.write_transaction(|tx| {
         let queue = queue_of_url(tx, &query.queue_url)?;
         let mut attributes = queue.attributes;
 
         for (name, value) in query.attributes {
             if name == "FifoQueue" {
-                return Err(Failure::attribute_name(&name));
+                return Err(SqsError::attribute_name(&name));
             }
             if value.is_empty() {
                 attributes.remove(&name)
@@ -110,28 +133,34 @@ pub(super) fn set_attributes(store: &Store, query: QueueAttributes) -> Outcome<N
         }
 
         check_settings(tx, &queue.name, &attributes)?;
-        let text = serde_json::to_string(&attributes).map_err(Failure::internal)?;
+        let text = serde_json::to_string(&attributes).map_err(SqsError::internal_failure)?;
         let sql = "UPDATE queues SET attributes = ?2, modified_ms = ?3 WHERE id = ?1";
         tx.execute(sql, params![queue.id, text, store.now()])?;
-        Ok(Nothing {})
+        Ok(EmptyAnswer {})
     })
 }
 
-pub(super) fn purge(store: &Store, query: QueueAttributes) -> Outcome<Nothing> {
-    store.write(|tx| {
+pub(super) fn purge_queue(
+    store: &QueueStore,
+    query: QueueAttributesRequest,
+) -> SqsResult<EmptyAnswer> {
+    store.write_transaction(|tx| {
         let queue = queue_of_url(tx, &query.queue_url)?;
         tx.execute("DELETE FROM messages WHERE queue = ?1", [queue.id])?;
-        Ok(Nothing {})
+        Ok(EmptyAnswer {})
     })
 }
 
-pub(super) fn delete(store: &Store, query: QueueAttributes) -> Outcome<Nothing> {
-    store.write(|tx| {
+pub(super) fn delete_queue(
+    store: &QueueStore,
+    query: QueueAttributesRequest,
+) -> SqsResult<EmptyAnswer> {
+    store.write_transaction(|tx| {
         let queue = queue_of_url(tx, &query.queue_url)?;
         tx.execute("DELETE FROM messages WHERE queue = ?1", [queue.id])?;
         tx.execute("DELETE FROM deduplication WHERE queue = ?1", [queue.id])?;
         tx.execute("DELETE FROM queues WHERE id = ?1", [queue.id])?;
-        Ok(Nothing {})
+        Ok(EmptyAnswer {})
     })
 }
 
@@ -140,7 +169,7 @@ fn url_of(base: &str, name: &str) -> String {
 }
 
 /// Returns the names of all queues, in order.
-pub(super) fn names(connection: &Connection) -> Outcome<Vec<String>> {
+pub(super) fn queue_names(connection: &Connection) -> SqsResult<Vec<String>> {
     let mut statement = connection.prepare_cached("SELECT name FROM queues ORDER BY name")?;
     Ok(statement
         .query_map([], |row| row.get(0))?
@@ -149,7 +178,7 @@ pub(super) fn names(connection: &Connection) -> Outcome<Vec<String>> {
 
 /// Checks the name of a queue: up to 80 letters, digits, hyphens and underscores. The name of a
 /// FIFO queue ends with `.fifo`, and its attributes must agree.
-fn check_name(name: &str, attributes: &BTreeMap<String, String>) -> Outcome<()> {
+fn check_name(name: &str, attributes: &BTreeMap<String, String>) -> SqsResult<()> {
     let stem = name.strip_suffix(".fifo").unwrap_or(name);
     let fits = stem
         .chars()
@@ -157,14 +186,14 @@ fn check_name(name: &str, attributes: &BTreeMap<String, String>) -> Outcome<()> 
     if stem.is_empty() || name.len() > 80 || !fits {
         let reason =
             "Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length.";
-        return Err(Failure::invalid("QueueName", name, reason));
+        return Err(SqsError::invalid_parameter("QueueName", name, reason));
     }
 
     let says_fifo = attributes
         .get("FifoQueue")
         .is_some_and(|value| value == "true");
     if says_fifo != name.ends_with(".fifo") {
-        return Err(Failure::attribute_value("FifoQueue"));
+        return Err(SqsError::attribute_value("FifoQueue"));
     }
 
     Ok(())
@@ -176,17 +205,17 @@ fn check_settings(
     connection: &Connection,
     name: &str,
     attributes: &BTreeMap<String, String>,
-) -> Outcome<()> {
-    let settings = Settings::parse(attributes)?;
+) -> SqsResult<()> {
+    let settings = QueueSettings::parse(attributes)?;
     let fifo = name.ends_with(".fifo");
     if !fifo && attributes.contains_key("ContentBasedDeduplication") {
-        return Err(Failure::attribute_name("ContentBasedDeduplication"));
+        return Err(SqsError::attribute_name("ContentBasedDeduplication"));
     }
 
     if let Some(redrive) = settings.redrive {
-        let target = queue_named(connection, &redrive.target)?;
+        let target = find_queue(connection, &redrive.target)?;
         if target.is_none_or(|target| target.is_fifo() != fifo) {
-            return Err(Failure::attribute_value("RedrivePolicy"));
+            return Err(SqsError::attribute_value("RedrivePolicy"));
         }
     }
 
@@ -194,8 +223,8 @@ fn check_settings(
 }
 
 /// Returns all attributes except the counts.
-fn described(queue: &Queue) -> BTreeMap<String, String> {
-    let mut attributes = settings::defaults();
+fn static_attributes(queue: &Queue) -> BTreeMap<String, String> {
+    let mut attributes = settings::default_attributes();
     attributes.extend(queue.attributes.clone());
     if queue.is_fifo() {
         attributes
@@ -218,7 +247,11 @@ fn described(queue: &Queue) -> BTreeMap<String, String> {
 
 /// Counts the messages that are visible, in flight and delayed. Messages behind others of a FIFO
 /// group count as visible.
-fn counts(connection: &Connection, queue: &Queue, now: i64) -> Outcome<[(String, String); 3]> {
+fn count_messages(
+    connection: &Connection,
+    queue: &Queue,
+    now: i64,
+) -> SqsResult<[(String, String); 3]> {
     let ready = "SELECT count(*) FROM messages WHERE queue = ?1 AND state IN (1, 2)";
     let ready: i64 = connection
         .prepare_cached(ready)?

@@ -6,19 +6,19 @@ use std::time::Duration;
 use rusqlite::{Connection, params};
 use tokio::time::Instant;
 
-use super::error::{Failure, Outcome};
-use super::store::{MAX_TAKE, Queue, Store, queue_of_url};
+use super::error::{SqsError, SqsResult};
+use super::store::{MAX_TAKE, Queue, QueueStore, queue_of_url};
 use super::take;
-use super::wire::{Incoming, Receive, Received};
+use super::wire::{ReceiveAnswer, ReceiveRequest, WireMessage};
 
 /// The interval at which a waiting receiver looks again. It matters only for messages from other
 /// processes, because those from this process wake the receiver.
-const TICK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// The longest visibility time-out, in seconds: twelve hours.
-const MAX_VISIBILITY: i64 = 43_200;
+const MAX_VISIBILITY_SECONDS: i64 = 43_200;
 
 /// The checked parameters of a request.
-pub(super) struct Order {
+pub(super) struct ReceiveOptions {
     /// The most messages to take.
     pub(super) count: usize,
     /// The visibility time-out in milliseconds, or `None` for the default of the queue.
@@ -33,18 +33,21 @@ pub(super) struct Order {
 }
 
 /// The result of a look at a queue: messages, or the time until a waiting message is due.
-enum Look {
-    Found(Vec<Incoming>),
+enum LookResult {
+    Found(Vec<WireMessage>),
     Nothing(Option<Duration>),
 }
 
 /// Takes up to the requested number of messages. If there are none, waits for the first ones, up to
 /// the requested time.
-pub(super) async fn receive(store: &Arc<Store>, query: Receive) -> Outcome<Received> {
+pub(super) async fn receive_messages(
+    store: &Arc<QueueStore>,
+    query: ReceiveRequest,
+) -> SqsResult<ReceiveAnswer> {
     let url = query.queue_url.clone();
-    let order = Order::parse(query)?;
-    let queue = queue_of_url(&store.read(), &url)?;
-    let waker = store.waker(queue.id);
+    let order = ReceiveOptions::parse(query)?;
+    let queue = queue_of_url(&store.lock_connection(), &url)?;
+    let waker = store.receiver_notifier(queue.id);
     let deadline =
         Instant::now() + Duration::from_millis(order.wait.unwrap_or(queue.settings.wait));
 
@@ -54,20 +57,20 @@ pub(super) async fn receive(store: &Arc<Store>, query: Receive) -> Outcome<Recei
         let mut woken = std::pin::pin!(waker.notified());
         woken.as_mut().enable();
 
-        let due = match look(store, &url, &order)? {
-            Look::Found(messages) => {
+        let due = match look_for_messages(store, &url, &order)? {
+            LookResult::Found(messages) => {
                 if messages.len() == order.count {
                     // There may be more messages for another receiver.
                     waker.notify_one();
                 }
-                return Ok(Received { messages });
+                return Ok(ReceiveAnswer { messages });
             }
-            Look::Nothing(due) => due.unwrap_or(TICK).min(TICK),
+            LookResult::Nothing(due) => due.unwrap_or(POLL_INTERVAL).min(POLL_INTERVAL),
         };
 
         let now = Instant::now();
         if now >= deadline {
-            return Ok(Received {
+            return Ok(ReceiveAnswer {
                 messages: Vec::new(),
             });
         }
@@ -79,14 +82,18 @@ pub(super) async fn receive(store: &Arc<Store>, query: Receive) -> Outcome<Recei
     }
 }
 
-impl Order {
-    fn parse(query: Receive) -> Outcome<Self> {
+impl ReceiveOptions {
+    fn parse(query: ReceiveRequest) -> SqsResult<Self> {
         let count = match query.max_number_of_messages {
             None => 1,
             Some(count @ 1..=MAX_TAKE) => usize::try_from(count).unwrap_or(1),
             Some(count) => {
                 let reason = "Must be between 1 and 10, if provided.";
-                return Err(Failure::invalid("MaxNumberOfMessages", count, reason));
+                return Err(SqsError::invalid_parameter(
+                    "MaxNumberOfMessages",
+                    count,
+                    reason,
+                ));
             }
         };
 
@@ -95,7 +102,11 @@ impl Order {
             Some(seconds @ 0..=20) => Some(seconds.unsigned_abs() * 1000),
             Some(seconds) => {
                 let reason = "Must be >= 0 and <= 20, if provided.";
-                return Err(Failure::invalid("WaitTimeSeconds", seconds, reason));
+                return Err(SqsError::invalid_parameter(
+                    "WaitTimeSeconds",
+                    seconds,
+                    reason,
+                ));
             }
         };
 
@@ -114,28 +125,36 @@ impl Order {
 }
 
 /// Converts a visibility time-out to milliseconds, and checks its range.
-pub(super) fn visibility_ms(seconds: i64) -> Outcome<i64> {
-    if (0..=MAX_VISIBILITY).contains(&seconds) {
+pub(super) fn visibility_ms(seconds: i64) -> SqsResult<i64> {
+    if (0..=MAX_VISIBILITY_SECONDS).contains(&seconds) {
         return Ok(seconds * 1000);
     }
     let reason = "Must be between 0 and 43200, if provided.";
-    Err(Failure::invalid("VisibilityTimeout", seconds, reason))
+    Err(SqsError::invalid_parameter(
+        "VisibilityTimeout",
+        seconds,
+        reason,
+    ))
 }
 
 /// Takes messages if there are any, and otherwise only reads.
-fn look(store: &Store, url: &str, order: &Order) -> Outcome<Look> {
+fn look_for_messages(
+    store: &QueueStore,
+    url: &str,
+    order: &ReceiveOptions,
+) -> SqsResult<LookResult> {
     let now = store.now();
     {
-        let connection = store.read();
+        let connection = store.lock_connection();
         let queue = queue_of_url(&connection, url)?;
         if !has_ready(&connection, &queue, now)? {
-            return Ok(Look::Nothing(next_due(&connection, &queue, now)?));
+            return Ok(LookResult::Nothing(next_due(&connection, &queue, now)?));
         }
     }
 
-    let (taken, due) = store.write(|tx| {
+    let (taken, due) = store.write_transaction(|tx| {
         let queue = queue_of_url(tx, url)?;
-        let taken = take::take(tx, &queue, order, now)?;
+        let taken = take::take_messages(tx, &queue, order, now)?;
         let due = if taken.messages.is_empty() {
             next_due(tx, &queue, now)?
         } else {
@@ -145,17 +164,17 @@ fn look(store: &Store, url: &str, order: &Order) -> Outcome<Look> {
     })?;
 
     if let Some(queue) = taken.moved_to {
-        store.waker(queue).notify_one();
+        store.receiver_notifier(queue).notify_one();
     }
 
     Ok(if taken.messages.is_empty() {
-        Look::Nothing(due)
+        LookResult::Nothing(due)
     } else {
-        Look::Found(taken.messages)
+        LookResult::Found(taken.messages)
     })
 }
 
-fn has_ready(connection: &Connection, queue: &Queue, now: i64) -> Outcome<bool> {
+fn has_ready(connection: &Connection, queue: &Queue, now: i64) -> SqsResult<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM messages WHERE queue = ?1 AND state = 1) \
                    OR EXISTS (SELECT 1 FROM messages WHERE queue = ?1 AND state = 0 AND due_ms <= ?2)";
     Ok(connection
@@ -164,7 +183,7 @@ fn has_ready(connection: &Connection, queue: &Queue, now: i64) -> Outcome<bool> 
 }
 
 /// Returns the time until the next waiting message of the queue is due.
-fn next_due(connection: &Connection, queue: &Queue, now: i64) -> Outcome<Option<Duration>> {
+fn next_due(connection: &Connection, queue: &Queue, now: i64) -> SqsResult<Option<Duration>> {
     let sql = "SELECT min(due_ms) FROM messages WHERE queue = ?1 AND state = 0";
     let due: Option<i64> = connection
         .prepare_cached(sql)?

@@ -5,62 +5,70 @@ use std::collections::{BTreeMap, HashSet};
 use rusqlite::{OptionalExtension, Transaction, params};
 use sha2::{Digest, Sha256};
 
-use super::error::{Failure, Outcome};
+use super::error::{SqsError, SqsResult};
 use super::settings::MAX_MESSAGE_BYTES;
-use super::store::{BEHIND, Queue, READY, Store, WAITING, queue_of_url, rank, settle_group};
-use super::wire::{AttributeValue, Batch, BatchAnswer, Outgoing, Send, Sent};
+use super::store::{
+    Queue, QueueStore, STATE_BEHIND, STATE_READY, STATE_WAITING, queue_of_url, rank_of_new_message,
+    restore_group_order,
+};
+use super::wire::{
+    BatchAnswer, BatchEntries, MessageAttribute, OutgoingMessage, SendRequest, SentMessage,
+};
 use super::{digest, settle};
-use crate::wire::{hex, random_id};
+use crate::wire::{encode_hex, random_uuid};
 
 /// The time for which a deduplication id suppresses repeats: five minutes.
 const DEDUPLICATION_MS: i64 = 5 * 60 * 1000;
 /// The longest message group id or deduplication id, in characters.
-const MAX_ID: usize = 128;
+const MAX_ID_CHARS: usize = 128;
 
-pub(super) fn send(store: &Store, query: Send) -> Outcome<Sent> {
+pub(super) fn send_message(store: &QueueStore, query: SendRequest) -> SqsResult<SentMessage> {
     let now = store.now();
-    let (queue, sent) = store.write(|tx| {
+    let (queue, sent) = store.write_transaction(|tx| {
         let queue = queue_of_url(tx, &query.queue_url)?;
-        let sent = enqueue(tx, &queue, query.message, now)?;
+        let sent = enqueue_message(tx, &queue, query.message, now)?;
         Ok((queue, sent))
     })?;
-    store.waker(queue.id).notify_one();
+    store.receiver_notifier(queue.id).notify_one();
     Ok(sent)
 }
 
 /// Sends the entries in one transaction. A rejected entry does not affect the others.
-pub(super) fn send_batch(store: &Store, query: Batch<Outgoing>) -> Outcome<BatchAnswer<Sent>> {
+pub(super) fn send_batch(
+    store: &QueueStore,
+    query: BatchEntries<OutgoingMessage>,
+) -> SqsResult<BatchAnswer<SentMessage>> {
     check_batch(query.entries.iter().map(|entry| entry.id.as_str()))?;
-    let length: usize = query.entries.iter().map(size).sum();
+    let length: usize = query.entries.iter().map(message_size).sum();
     if length as u64 > MAX_MESSAGE_BYTES {
-        return Err(Failure::batch_too_long(length, MAX_MESSAGE_BYTES));
+        return Err(SqsError::batch_too_long(length, MAX_MESSAGE_BYTES));
     }
 
     let now = store.now();
-    let (queue, answer) = store.write(|tx| {
+    let (queue, answer) = store.write_transaction(|tx| {
         let queue = queue_of_url(tx, &query.queue_url)?;
         let mut answer = BatchAnswer::new();
         for entry in query.entries {
             let id = entry.id.clone();
             // A failure of this service must undo the whole batch.
-            match enqueue(tx, &queue, entry, now) {
+            match enqueue_message(tx, &queue, entry, now) {
                 Err(failure) if !failure.sender_fault => return Err(failure),
-                outcome => answer.push(id, outcome),
+                outcome => answer.push_outcome(id, outcome),
             }
         }
         Ok((queue, answer))
     })?;
 
-    store.waker(queue.id).notify_one();
+    store.receiver_notifier(queue.id).notify_one();
     Ok(answer)
 }
 
 /// Checks that a batch has one to ten entries with distinct, well-formed ids.
-pub(super) fn check_batch<'a>(ids: impl ExactSizeIterator<Item = &'a str>) -> Outcome<()> {
+pub(super) fn check_batch<'a>(ids: impl ExactSizeIterator<Item = &'a str>) -> SqsResult<()> {
     match ids.len() {
-        0 => return Err(Failure::empty_batch()),
+        0 => return Err(SqsError::empty_batch()),
         1..=10 => {}
-        count => return Err(Failure::too_many_entries(count)),
+        count => return Err(SqsError::too_many_entries(count)),
     }
 
     let mut seen = HashSet::new();
@@ -69,10 +77,10 @@ pub(super) fn check_batch<'a>(ids: impl ExactSizeIterator<Item = &'a str>) -> Ou
             .chars()
             .all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter));
         if id.is_empty() || id.len() > 80 || !fits {
-            return Err(Failure::bad_entry_id());
+            return Err(SqsError::bad_entry_id());
         }
         if !seen.insert(id) {
-            return Err(Failure::ids_not_distinct(id));
+            return Err(SqsError::ids_not_distinct(id));
         }
     }
 
@@ -80,21 +88,26 @@ pub(super) fn check_batch<'a>(ids: impl ExactSizeIterator<Item = &'a str>) -> Ou
 }
 
 /// Checks one message and stores it, unless its deduplication id was seen before.
-fn enqueue(tx: &Transaction<'_>, queue: &Queue, message: Outgoing, now: i64) -> Outcome<Sent> {
-    let body = check(queue, &message)?;
-    let delay = delay(queue, &message)?;
-    let mut sent = Sent {
-        message_id: random_id(),
-        md5_of_body: digest::of_body(&body),
-        md5_of_attributes: digest::of_attributes(&message.message_attributes),
-        md5_of_system_attributes: digest::of_attributes(&message.message_system_attributes),
+fn enqueue_message(
+    tx: &Transaction<'_>,
+    queue: &Queue,
+    message: OutgoingMessage,
+    now: i64,
+) -> SqsResult<SentMessage> {
+    let body = check_message(queue, &message)?;
+    let delay = message_delay(queue, &message)?;
+    let mut sent = SentMessage {
+        message_id: random_uuid(),
+        md5_of_body: digest::digest_body(&body),
+        md5_of_attributes: digest::digest_attributes(&message.message_attributes),
+        md5_of_system_attributes: digest::digest_attributes(&message.message_system_attributes),
         sequence_number: None,
     };
 
     if queue.is_fifo() {
         enqueue_once(tx, queue, &message, &body, &mut sent, (now, delay))?;
     } else {
-        insert(
+        insert_message(
             tx,
             queue,
             &message,
@@ -112,13 +125,13 @@ fn enqueue(tx: &Transaction<'_>, queue: &Queue, message: Outgoing, now: i64) -> 
 fn enqueue_once(
     tx: &Transaction<'_>,
     queue: &Queue,
-    message: &Outgoing,
+    message: &OutgoingMessage,
     body: &str,
-    sent: &mut Sent,
+    sent: &mut SentMessage,
     (now, delay): (i64, i64),
-) -> Outcome<()> {
+) -> SqsResult<()> {
     let group = message.message_group_id.as_deref();
-    let group = group.ok_or_else(|| Failure::missing("MessageGroupId"))?;
+    let group = group.ok_or_else(|| SqsError::missing_parameter("MessageGroupId"))?;
     let deduplication = deduplication_id(queue, message, body)?;
     let per_group = queue.settings.deduplication_per_group;
     let key = if per_group {
@@ -127,42 +140,42 @@ fn enqueue_once(
         deduplication.clone()
     };
 
-    if let Some((first, seq)) = seen_before(tx, queue.id, &key, now)? {
+    if let Some((first, seq)) = find_duplicate(tx, queue.id, &key, now)? {
         sent.message_id = first;
         sent.sequence_number = Some(settle::sequence_number(seq));
         return Ok(());
     }
 
     let times = (Some(deduplication.as_str()), now, delay);
-    let seq = insert(tx, queue, message, &sent.message_id, body, times)?;
+    let seq = insert_message(tx, queue, message, &sent.message_id, body, times)?;
     let sql = "INSERT OR REPLACE INTO deduplication (queue, id, expires_ms, message_id, seq) \
                VALUES (?1, ?2, ?3, ?4, ?5)";
     let row = params![queue.id, key, now + DEDUPLICATION_MS, sent.message_id, seq];
     tx.prepare_cached(sql)?.execute(row)?;
-    settle_group(tx, queue.id, group, now)?;
+    restore_group_order(tx, queue.id, group, now)?;
     sent.sequence_number = Some(settle::sequence_number(seq));
 
     Ok(())
 }
 
 /// Checks what every queue requires of a message. Returns its body.
-fn check(queue: &Queue, message: &Outgoing) -> Outcome<String> {
+fn check_message(queue: &Queue, message: &OutgoingMessage) -> SqsResult<String> {
     let body = message
         .message_body
         .as_deref()
         .filter(|body| !body.is_empty());
-    let body = body.ok_or_else(|| Failure::missing("MessageBody"))?;
+    let body = body.ok_or_else(|| SqsError::missing_parameter("MessageBody"))?;
     if !body.chars().all(is_allowed) {
-        return Err(Failure::message_contents());
+        return Err(SqsError::message_contents());
     }
 
-    if size(message) as u64 > queue.settings.max_bytes {
-        return Err(Failure::too_long(queue.settings.max_bytes));
+    if message_size(message) as u64 > queue.settings.max_bytes {
+        return Err(SqsError::too_long(queue.settings.max_bytes));
     }
 
     if message.message_attributes.len() > 10 {
         let count = message.message_attributes.len();
-        return Err(Failure::invalid(
+        return Err(SqsError::invalid_parameter(
             "MessageAttributes",
             count,
             "A message can have at most 10 attributes.",
@@ -175,12 +188,14 @@ fn check(queue: &Queue, message: &Outgoing) -> Outcome<String> {
     ];
     for (name, id) in ids {
         let Some(id) = id else { continue };
-        if id.is_empty() || id.len() > MAX_ID || !id.chars().all(|letter| letter.is_ascii_graphic())
+        if id.is_empty()
+            || id.len() > MAX_ID_CHARS
+            || !id.chars().all(|letter| letter.is_ascii_graphic())
         {
             let reason = format!(
                 "{name} can only include alphanumeric and punctuation characters. 1 to 128 in length."
             );
-            return Err(Failure::invalid(name, id, &reason));
+            return Err(SqsError::invalid_parameter(name, id, &reason));
         }
     }
 
@@ -194,28 +209,28 @@ fn is_allowed(letter: char) -> bool {
 
 /// Returns the bytes of a message that count towards the limit: the body, and names, types and
 /// values of the attributes.
-fn size(message: &Outgoing) -> usize {
-    let of_attributes = |attributes: &BTreeMap<String, AttributeValue>| -> usize {
+fn message_size(message: &OutgoingMessage) -> usize {
+    let of_attributes = |attributes: &BTreeMap<String, MessageAttribute>| -> usize {
         attributes
             .iter()
-            .map(|(name, value)| name.len() + value.size())
+            .map(|(name, value)| name.len() + value.size_bytes())
             .sum()
     };
     message.message_body.as_deref().map_or(0, str::len) + of_attributes(&message.message_attributes)
 }
 
 /// Returns the delay in milliseconds. FIFO queues support only the delay of the queue.
-fn delay(queue: &Queue, message: &Outgoing) -> Outcome<i64> {
+fn message_delay(queue: &Queue, message: &OutgoingMessage) -> SqsResult<i64> {
     let of_queue = i64::try_from(queue.settings.delay).unwrap_or(0);
     match message.delay_seconds {
         None => Ok(of_queue),
         Some(0) if queue.is_fifo() => Ok(of_queue),
         Some(seconds) if queue.is_fifo() => {
             let reason = "The request include parameter that is not valid for this queue type.";
-            Err(Failure::invalid("DelaySeconds", seconds, reason))
+            Err(SqsError::invalid_parameter("DelaySeconds", seconds, reason))
         }
         Some(seconds @ 0..=900) => Ok(seconds * 1000),
-        Some(seconds) => Err(Failure::invalid(
+        Some(seconds) => Err(SqsError::invalid_parameter(
             "DelaySeconds",
             seconds,
             "DelaySeconds must be >= 0 and <= 900.",
@@ -223,25 +238,31 @@ fn delay(queue: &Queue, message: &Outgoing) -> Outcome<i64> {
     }
 }
 
-fn deduplication_id(queue: &Queue, message: &Outgoing, body: &str) -> Outcome<String> {
+fn deduplication_id(queue: &Queue, message: &OutgoingMessage, body: &str) -> SqsResult<String> {
     match &message.message_deduplication_id {
         Some(id) => Ok(id.clone()),
-        None if queue.settings.content_deduplication => Ok(hex(&Sha256::digest(body.as_bytes()))),
+        None if queue.settings.content_deduplication => {
+            Ok(encode_hex(&Sha256::digest(body.as_bytes())))
+        }
         None => {
             let reason = "The queue should either have ContentBasedDeduplication enabled or \
                           MessageDeduplicationId provided explicitly";
-            Err(Failure::invalid("MessageDeduplicationId", "null", reason))
+            Err(SqsError::invalid_parameter(
+                "MessageDeduplicationId",
+                "null",
+                reason,
+            ))
         }
     }
 }
 
 /// Returns the id and number of the message that was sent under `key` within the window.
-fn seen_before(
+fn find_duplicate(
     tx: &Transaction<'_>,
     queue: i64,
     key: &str,
     now: i64,
-) -> Outcome<Option<(String, i64)>> {
+) -> SqsResult<Option<(String, i64)>> {
     let sql = "SELECT message_id, seq FROM deduplication WHERE queue = ?1 AND id = ?2 AND expires_ms > ?3";
     let found = tx
         .prepare_cached(sql)?
@@ -252,24 +273,24 @@ fn seen_before(
 }
 
 /// Stores a message: ready or delayed in a standard queue, at the end of its group in a FIFO queue.
-fn insert(
+fn insert_message(
     tx: &Transaction<'_>,
     queue: &Queue,
-    message: &Outgoing,
+    message: &OutgoingMessage,
     id: &str,
     body: &str,
     (deduplication, now, delay): (Option<&str>, i64, i64),
-) -> Outcome<i64> {
-    let json = |attributes: &BTreeMap<String, AttributeValue>| {
+) -> SqsResult<i64> {
+    let json = |attributes: &BTreeMap<String, MessageAttribute>| {
         let text = (!attributes.is_empty()).then(|| serde_json::to_string(attributes));
-        text.transpose().map_err(Failure::internal)
+        text.transpose().map_err(SqsError::internal_failure)
     };
 
     let group = message.message_group_id.as_deref();
     let state = match delay {
-        _ if queue.is_fifo() => BEHIND,
-        0 => READY,
-        _ => WAITING,
+        _ if queue.is_fifo() => STATE_BEHIND,
+        0 => STATE_READY,
+        _ => STATE_WAITING,
     };
 
     let sql = "INSERT INTO messages (queue, state, rank, due_ms, group_id, sent_ms, id, deduplication_id, attributes, \
@@ -278,7 +299,7 @@ fn insert(
         json(&message.message_attributes)?,
         json(&message.message_system_attributes)?,
     );
-    let rank = rank(tx, queue, group)?;
+    let rank = rank_of_new_message(tx, queue, group)?;
     let row = params![
         queue.id,
         state,
@@ -293,5 +314,5 @@ fn insert(
         body
     ];
 
-    tx.prepare_cached(sql)?.insert(row).map_err(Failure::from)
+    tx.prepare_cached(sql)?.insert(row).map_err(SqsError::from)
 }

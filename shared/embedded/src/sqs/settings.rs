@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::error::{Failure, Outcome};
+use super::error::{SqsError, SqsResult};
 use super::store::ARN_PREFIX;
 
 /// The attributes that are numbers, with their smallest, largest and default value (SQS API
 /// reference, `CreateQueue`).
-const NUMBERS: [(&str, u64, u64, u64); 5] = [
+const NUMERIC_ATTRIBUTES: [(&str, u64, u64, u64); 5] = [
     ("DelaySeconds", 0, 900, 0),
     (
         "MaximumMessageSize",
@@ -22,7 +22,7 @@ const NUMBERS: [(&str, u64, u64, u64); 5] = [
     ("VisibilityTimeout", 0, 43_200, 30),
 ];
 /// The attributes that are stored and returned, without an effect here.
-const KEPT: [&str; 7] = [
+const STORED_ATTRIBUTES: [&str; 7] = [
     "Policy",
     "RedriveAllowPolicy",
     "KmsMasterKeyId",
@@ -36,7 +36,7 @@ pub(super) const MAX_MESSAGE_BYTES: u64 = 1024 * 1024;
 
 /// The redrive policy for messages that were received too often.
 #[derive(Debug, Clone)]
-pub(super) struct Redrive {
+pub(super) struct ParsedRedrivePolicy {
     /// The name of the dead-letter queue.
     pub(super) target: String,
     /// The number of receives after which a message that is still not deleted is moved and not
@@ -46,7 +46,7 @@ pub(super) struct Redrive {
 
 /// The parsed attributes of a queue. Times are in milliseconds.
 #[derive(Debug, Clone)]
-pub(super) struct Settings {
+pub(super) struct QueueSettings {
     pub(super) delay: u64,
     pub(super) max_bytes: u64,
     pub(super) retention: u64,
@@ -55,7 +55,7 @@ pub(super) struct Settings {
     pub(super) content_deduplication: bool,
     /// Set if deduplication ids count per message group and not per queue.
     pub(super) deduplication_per_group: bool,
-    pub(super) redrive: Option<Redrive>,
+    pub(super) redrive: Option<ParsedRedrivePolicy>,
 }
 
 /// `RedrivePolicy` as JSON text. The count may be a number or a string.
@@ -66,18 +66,18 @@ struct RedrivePolicy {
     max_receive_count: serde_json::Value,
 }
 
-impl Settings {
+impl QueueSettings {
     /// Parses the attributes of a queue.
     ///
     /// # Errors
     /// Fails if an attribute is unknown, cannot be set, or has a value out of its range.
-    pub(super) fn parse(attributes: &BTreeMap<String, String>) -> Outcome<Self> {
+    pub(super) fn parse(attributes: &BTreeMap<String, String>) -> SqsResult<Self> {
         for (name, value) in attributes {
-            check(name, value)?;
+            check_attribute(name, value)?;
         }
 
         let number = |name: &str| {
-            let default = NUMBERS
+            let default = NUMERIC_ATTRIBUTES
                 .iter()
                 .find(|number| number.0 == name)
                 .map_or(0, |number| number.3);
@@ -99,29 +99,31 @@ impl Settings {
             deduplication_per_group: is("DeduplicationScope", "messageGroup"),
             redrive: attributes
                 .get("RedrivePolicy")
-                .map(|policy| redrive(policy))
+                .map(|policy| parse_redrive_policy(policy))
                 .transpose()?,
         })
     }
 }
 
 /// Returns the attributes that a queue has by default.
-pub(super) fn defaults() -> BTreeMap<String, String> {
-    NUMBERS
+pub(super) fn default_attributes() -> BTreeMap<String, String> {
+    NUMERIC_ATTRIBUTES
         .iter()
         .map(|(name, _, _, default)| ((*name).to_owned(), default.to_string()))
         .collect()
 }
 
-fn check(name: &str, value: &str) -> Outcome<()> {
+fn check_attribute(name: &str, value: &str) -> SqsResult<()> {
     let fine = match name {
         "ContentBasedDeduplication" => ["true", "false"].contains(&value),
         "DeduplicationScope" => ["queue", "messageGroup"].contains(&value),
-        "RedrivePolicy" => return redrive(value).map(|_| ()),
-        _ if KEPT.contains(&name) => true,
+        "RedrivePolicy" => return parse_redrive_policy(value).map(|_| ()),
+        _ if STORED_ATTRIBUTES.contains(&name) => true,
         _ => {
-            let Some((_, least, most, _)) = NUMBERS.iter().find(|number| number.0 == name) else {
-                return Err(Failure::attribute_name(name));
+            let Some((_, least, most, _)) =
+                NUMERIC_ATTRIBUTES.iter().find(|number| number.0 == name)
+            else {
+                return Err(SqsError::attribute_name(name));
             };
             value
                 .parse()
@@ -132,12 +134,12 @@ fn check(name: &str, value: &str) -> Outcome<()> {
     if fine {
         Ok(())
     } else {
-        Err(Failure::attribute_value(name))
+        Err(SqsError::attribute_value(name))
     }
 }
 
-fn redrive(policy: &str) -> Outcome<Redrive> {
-    let bad = || Failure::attribute_value("RedrivePolicy");
+fn parse_redrive_policy(policy: &str) -> SqsResult<ParsedRedrivePolicy> {
+    let bad = || SqsError::attribute_value("RedrivePolicy");
     let policy: RedrivePolicy = serde_json::from_str(policy).map_err(|_| bad())?;
     let target = policy
         .dead_letter_target_arn
@@ -152,7 +154,7 @@ fn redrive(policy: &str) -> Outcome<Redrive> {
     let max_receive_count = count
         .filter(|count| (1..=1000).contains(count))
         .ok_or_else(bad)?;
-    Ok(Redrive {
+    Ok(ParsedRedrivePolicy {
         target,
         max_receive_count,
     })

@@ -7,12 +7,14 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
-use super::error::{Failure, Outcome};
-use super::queues::names;
+use super::error::{SqsError, SqsResult};
+use super::queues::queue_names;
 use super::receive::visibility_ms;
 use super::send::check_batch;
-use super::store::{Queue, Store, WAITING, queue_named, queue_of_url, settle_group};
-use super::wire::{Batch, BatchAnswer, Nothing, Settle};
+use super::store::{
+    Queue, QueueStore, STATE_WAITING, find_queue, queue_of_url, restore_group_order,
+};
+use super::wire::{BatchAnswer, BatchEntries, EmptyAnswer, ReceiptRequest};
 
 /// One receipt of one message.
 #[derive(Debug, Clone, Copy)]
@@ -29,9 +31,9 @@ impl Receipt {
         URL_SAFE_NO_PAD.encode(format!("{}/{}/{}", self.queue, self.seq, self.number))
     }
 
-    fn decode(handle: &str) -> Outcome<Self> {
+    fn decode(handle: &str) -> SqsResult<Self> {
         if handle.is_empty() {
-            return Err(Failure::missing("ReceiptHandle"));
+            return Err(SqsError::missing_parameter("ReceiptHandle"));
         }
 
         let read = || {
@@ -45,12 +47,12 @@ impl Receipt {
             })
         };
 
-        read().ok_or_else(|| Failure::bad_receipt(handle))
+        read().ok_or_else(|| SqsError::bad_receipt(handle))
     }
 }
 
 /// The message of a receipt, while it exists.
-struct Held {
+struct MessageInFlight {
     state: i64,
     due_ms: i64,
     group: Option<String>,
@@ -63,59 +65,65 @@ pub(super) fn sequence_number(seq: i64) -> String {
     format!("{seq:020}")
 }
 
-pub(super) fn delete(store: &Store, query: Settle) -> Outcome<Nothing> {
-    settle(store, &query.queue_url, |tx, queue, now| {
+pub(super) fn delete(store: &QueueStore, query: ReceiptRequest) -> SqsResult<EmptyAnswer> {
+    run_and_wake(store, &query.queue_url, |tx, queue, now| {
         delete_one(tx, queue, &query, now)
     })
 }
 
-pub(super) fn change_visibility(store: &Store, query: Settle) -> Outcome<Nothing> {
-    settle(store, &query.queue_url, |tx, queue, now| {
-        change_one(tx, queue, &query, now)
+pub(super) fn change_visibility(
+    store: &QueueStore,
+    query: ReceiptRequest,
+) -> SqsResult<EmptyAnswer> {
+    run_and_wake(store, &query.queue_url, |tx, queue, now| {
+        change_visibility_of_one(tx, queue, &query, now)
     })
 }
 
-pub(super) fn delete_batch(store: &Store, query: Batch<Settle>) -> Outcome<BatchAnswer<Nothing>> {
-    settle_batch(store, query, delete_one)
+pub(super) fn delete_batch(
+    store: &QueueStore,
+    query: BatchEntries<ReceiptRequest>,
+) -> SqsResult<BatchAnswer<EmptyAnswer>> {
+    run_batch_and_wake(store, query, delete_one)
 }
 
 pub(super) fn change_visibility_batch(
-    store: &Store,
-    query: Batch<Settle>,
-) -> Outcome<BatchAnswer<Nothing>> {
-    settle_batch(store, query, change_one)
+    store: &QueueStore,
+    query: BatchEntries<ReceiptRequest>,
+) -> SqsResult<BatchAnswer<EmptyAnswer>> {
+    run_batch_and_wake(store, query, change_visibility_of_one)
 }
 
 /// Runs `work` in a transaction, and then wakes a receiver, because a message or its group may have
 /// become ready.
-fn settle<T>(
-    store: &Store,
+fn run_and_wake<T>(
+    store: &QueueStore,
     url: &str,
-    work: impl FnOnce(&Transaction<'_>, &Queue, i64) -> Outcome<T>,
-) -> Outcome<T> {
+    work: impl FnOnce(&Transaction<'_>, &Queue, i64) -> SqsResult<T>,
+) -> SqsResult<T> {
     let now = store.now();
-    let (queue, result) = store.write(|tx| {
+    let (queue, result) = store.write_transaction(|tx| {
         let queue = queue_of_url(tx, url)?;
         let result = work(tx, &queue, now)?;
         Ok((queue.id, result))
     })?;
-    store.waker(queue).notify_one();
+    store.receiver_notifier(queue).notify_one();
     Ok(result)
 }
 
-fn settle_batch(
-    store: &Store,
-    query: Batch<Settle>,
-    one: impl Fn(&Transaction<'_>, &Queue, &Settle, i64) -> Outcome<Nothing>,
-) -> Outcome<BatchAnswer<Nothing>> {
+fn run_batch_and_wake(
+    store: &QueueStore,
+    query: BatchEntries<ReceiptRequest>,
+    one: impl Fn(&Transaction<'_>, &Queue, &ReceiptRequest, i64) -> SqsResult<EmptyAnswer>,
+) -> SqsResult<BatchAnswer<EmptyAnswer>> {
     check_batch(query.entries.iter().map(|entry| entry.id.as_str()))?;
-    settle(store, &query.queue_url, |tx, queue, now| {
+    run_and_wake(store, &query.queue_url, |tx, queue, now| {
         let mut answer = BatchAnswer::new();
         for entry in query.entries {
             // A failure of this service must undo the whole batch.
             match one(tx, queue, &entry, now) {
                 Err(failure) if !failure.sender_fault => return Err(failure),
-                outcome => answer.push(entry.id, outcome),
+                outcome => answer.push_outcome(entry.id, outcome),
             }
         }
         Ok(answer)
@@ -125,15 +133,20 @@ fn settle_batch(
 /// Deletes a message by its latest receipt. In a standard queue this works even after its
 /// visibility time-out. An earlier receipt succeeds without an effect, and so does the receipt of a
 /// message that no longer exists.
-fn delete_one(tx: &Transaction<'_>, queue: &Queue, query: &Settle, now: i64) -> Outcome<Nothing> {
+fn delete_one(
+    tx: &Transaction<'_>,
+    queue: &Queue,
+    query: &ReceiptRequest,
+    now: i64,
+) -> SqsResult<EmptyAnswer> {
     let receipt = Receipt::decode(&query.receipt_handle)?;
-    let Some(held) = held(tx, queue, receipt, &query.receipt_handle)? else {
-        return Ok(Nothing {});
+    let Some(held) = find_received_message(tx, queue, receipt, &query.receipt_handle)? else {
+        return Ok(EmptyAnswer {});
     };
 
     if queue.is_fifo() && (!held.current || held.due_ms <= now) {
         let reason = "The receipt handle has expired.";
-        return Err(Failure::invalid(
+        return Err(SqsError::invalid_parameter(
             "ReceiptHandle",
             &query.receipt_handle,
             reason,
@@ -141,40 +154,45 @@ fn delete_one(tx: &Transaction<'_>, queue: &Queue, query: &Settle, now: i64) -> 
     }
 
     if held.current {
-        remove(tx, queue, receipt.seq, held.group.as_deref(), now)?;
+        remove_message(tx, queue, receipt.seq, held.group.as_deref(), now)?;
     }
 
-    Ok(Nothing {})
+    Ok(EmptyAnswer {})
 }
 
 /// Sets the visibility time-out of a message in flight, from now on. Zero makes it visible at once.
-fn change_one(tx: &Transaction<'_>, queue: &Queue, query: &Settle, now: i64) -> Outcome<Nothing> {
+fn change_visibility_of_one(
+    tx: &Transaction<'_>,
+    queue: &Queue,
+    query: &ReceiptRequest,
+    now: i64,
+) -> SqsResult<EmptyAnswer> {
     let seconds = query
         .visibility_timeout
-        .ok_or_else(|| Failure::missing("VisibilityTimeout"))?;
+        .ok_or_else(|| SqsError::missing_parameter("VisibilityTimeout"))?;
     let due = now + visibility_ms(seconds)?;
     let receipt = Receipt::decode(&query.receipt_handle)?;
-    let held =
-        held(tx, queue, receipt, &query.receipt_handle)?.ok_or_else(Failure::not_in_flight)?;
-    if !held.current || held.state != WAITING || held.due_ms <= now {
-        return Err(Failure::not_in_flight());
+    let held = find_received_message(tx, queue, receipt, &query.receipt_handle)?
+        .ok_or_else(SqsError::not_in_flight)?;
+    if !held.current || held.state != STATE_WAITING || held.due_ms <= now {
+        return Err(SqsError::not_in_flight());
     }
 
     tx.prepare_cached("UPDATE messages SET due_ms = ?2 WHERE seq = ?1")?
         .execute([receipt.seq, due])?;
-    Ok(Nothing {})
+    Ok(EmptyAnswer {})
 }
 
 /// Returns the message of a receipt, or `None` if the message was deleted, has expired, or was
 /// moved to another queue.
-fn held(
+fn find_received_message(
     connection: &Connection,
     queue: &Queue,
     receipt: Receipt,
     handle: &str,
-) -> Outcome<Option<Held>> {
+) -> SqsResult<Option<MessageInFlight>> {
     if receipt.queue != queue.id {
-        return Err(Failure::bad_receipt(handle));
+        return Err(SqsError::bad_receipt(handle));
     }
 
     let sql = "SELECT state, due_ms, group_id, receipt FROM messages WHERE seq = ?1 AND queue = ?2";
@@ -182,7 +200,7 @@ fn held(
         .prepare_cached(sql)?
         .query_row([receipt.seq, queue.id], |row| {
             let current = row.get::<_, Option<i64>>(3)? == Some(receipt.number);
-            Ok(Held {
+            Ok(MessageInFlight {
                 state: row.get(0)?,
                 due_ms: row.get(1)?,
                 group: row.get(2)?,
@@ -194,17 +212,17 @@ fn held(
 }
 
 /// Removes a message. The next message of its FIFO group may become ready.
-fn remove(
+fn remove_message(
     tx: &Transaction<'_>,
     queue: &Queue,
     seq: i64,
     group: Option<&str>,
     now: i64,
-) -> Outcome<()> {
+) -> SqsResult<()> {
     tx.prepare_cached("DELETE FROM messages WHERE seq = ?1")?
         .execute([seq])?;
     if let Some(group) = group.filter(|_| queue.is_fifo()) {
-        settle_group(tx, queue.id, group, now)?;
+        restore_group_order(tx, queue.id, group, now)?;
     }
     Ok(())
 }
@@ -212,9 +230,9 @@ fn remove(
 /// Ends the visibility time-out of all messages in flight in FIFO queues. Otherwise the groups of a
 /// receiver that died would stay blocked until then. A receiver that still has one of these
 /// messages finds its receipt expired.
-pub(super) fn release_groups(store: &Store) -> Outcome<()> {
+pub(super) fn release_groups(store: &QueueStore) -> SqsResult<()> {
     let now = store.now();
-    store.write(|tx| {
+    store.write_transaction(|tx| {
         let sql = "UPDATE messages SET due_ms = ?1 WHERE state = 0 AND due_ms > ?1 AND receipt IS NOT NULL \
                    AND queue IN (SELECT id FROM queues WHERE name LIKE '%.fifo')";
         tx.execute(sql, [now])?;
@@ -225,22 +243,22 @@ pub(super) fn release_groups(store: &Store) -> Outcome<()> {
 /// Deletes the messages past the retention of their queue, and the deduplication ids past their
 /// window. A receive deletes only the expired messages that it meets. The sweep reads the messages
 /// from the oldest on, up to the first that no queue would delete.
-pub(super) fn sweep_expired(store: &Store) -> Outcome<()> {
+pub(super) fn sweep_expired(store: &QueueStore) -> SqsResult<()> {
     let now = store.now();
-    store.write(|tx| {
+    store.write_transaction(|tx| {
         let mut queues = HashMap::new();
-        for name in names(tx)? {
-            queues.extend(queue_named(tx, &name)?.map(|queue| (queue.id, queue)));
+        for name in queue_names(tx)? {
+            queues.extend(find_queue(tx, &name)?.map(|queue| (queue.id, queue)));
         }
 
-        let shortest = queues.values().map(retention).min().unwrap_or(i64::MAX);
+        let shortest = queues.values().map(retention_ms).min().unwrap_or(i64::MAX);
 
-        for old in older_than(tx, now.saturating_sub(shortest))? {
+        for old in list_sent_until(tx, now.saturating_sub(shortest))? {
             let Some(queue) = queues.get(&old.queue) else {
                 continue;
             };
-            if old.sent_ms <= now.saturating_sub(retention(queue)) {
-                remove(tx, queue, old.seq, old.group.as_deref(), now)?;
+            if old.sent_ms <= now.saturating_sub(retention_ms(queue)) {
+                remove_message(tx, queue, old.seq, old.group.as_deref(), now)?;
             }
         }
 
@@ -249,12 +267,12 @@ pub(super) fn sweep_expired(store: &Store) -> Outcome<()> {
     })
 }
 
-fn retention(queue: &Queue) -> i64 {
+fn retention_ms(queue: &Queue) -> i64 {
     i64::try_from(queue.settings.retention).unwrap_or(i64::MAX)
 }
 
 /// A message that may be past its retention.
-struct Old {
+struct ExpiringMessage {
     seq: i64,
     queue: i64,
     group: Option<String>,
@@ -263,7 +281,7 @@ struct Old {
 
 /// Returns the messages that were sent up to `ms`, from the oldest on. Numbers grow with the time
 /// of sending.
-fn older_than(tx: &Transaction<'_>, ms: i64) -> Outcome<Vec<Old>> {
+fn list_sent_until(tx: &Transaction<'_>, ms: i64) -> SqsResult<Vec<ExpiringMessage>> {
     let mut statement =
         tx.prepare_cached("SELECT seq, queue, group_id, sent_ms FROM messages ORDER BY seq")?;
     let mut rows = statement.query([])?;
@@ -273,7 +291,7 @@ fn older_than(tx: &Transaction<'_>, ms: i64) -> Outcome<Vec<Old>> {
         if sent_ms > ms {
             break;
         }
-        old.push(Old {
+        old.push(ExpiringMessage {
             seq: row.get(0)?,
             queue: row.get(1)?,
             group: row.get(2)?,

@@ -26,8 +26,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use tokio::sync::Notify;
 
-use super::error::{Failure, Outcome};
-use super::settings::Settings;
+use super::error::{SqsError, SqsResult};
+use super::settings::QueueSettings;
 use crate::clock::Clock;
 use crate::sqlite;
 
@@ -37,9 +37,9 @@ pub(super) const ACCOUNT: &str = "000000000000";
 pub(super) const ARN_PREFIX: &str = "arn:aws:sqs:us-east-1:000000000000:";
 
 /// The states of a message, as in the column `state`.
-pub(super) const WAITING: i64 = 0;
-pub(super) const READY: i64 = 1;
-pub(super) const BEHIND: i64 = 2;
+pub(super) const STATE_WAITING: i64 = 0;
+pub(super) const STATE_READY: i64 = 1;
+pub(super) const STATE_BEHIND: i64 = 2;
 
 /// The most messages that one receive takes, and thus the most of a FIFO group that are in flight.
 pub(super) const MAX_TAKE: i64 = 10;
@@ -93,7 +93,7 @@ pub(super) struct Queue {
     pub(super) id: i64,
     pub(super) name: String,
     pub(super) attributes: BTreeMap<String, String>,
-    pub(super) settings: Settings,
+    pub(super) settings: QueueSettings,
     pub(super) virtual_time: i64,
     pub(super) created_ms: i64,
     pub(super) modified_ms: i64,
@@ -106,15 +106,15 @@ impl Queue {
 }
 
 /// The file, the clock and the notifiers of waiting receivers.
-pub(super) struct Store {
+pub(super) struct QueueStore {
     connection: Mutex<Connection>,
     clock: Clock,
     wakers: Mutex<HashMap<i64, Arc<Notify>>>,
 }
 
-impl Store {
+impl QueueStore {
     pub(super) fn open(file: &Path, clock: Clock) -> anyhow::Result<Self> {
-        let connection = Mutex::new(sqlite::open(file, SCHEMA)?);
+        let connection = Mutex::new(sqlite::open_database(file, SCHEMA)?);
         Ok(Self {
             connection,
             clock,
@@ -129,16 +129,19 @@ impl Store {
 
     /// Locks the connection for reading. A panic while the lock was held rolled its transaction
     /// back, so a poisoned lock is harmless.
-    pub(super) fn read(&self) -> MutexGuard<'_, Connection> {
+    pub(super) fn lock_connection(&self) -> MutexGuard<'_, Connection> {
         self.connection
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs `work` in a transaction, and commits it if `work` succeeds.
-    pub(super) fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Outcome<T>) -> Outcome<T> {
-        let mut connection = self.read();
-        let transaction = sqlite::write(&mut connection)?;
+    pub(super) fn write_transaction<T>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> SqsResult<T>,
+    ) -> SqsResult<T> {
+        let mut connection = self.lock_connection();
+        let transaction = sqlite::begin_write(&mut connection)?;
         let result = work(&transaction)?;
         transaction.commit()?;
         Ok(result)
@@ -147,22 +150,22 @@ impl Store {
     /// Returns the notifier on which receivers of the queue `id` wait. One call wakes one receiver,
     /// which wakes the next if it leaves messages behind. Receivers in other processes are not
     /// notified, and look again at intervals.
-    pub(super) fn waker(&self, id: i64) -> Arc<Notify> {
+    pub(super) fn receiver_notifier(&self, id: i64) -> Arc<Notify> {
         let mut wakers = self.wakers.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(wakers.entry(id).or_default())
     }
 }
 
 /// Returns the queue of a queue URL. Only the last segment of the URL matters.
-pub(super) fn queue_of_url(connection: &Connection, url: &str) -> Outcome<Queue> {
+pub(super) fn queue_of_url(connection: &Connection, url: &str) -> SqsResult<Queue> {
     if url.is_empty() {
-        return Err(Failure::missing("QueueUrl"));
+        return Err(SqsError::missing_parameter("QueueUrl"));
     }
     let name = url.rsplit('/').next().unwrap_or(url);
-    queue_named(connection, name)?.ok_or_else(Failure::no_such_queue)
+    find_queue(connection, name)?.ok_or_else(SqsError::no_such_queue)
 }
 
-pub(super) fn queue_named(connection: &Connection, name: &str) -> Outcome<Option<Queue>> {
+pub(super) fn find_queue(connection: &Connection, name: &str) -> SqsResult<Option<Queue>> {
     let sql =
         "SELECT id, attributes, virtual_time, created_ms, modified_ms FROM queues WHERE name = ?1";
     let row = connection
@@ -182,8 +185,8 @@ pub(super) fn queue_named(connection: &Connection, name: &str) -> Outcome<Option
     };
 
     let attributes: BTreeMap<_, _> =
-        serde_json::from_str(&attributes).map_err(Failure::internal)?;
-    let settings = Settings::parse(&attributes)?;
+        serde_json::from_str(&attributes).map_err(SqsError::internal_failure)?;
+    let settings = QueueSettings::parse(&attributes)?;
     let name = name.to_owned();
 
     Ok(Some(Queue {
@@ -198,7 +201,11 @@ pub(super) fn queue_named(connection: &Connection, name: &str) -> Outcome<Option
 }
 
 /// Returns the rank of a message that now joins `group` at its end.
-pub(super) fn rank(tx: &Transaction<'_>, queue: &Queue, group: Option<&str>) -> Outcome<i64> {
+pub(super) fn rank_of_new_message(
+    tx: &Transaction<'_>,
+    queue: &Queue,
+    group: Option<&str>,
+) -> SqsResult<i64> {
     let Some(group) = group else {
         return Ok(queue.virtual_time);
     };
@@ -210,7 +217,7 @@ pub(super) fn rank(tx: &Transaction<'_>, queue: &Queue, group: Option<&str>) -> 
 }
 
 /// Makes the waiting messages ready whose due time has passed.
-pub(super) fn promote(tx: &Transaction<'_>, queue: &Queue, now: i64) -> Outcome<()> {
+pub(super) fn promote_due_messages(tx: &Transaction<'_>, queue: &Queue, now: i64) -> SqsResult<()> {
     let sql = "SELECT seq, group_id FROM messages WHERE queue = ?1 AND state = 0 AND due_ms <= ?2 \
                ORDER BY due_ms LIMIT ?3";
     let due: Vec<(i64, Option<String>)> = tx
@@ -223,13 +230,13 @@ pub(super) fn promote(tx: &Transaction<'_>, queue: &Queue, now: i64) -> Outcome<
     for (seq, group) in due {
         match group {
             Some(group) if queue.is_fifo() => {
-                set_state(tx, seq, BEHIND)?;
-                settle_group(tx, queue.id, &group, now)?;
+                set_state(tx, seq, STATE_BEHIND)?;
+                restore_group_order(tx, queue.id, &group, now)?;
             }
             // A message that failed goes behind the others of its group, so that a tenant whose
             // messages all fail waits for its turn.
             group => {
-                let rank = rank(tx, queue, group.as_deref())?;
+                let rank = rank_of_new_message(tx, queue, group.as_deref())?;
                 let sql = "UPDATE messages SET state = 1, rank = ?2 WHERE seq = ?1";
                 tx.prepare_cached(sql)?.execute([seq, rank])?;
             }
@@ -240,12 +247,12 @@ pub(super) fn promote(tx: &Transaction<'_>, queue: &Queue, now: i64) -> Outcome<
 }
 
 /// Restores the order of a group of a FIFO queue. Returns whether its head is ready.
-pub(super) fn settle_group(
+pub(super) fn restore_group_order(
     tx: &Transaction<'_>,
     queue: i64,
     group: &str,
     now: i64,
-) -> Outcome<bool> {
+) -> SqsResult<bool> {
     let sql = "SELECT seq, state, due_ms FROM messages WHERE queue = ?1 AND group_id = ?2 ORDER BY rank, seq LIMIT ?3";
     let first: Vec<(i64, i64, i64)> = tx
         .prepare_cached(sql)?
@@ -256,24 +263,24 @@ pub(super) fn settle_group(
 
     let blocked = first
         .iter()
-        .any(|(_, state, due)| *state == WAITING && *due > now);
+        .any(|(_, state, due)| *state == STATE_WAITING && *due > now);
     for (place, (seq, state, due)) in first.into_iter().enumerate() {
         let is_head = place == 0 && !blocked;
         let wanted = match state {
             _ if is_head => {
                 if due <= now {
-                    READY
+                    STATE_READY
                 } else {
-                    WAITING
+                    STATE_WAITING
                 }
             }
-            WAITING if due > now => WAITING,
-            _ => BEHIND,
+            STATE_WAITING if due > now => STATE_WAITING,
+            _ => STATE_BEHIND,
         };
         if wanted != state {
             set_state(tx, seq, wanted)?;
         }
-        if is_head && wanted == READY {
+        if is_head && wanted == STATE_READY {
             return Ok(true);
         }
     }
@@ -281,7 +288,7 @@ pub(super) fn settle_group(
     Ok(false)
 }
 
-fn set_state(tx: &Transaction<'_>, seq: i64, state: i64) -> Outcome<()> {
+fn set_state(tx: &Transaction<'_>, seq: i64, state: i64) -> SqsResult<()> {
     tx.prepare_cached("UPDATE messages SET state = ?2 WHERE seq = ?1")?
         .execute([seq, state])?;
     Ok(())

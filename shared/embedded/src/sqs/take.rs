@@ -5,23 +5,24 @@ use std::collections::BTreeMap;
 use rusqlite::{Row, Transaction, params};
 
 use super::digest;
-use super::error::{Failure, Outcome};
-use super::receive::Order;
+use super::error::{SqsError, SqsResult};
+use super::receive::ReceiveOptions;
 use super::settle::{Receipt, sequence_number};
 use super::store::{
-    ACCOUNT, ARN_PREFIX, BEHIND, Queue, READY, promote, queue_named, rank, settle_group,
+    ACCOUNT, ARN_PREFIX, Queue, STATE_BEHIND, STATE_READY, find_queue, promote_due_messages,
+    rank_of_new_message, restore_group_order,
 };
-use super::wire::{AttributeValue, Incoming};
+use super::wire::{MessageAttribute, WireMessage};
 
 /// The result of taking messages.
-pub(super) struct Taken {
-    pub(super) messages: Vec<Incoming>,
+pub(super) struct TakenMessages {
+    pub(super) messages: Vec<WireMessage>,
     /// The dead-letter queue to which messages were moved instead.
     pub(super) moved_to: Option<i64>,
 }
 
 /// A message in the table.
-struct Stored {
+struct StoredMessage {
     seq: i64,
     rank: i64,
     due_ms: i64,
@@ -38,17 +39,17 @@ struct Stored {
 }
 
 /// The query for the ready messages of a queue, in the order in which they are served. The columns
-/// are those of [`Stored`].
-const NEXT: &str = "SELECT seq, rank, due_ms, group_id, received, first_received_ms, sent_ms, id, deduplication_id, \
+/// are those of [`StoredMessage`].
+const READY_MESSAGES_SQL: &str = "SELECT seq, rank, due_ms, group_id, received, first_received_ms, sent_ms, id, deduplication_id, \
      dead_letter_source, attributes, system_attributes, body \
      FROM messages WHERE queue = ?1 AND state = 1 ORDER BY rank, seq LIMIT ?2";
 /// The query for the first messages of a group.
-const FRONT: &str = "SELECT seq, rank, due_ms, group_id, received, first_received_ms, sent_ms, id, deduplication_id, \
+const GROUP_FRONT_SQL: &str = "SELECT seq, rank, due_ms, group_id, received, first_received_ms, sent_ms, id, deduplication_id, \
      dead_letter_source, attributes, system_attributes, body \
      FROM messages WHERE queue = ?1 AND group_id = ?2 ORDER BY rank, seq LIMIT ?3";
 
-impl Stored {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+impl StoredMessage {
+    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             seq: row.get(0)?,
             rank: row.get(1)?,
@@ -69,15 +70,20 @@ impl Stored {
 
 /// Takes up to `order.count` ready messages of `queue`. Deletes messages that are past their
 /// retention, and moves messages that were received too often to the dead-letter queue.
-pub(super) fn take(tx: &Transaction<'_>, queue: &Queue, order: &Order, now: i64) -> Outcome<Taken> {
-    promote(tx, queue, now)?;
-    let mut taker = Taker {
+pub(super) fn take_messages(
+    tx: &Transaction<'_>,
+    queue: &Queue,
+    order: &ReceiveOptions,
+    now: i64,
+) -> SqsResult<TakenMessages> {
+    promote_due_messages(tx, queue, now)?;
+    let mut taker = MessageTaker {
         tx,
         queue,
         order,
         now,
         virtual_time: queue.virtual_time,
-        taken: Taken {
+        taken: TakenMessages {
             messages: Vec::new(),
             moved_to: None,
         },
@@ -98,31 +104,31 @@ pub(super) fn take(tx: &Transaction<'_>, queue: &Queue, order: &Order, now: i64)
     Ok(taker.taken)
 }
 
-struct Taker<'a> {
+struct MessageTaker<'a> {
     tx: &'a Transaction<'a>,
     queue: &'a Queue,
-    order: &'a Order,
+    order: &'a ReceiveOptions,
     now: i64,
     virtual_time: i64,
-    taken: Taken,
+    taken: TakenMessages,
 }
 
-impl Taker<'_> {
+impl MessageTaker<'_> {
     /// Returns the number of messages still to take.
-    fn wanted(&self) -> usize {
+    fn remaining_count(&self) -> usize {
         self.order.count - self.taken.messages.len()
     }
 
     /// Takes messages of a standard queue by rank. Each round takes, deletes or moves all messages
     /// that it read, so the loop ends.
-    fn take_ready(&mut self) -> Outcome<()> {
-        while self.wanted() > 0 {
-            let ready = self.ready(self.wanted())?;
+    fn take_ready(&mut self) -> SqsResult<()> {
+        while self.remaining_count() > 0 {
+            let ready = self.query_ready(self.remaining_count())?;
             if ready.is_empty() {
                 break;
             }
             for message in ready {
-                self.serve(message)?;
+                self.serve_message(message)?;
             }
         }
         Ok(())
@@ -130,40 +136,45 @@ impl Taker<'_> {
 
     /// Takes messages of a FIFO queue group by group, in the order of the ranks of their heads.
     /// Takes as many as wanted of each group.
-    fn take_groups(&mut self) -> Outcome<()> {
-        while self.wanted() > 0 {
-            let Some(group) = self.ready(1)?.pop().and_then(|head| head.group) else {
+    fn take_groups(&mut self) -> SqsResult<()> {
+        while self.remaining_count() > 0 {
+            let Some(group) = self.query_ready(1)?.pop().and_then(|head| head.group) else {
                 break;
             };
-            let front = self.front(&group, self.wanted())?;
+            let front = self.query_group_front(&group, self.remaining_count())?;
             for message in front
                 .into_iter()
                 .take_while(|message| message.due_ms <= self.now)
                 .collect::<Vec<_>>()
             {
-                self.serve(message)?;
+                self.serve_message(message)?;
             }
-            settle_group(self.tx, self.queue.id, &group, self.now)?;
+            restore_group_order(self.tx, self.queue.id, &group, self.now)?;
         }
 
         Ok(())
     }
 
-    fn ready(&self, limit: usize) -> Outcome<Vec<Stored>> {
-        let mut statement = self.tx.prepare_cached(NEXT)?;
-        let rows = statement.query_map(params![self.queue.id, limit as i64], Stored::read)?;
+    fn query_ready(&self, limit: usize) -> SqsResult<Vec<StoredMessage>> {
+        let mut statement = self.tx.prepare_cached(READY_MESSAGES_SQL)?;
+        let rows = statement.query_map(
+            params![self.queue.id, limit as i64],
+            StoredMessage::from_row,
+        )?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    fn front(&self, group: &str, limit: usize) -> Outcome<Vec<Stored>> {
-        let mut statement = self.tx.prepare_cached(FRONT)?;
-        let rows =
-            statement.query_map(params![self.queue.id, group, limit as i64], Stored::read)?;
+    fn query_group_front(&self, group: &str, limit: usize) -> SqsResult<Vec<StoredMessage>> {
+        let mut statement = self.tx.prepare_cached(GROUP_FRONT_SQL)?;
+        let rows = statement.query_map(
+            params![self.queue.id, group, limit as i64],
+            StoredMessage::from_row,
+        )?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
     /// Deletes, moves or takes one message.
-    fn serve(&mut self, message: Stored) -> Outcome<()> {
+    fn serve_message(&mut self, message: StoredMessage) -> SqsResult<()> {
         self.virtual_time = self.virtual_time.max(message.rank);
         let settings = &self.queue.settings;
         if message.sent_ms + i64::try_from(settings.retention).unwrap_or(i64::MAX) <= self.now {
@@ -175,32 +186,36 @@ impl Taker<'_> {
 
         if let Some(redrive) = &settings.redrive
             && message.received.unsigned_abs() >= redrive.max_receive_count
-            && let Some(target) = queue_named(self.tx, &redrive.target)?
+            && let Some(target) = find_queue(self.tx, &redrive.target)?
         {
-            return self.bury(&message, &target);
+            return self.move_to_dead_letters(&message, &target);
         }
 
-        self.hide(message)
+        self.put_in_flight(message)
     }
 
     /// Moves a message to the dead-letter queue, where it keeps its receive count and age.
-    fn bury(&mut self, message: &Stored, target: &Queue) -> Outcome<()> {
-        let state = if target.is_fifo() { BEHIND } else { READY };
-        let rank = rank(self.tx, target, message.group.as_deref())?;
+    fn move_to_dead_letters(&mut self, message: &StoredMessage, target: &Queue) -> SqsResult<()> {
+        let state = if target.is_fifo() {
+            STATE_BEHIND
+        } else {
+            STATE_READY
+        };
+        let rank = rank_of_new_message(self.tx, target, message.group.as_deref())?;
         let source = format!("{ARN_PREFIX}{}", self.queue.name);
         let sql = "UPDATE messages SET queue = ?2, state = ?3, rank = ?4, due_ms = ?5, receipt = NULL, \
                    dead_letter_source = ?6 WHERE seq = ?1";
         let row = params![message.seq, target.id, state, rank, self.now, source];
         self.tx.prepare_cached(sql)?.execute(row)?;
         if let Some(group) = message.group.as_deref().filter(|_| target.is_fifo()) {
-            settle_group(self.tx, target.id, group, self.now)?;
+            restore_group_order(self.tx, target.id, group, self.now)?;
         }
         self.taken.moved_to = Some(target.id);
         Ok(())
     }
 
     /// Takes a message: it is in flight under a new receipt.
-    fn hide(&mut self, message: Stored) -> Outcome<()> {
+    fn put_in_flight(&mut self, message: StoredMessage) -> SqsResult<()> {
         let of_queue = i64::try_from(self.queue.settings.visibility).unwrap_or(0);
         let due = self.now + self.order.visibility.unwrap_or(of_queue);
         let receipt = Receipt {
@@ -217,31 +232,39 @@ impl Taker<'_> {
             receipt.number,
             self.now
         ])?;
-        let incoming = self.answer(message, &receipt)?;
+        let incoming = self.received_message(message, &receipt)?;
         self.taken.messages.push(incoming);
 
         Ok(())
     }
 
-    fn answer(&self, message: Stored, receipt: &Receipt) -> Outcome<Incoming> {
-        let mut message_attributes = parse(message.attributes.as_deref())?;
-        message_attributes.retain(|name, _| selects(&self.order.attributes, name));
-        Ok(Incoming {
+    fn received_message(
+        &self,
+        message: StoredMessage,
+        receipt: &Receipt,
+    ) -> SqsResult<WireMessage> {
+        let mut message_attributes = parse_attributes(message.attributes.as_deref())?;
+        message_attributes.retain(|name, _| is_selected(&self.order.attributes, name));
+        Ok(WireMessage {
             attributes: self.system_attributes(&message)?,
             message_id: message.id,
             receipt_handle: receipt.encode(),
-            md5_of_body: digest::of_body(&message.body),
+            md5_of_body: digest::digest_body(&message.body),
             body: message.body,
-            md5_of_attributes: digest::of_attributes(&message_attributes),
+            md5_of_attributes: digest::digest_attributes(&message_attributes),
             message_attributes,
         })
     }
 
     /// Returns the requested system attributes of a message.
-    fn system_attributes(&self, message: &Stored) -> Outcome<BTreeMap<&'static str, String>> {
+    fn system_attributes(
+        &self,
+        message: &StoredMessage,
+    ) -> SqsResult<BTreeMap<&'static str, String>> {
         let fifo = self.queue.is_fifo();
         let first_received_ms = message.first_received_ms.unwrap_or(self.now);
-        let trace = parse(message.system_attributes.as_deref())?.remove("AWSTraceHeader");
+        let trace =
+            parse_attributes(message.system_attributes.as_deref())?.remove("AWSTraceHeader");
 
         let all = [
             ("SenderId", Some(ACCOUNT.to_owned())),
@@ -280,15 +303,15 @@ impl Taker<'_> {
     }
 }
 
-fn parse(attributes: Option<&str>) -> Outcome<BTreeMap<String, AttributeValue>> {
+fn parse_attributes(attributes: Option<&str>) -> SqsResult<BTreeMap<String, MessageAttribute>> {
     attributes.map_or(Ok(BTreeMap::new()), |text| {
-        serde_json::from_str(text).map_err(Failure::internal)
+        serde_json::from_str(text).map_err(SqsError::internal_failure)
     })
 }
 
 /// Checks whether the list of wanted message attributes (names, `prefix.*`, `.*` or `All`) has
 /// `name`.
-fn selects(wanted: &[String], name: &str) -> bool {
+fn is_selected(wanted: &[String], name: &str) -> bool {
     wanted
         .iter()
         .any(|pattern| match pattern.strip_suffix(".*") {

@@ -7,12 +7,12 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
-use super::error::{Failure, Outcome};
+use super::error::{SqsError, SqsResult};
 
 /// A typed message attribute. Binary values are sent and stored in base64.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-pub(super) struct AttributeValue {
+pub(super) struct MessageAttribute {
     pub(super) data_type: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) string_value: Option<String>,
@@ -20,9 +20,9 @@ pub(super) struct AttributeValue {
     pub(super) binary_value: Option<String>,
 }
 
-impl AttributeValue {
+impl MessageAttribute {
     /// Returns the transport byte of the digest (1 text, 2 binary) and the bytes of the value.
-    pub(super) fn transport(&self) -> (u8, Cow<'_, [u8]>) {
+    pub(super) fn transport_value(&self) -> (u8, Cow<'_, [u8]>) {
         match &self.binary_value {
             Some(base64) => (2, STANDARD.decode(base64).unwrap_or_default().into()),
             None => (
@@ -38,39 +38,39 @@ impl AttributeValue {
 
     /// Returns the number of bytes by which this attribute counts towards the size limit of a
     /// message.
-    pub(super) fn size(&self) -> usize {
-        self.data_type.len() + self.transport().1.len()
+    pub(super) fn size_bytes(&self) -> usize {
+        self.data_type.len() + self.transport_value().1.len()
     }
 }
 
 /// A message to send: `SendMessage`, and an entry of `SendMessageBatch` (which has an `id`).
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-pub(super) struct Outgoing {
+pub(super) struct OutgoingMessage {
     #[serde(default)]
     pub(super) id: String,
     pub(super) message_body: Option<String>,
     pub(super) delay_seconds: Option<i64>,
     #[serde(default)]
-    pub(super) message_attributes: BTreeMap<String, AttributeValue>,
+    pub(super) message_attributes: BTreeMap<String, MessageAttribute>,
     #[serde(default)]
-    pub(super) message_system_attributes: BTreeMap<String, AttributeValue>,
+    pub(super) message_system_attributes: BTreeMap<String, MessageAttribute>,
     pub(super) message_deduplication_id: Option<String>,
     pub(super) message_group_id: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-pub(super) struct Send {
+pub(super) struct SendRequest {
     #[serde(default)]
     pub(super) queue_url: String,
     #[serde(flatten)]
-    pub(super) message: Outgoing,
+    pub(super) message: OutgoingMessage,
 }
 
 /// A sent message: the answer to `SendMessage`, and a successful entry of `SendMessageBatch`.
 #[derive(Debug, Serialize)]
-pub(super) struct Sent {
+pub(super) struct SentMessage {
     #[serde(rename = "MessageId")]
     pub(super) message_id: String,
     #[serde(rename = "MD5OfMessageBody")]
@@ -92,7 +92,7 @@ pub(super) struct Sent {
 /// A batch request.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-pub(super) struct Batch<E> {
+pub(super) struct BatchEntries<E> {
     #[serde(default)]
     pub(super) queue_url: String,
     #[serde(default = "Vec::new")]
@@ -133,10 +133,10 @@ impl<A> BatchAnswer<A> {
     }
 
     /// Adds the outcome of the entry `id` to its list.
-    pub(super) fn push(&mut self, id: String, outcome: Outcome<A>) {
+    pub(super) fn push_outcome(&mut self, id: String, outcome: SqsResult<A>) {
         match outcome {
             Ok(answer) => self.successful.push(BatchSuccess { id, answer }),
-            Err(Failure {
+            Err(SqsError {
                 code,
                 message,
                 sender_fault,
@@ -154,7 +154,7 @@ impl<A> BatchAnswer<A> {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-pub(super) struct Receive {
+pub(super) struct ReceiveRequest {
     #[serde(default)]
     pub(super) queue_url: String,
     #[serde(default)]
@@ -170,14 +170,14 @@ pub(super) struct Receive {
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "PascalCase")]
-pub(super) struct Received {
+pub(super) struct ReceiveAnswer {
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) messages: Vec<Incoming>,
+    pub(super) messages: Vec<WireMessage>,
 }
 
 /// A received message.
 #[derive(Debug, Serialize)]
-pub(super) struct Incoming {
+pub(super) struct WireMessage {
     #[serde(rename = "MessageId")]
     pub(super) message_id: String,
     #[serde(rename = "ReceiptHandle")]
@@ -197,14 +197,14 @@ pub(super) struct Incoming {
         rename = "MessageAttributes",
         skip_serializing_if = "BTreeMap::is_empty"
     )]
-    pub(super) message_attributes: BTreeMap<String, AttributeValue>,
+    pub(super) message_attributes: BTreeMap<String, MessageAttribute>,
 }
 
 /// A request about a received message: `DeleteMessage`, `ChangeMessageVisibility`, and the entries
 /// of their batches (which have an `id`).
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-pub(super) struct Settle {
+pub(super) struct ReceiptRequest {
     #[serde(default)]
     pub(super) queue_url: String,
     #[serde(default)]
@@ -216,11 +216,11 @@ pub(super) struct Settle {
 
 /// An answer without members.
 #[derive(Debug, Serialize)]
-pub(super) struct Nothing {}
+pub(super) struct EmptyAnswer {}
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-pub(super) struct QueueName {
+pub(super) struct QueueNameRequest {
     pub(super) queue_name: String,
     #[serde(default)]
     pub(super) attributes: BTreeMap<String, String>,
@@ -228,7 +228,7 @@ pub(super) struct QueueName {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-pub(super) struct QueueAttributes {
+pub(super) struct QueueAttributesRequest {
     #[serde(default)]
     pub(super) queue_url: String,
     #[serde(default)]
@@ -239,7 +239,7 @@ pub(super) struct QueueAttributes {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-pub(super) struct List {
+pub(super) struct ListQueuesRequest {
     #[serde(default)]
     pub(super) queue_url: String,
     #[serde(default)]
@@ -251,18 +251,18 @@ pub(super) struct List {
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "PascalCase")]
-pub(super) struct QueueUrl {
+pub(super) struct QueueUrlAnswer {
     pub(super) queue_url: String,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "PascalCase")]
-pub(super) struct Attributes {
+pub(super) struct AttributesAnswer {
     pub(super) attributes: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct QueueUrls {
+pub(super) struct QueueUrlsAnswer {
     #[serde(rename = "QueueUrls")]
     pub(super) queue_urls: Vec<String>,
     #[serde(rename = "NextToken", skip_serializing_if = "Option::is_none")]
@@ -271,7 +271,7 @@ pub(super) struct QueueUrls {
 
 /// The answer to `ListDeadLetterSourceQueues`, whose only member begins with a lower-case letter.
 #[derive(Debug, Serialize)]
-pub(super) struct SourceQueueUrls {
+pub(super) struct SourceQueueUrlsAnswer {
     #[serde(rename = "queueUrls")]
     pub(super) queue_urls: Vec<String>,
 }

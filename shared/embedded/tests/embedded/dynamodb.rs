@@ -13,19 +13,22 @@ use aws_sdk_dynamodb::types::{
 
 use crate::support::Fixture;
 
-fn text(value: &str) -> AttributeValue {
+fn text_value(value: &str) -> AttributeValue {
     AttributeValue::S(value.to_owned())
 }
 
-fn number(value: i64) -> AttributeValue {
+fn number_value(value: i64) -> AttributeValue {
     AttributeValue::N(value.to_string())
 }
 
 fn item(pk: &str, sk: &str) -> HashMap<String, AttributeValue> {
-    HashMap::from([("pk".to_owned(), text(pk)), ("sk".to_owned(), text(sk))])
+    HashMap::from([
+        ("pk".to_owned(), text_value(pk)),
+        ("sk".to_owned(), text_value(sk)),
+    ])
 }
 
-fn keys(hash: &str, range: &str) -> Vec<KeySchemaElement> {
+fn sort_keys(hash: &str, range: &str) -> Vec<KeySchemaElement> {
     let key = |name, kind| {
         KeySchemaElement::builder()
             .attribute_name(name)
@@ -48,7 +51,7 @@ pub(crate) async fn create_table(client: &Client) {
 
     let index = GlobalSecondaryIndex::builder()
         .index_name("by-state")
-        .set_key_schema(Some(keys("state", "sk")))
+        .set_key_schema(Some(sort_keys("state", "sk")))
         .projection(
             Projection::builder()
                 .projection_type(ProjectionType::All)
@@ -57,7 +60,7 @@ pub(crate) async fn create_table(client: &Client) {
     client
         .create_table()
         .table_name("records")
-        .set_key_schema(Some(keys("pk", "sk")))
+        .set_key_schema(Some(sort_keys("pk", "sk")))
         .set_attribute_definitions(Some(vec![
             attribute("pk"),
             attribute("sk"),
@@ -79,7 +82,7 @@ async fn a_failed_condition_is_the_typed_error_with_the_old_item() {
         .put_item()
         .table_name("records")
         .set_item(Some(item("a", "1")))
-        .item("v", number(7))
+        .item("v", number_value(7))
         .send()
         .await
         .unwrap();
@@ -101,7 +104,7 @@ async fn a_failed_condition_is_the_typed_error_with_the_old_item() {
         panic!("{refused:?}")
     };
 
-    assert_eq!(error.item().unwrap()["v"], number(7));
+    assert_eq!(error.item().unwrap()["v"], number_value(7));
     assert_eq!(error.message().unwrap(), "The conditional request failed");
 }
 
@@ -220,7 +223,7 @@ async fn a_repeated_transaction_with_the_same_token_counts_once() {
             .table_name("records")
             .set_key(Some(item("a", "1")))
             .update_expression("ADD visits :one")
-            .expression_attribute_values(":one", number(1));
+            .expression_attribute_values(":one", number_value(1));
         let write = TransactWriteItem::builder()
             .update(update.build().unwrap())
             .build();
@@ -240,7 +243,7 @@ async fn a_repeated_transaction_with_the_same_token_counts_once() {
         .send()
         .await
         .unwrap();
-    assert_eq!(got.item().unwrap()["visits"], number(1));
+    assert_eq!(got.item().unwrap()["visits"], number_value(1));
 }
 
 #[tokio::test]
@@ -251,7 +254,7 @@ async fn an_index_is_queried_in_pages_and_in_order() {
     for index in 0..5 {
         let mut item = item(&format!("doc-{index}"), &format!("2026-0{index}"));
         if index != 2 {
-            item.insert("state".to_owned(), text("queued"));
+            item.insert("state".to_owned(), text_value("queued"));
         }
         client
             .put_item()
@@ -268,7 +271,7 @@ async fn an_index_is_queried_in_pages_and_in_order() {
         .index_name("by-state")
         .key_condition_expression("#s = :s")
         .expression_attribute_names("#s", "state")
-        .expression_attribute_values(":s", text("queued"))
+        .expression_attribute_values(":s", text_value("queued"))
         .scan_index_forward(false)
         .limit(3)
         .into_paginator()
@@ -338,14 +341,14 @@ async fn an_update_returns_the_new_attributes() {
         .table_name("records")
         .set_key(Some(item("a", "1")))
         .update_expression("SET version = if_not_exists(version, :zero) + :one")
-        .expression_attribute_values(":zero", number(0))
-        .expression_attribute_values(":one", number(1))
+        .expression_attribute_values(":zero", number_value(0))
+        .expression_attribute_values(":one", number_value(1))
         .return_values(ReturnValue::AllNew)
         .send()
         .await
         .unwrap();
 
-    assert_eq!(updated.attributes().unwrap()["version"], number(1));
+    assert_eq!(updated.attributes().unwrap()["version"], number_value(1));
 }
 
 #[tokio::test]
@@ -371,7 +374,10 @@ async fn a_sweep_deletes_only_what_is_past_its_time_to_live() {
             .put_item()
             .table_name("records")
             .set_item(Some(item("a", sk)));
-        put.item("expires", number(expires)).send().await.unwrap();
+        put.item("expires", number_value(expires))
+            .send()
+            .await
+            .unwrap();
     }
 
     client
@@ -410,7 +416,7 @@ async fn concurrent_conditional_updates_lose_nothing() {
                         .set_key(Some(item("a", "1")));
                     let update = update.update_expression("ADD visits :one");
                     update
-                        .expression_attribute_values(":one", number(1))
+                        .expression_attribute_values(":one", number_value(1))
                         .send()
                         .await
                         .unwrap();
@@ -429,5 +435,5 @@ async fn concurrent_conditional_updates_lose_nothing() {
         .send()
         .await
         .unwrap();
-    assert_eq!(got.item().unwrap()["visits"], number(80));
+    assert_eq!(got.item().unwrap()["visits"], number_value(80));
 }

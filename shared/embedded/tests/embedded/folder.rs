@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use embedded::{Services, Transport};
+use embedded::{EmbeddedServices, InProcessTransport};
 
 use crate::dynamodb::create_table;
-use crate::support::{self, Fixture, config};
+use crate::support::{self, Fixture, sdk_config};
 
 #[tokio::test]
 async fn everything_answered_is_there_after_the_folder_is_opened_again() {
@@ -48,14 +48,14 @@ async fn everything_answered_is_there_after_the_folder_is_opened_again() {
 
     let services = fixture.reopen();
 
-    let items = support::dynamodb(&services)
+    let items = support::dynamodb_client(&services)
         .scan()
         .table_name("records")
         .send()
         .await
         .unwrap();
     assert_eq!(items.count(), 1);
-    let s3 = support::s3(&config(Transport::new(services.clone())));
+    let s3 = support::s3_client(&sdk_config(InProcessTransport::new(services.clone())));
     let object = s3
         .get_object()
         .bucket("documents")
@@ -64,7 +64,7 @@ async fn everything_answered_is_there_after_the_folder_is_opened_again() {
         .await
         .unwrap();
     assert_eq!(object.body.collect().await.unwrap().to_vec(), b"bytes");
-    let received = support::sqs(&services)
+    let received = support::sqs_client(&services)
         .receive_message()
         .queue_url(&url)
         .send()
@@ -77,7 +77,7 @@ async fn everything_answered_is_there_after_the_folder_is_opened_again() {
 async fn two_openers_share_one_folder_and_take_each_message_once() {
     let fixture = Fixture::new();
     let (first, second) = (fixture.services.clone(), fixture.reopen());
-    let url = support::sqs(&first)
+    let url = support::sqs_client(&first)
         .create_queue()
         .queue_name("work")
         .send()
@@ -88,7 +88,7 @@ async fn two_openers_share_one_folder_and_take_each_message_once() {
     let senders: Vec<_> = [first.clone(), second.clone()]
         .into_iter()
         .map(|services| {
-            let (client, url) = (support::sqs(&services), url.clone());
+            let (client, url) = (support::sqs_client(&services), url.clone());
             tokio::spawn(async move {
                 for _ in 0..20 {
                     client
@@ -109,7 +109,7 @@ async fn two_openers_share_one_folder_and_take_each_message_once() {
     let takers: Vec<_> = [first, second]
         .into_iter()
         .map(|services| {
-            let (client, url) = (support::sqs(&services), url.clone());
+            let (client, url) = (support::sqs_client(&services), url.clone());
             tokio::spawn(async move {
                 let mut ids = Vec::new();
                 loop {
@@ -144,7 +144,7 @@ async fn two_openers_share_one_folder_and_take_each_message_once() {
 #[tokio::test]
 async fn a_receiver_sees_what_another_process_sends() {
     let fixture = Fixture::new();
-    let (ours, theirs) = (fixture.sqs(), support::sqs(&fixture.reopen()));
+    let (ours, theirs) = (fixture.sqs(), support::sqs_client(&fixture.reopen()));
     let url = ours
         .create_queue()
         .queue_name("work")
@@ -208,9 +208,12 @@ fn a_killed_process_loses_nothing_that_was_answered() {
 }
 
 async fn all_rounds_are_there(folder: PathBuf, last: usize) {
-    let services = Services::open(&folder).unwrap();
-    let (dynamodb, sqs) = (support::dynamodb(&services), support::sqs(&services));
-    let s3 = support::s3(&config(Transport::new(services)));
+    let services = EmbeddedServices::open(&folder).unwrap();
+    let (dynamodb, sqs) = (
+        support::dynamodb_client(&services),
+        support::sqs_client(&services),
+    );
+    let s3 = support::s3_client(&sdk_config(InProcessTransport::new(services)));
     for round in 0..=last {
         let get = dynamodb
             .get_item()
@@ -273,9 +276,12 @@ async fn child_writes_until_it_is_killed() {
         return;
     };
 
-    let services = Services::open(&PathBuf::from(folder)).unwrap();
-    let (dynamodb, sqs) = (support::dynamodb(&services), support::sqs(&services));
-    let s3 = support::s3(&config(Transport::new(services)));
+    let services = EmbeddedServices::open(&PathBuf::from(folder)).unwrap();
+    let (dynamodb, sqs) = (
+        support::dynamodb_client(&services),
+        support::sqs_client(&services),
+    );
+    let s3 = support::s3_client(&sdk_config(InProcessTransport::new(services)));
     create_table(&dynamodb).await;
     s3.create_bucket().bucket("documents").send().await.unwrap();
     let url = sqs

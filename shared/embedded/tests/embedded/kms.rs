@@ -5,15 +5,15 @@ use aws_sdk_kms::Client;
 use aws_sdk_kms::error::ProvideErrorMetadata;
 use aws_sdk_kms::types::EncryptionAlgorithmSpec;
 use aws_smithy_types::Blob;
-use embedded::{Services, Transport};
+use embedded::{EmbeddedServices, InProcessTransport};
 
-use crate::support::{Fixture, config};
+use crate::support::{Fixture, sdk_config};
 
-fn client(services: &Services) -> Client {
-    Client::new(&config(Transport::new(services.clone())))
+fn client(services: &EmbeddedServices) -> Client {
+    Client::new(&sdk_config(InProcessTransport::new(services.clone())))
 }
 
-pub(crate) async fn seal(client: &Client, text: &str, context: &[(&str, &str)]) -> Blob {
+pub(crate) async fn encrypt_text(client: &Client, text: &str, context: &[(&str, &str)]) -> Blob {
     let request = client.encrypt().key_id("local").plaintext(Blob::new(text));
     let request = context.iter().fold(request, |request, (k, v)| {
         request.encryption_context(*k, *v)
@@ -27,7 +27,7 @@ pub(crate) async fn seal(client: &Client, text: &str, context: &[(&str, &str)]) 
 }
 
 /// Returns the text, or the code of the error.
-pub(crate) async fn open(
+pub(crate) async fn decrypt_text(
     client: &Client,
     sealed: &Blob,
     context: &[(&str, &str)],
@@ -42,7 +42,7 @@ pub(crate) async fn open(
     }
 }
 
-fn refused() -> Result<String, String> {
+fn invalid_ciphertext() -> Result<String, String> {
     Err("InvalidCiphertextException".to_owned())
 }
 
@@ -51,13 +51,13 @@ async fn what_was_sealed_opens_in_its_context_alone() {
     let fixture = Fixture::new();
     let client = client(&fixture.services);
     let context = [("org", "acme"), ("name", "drive")];
-    let sealed = seal(&client, "a – sëcret", &context).await;
+    let sealed = encrypt_text(&client, "a – sëcret", &context).await;
     assert_eq!(
-        open(&client, &sealed, &context).await,
+        decrypt_text(&client, &sealed, &context).await,
         Ok("a – sëcret".to_owned())
     );
     assert_eq!(
-        open(&client, &sealed, &[context[1], context[0]]).await,
+        decrypt_text(&client, &sealed, &[context[1], context[0]]).await,
         Ok("a – sëcret".to_owned())
     );
     let others: [&[(&str, &str)]; 5] = [
@@ -68,10 +68,14 @@ async fn what_was_sealed_opens_in_its_context_alone() {
         &[("org", "acme"), ("name", "drive"), ("more", "")],
     ];
     for other in others {
-        assert_eq!(open(&client, &sealed, other).await, refused(), "{other:?}");
+        assert_eq!(
+            decrypt_text(&client, &sealed, other).await,
+            invalid_ciphertext(),
+            "{other:?}"
+        );
     }
 
-    let again = seal(&client, "a – sëcret", &context).await;
+    let again = encrypt_text(&client, "a – sëcret", &context).await;
     assert_ne!(again, sealed, "equal secrets do not look equal");
 }
 
@@ -79,20 +83,20 @@ async fn what_was_sealed_opens_in_its_context_alone() {
 async fn a_changed_byte_is_noticed_wherever_it_is() {
     let fixture = Fixture::new();
     let client = client(&fixture.services);
-    let sealed = seal(&client, "secret", &[]).await.into_inner();
+    let sealed = encrypt_text(&client, "secret", &[]).await.into_inner();
 
     for at in 0..sealed.len() {
         let mut changed = sealed.clone();
         changed[at] ^= 1;
         assert_eq!(
-            open(&client, &Blob::new(changed), &[]).await,
-            refused(),
+            decrypt_text(&client, &Blob::new(changed), &[]).await,
+            invalid_ciphertext(),
             "byte {at}"
         );
         if at > 0 {
             assert_eq!(
-                open(&client, &Blob::new(&sealed[..at]), &[]).await,
-                refused(),
+                decrypt_text(&client, &Blob::new(&sealed[..at]), &[]).await,
+                invalid_ciphertext(),
                 "{at} bytes"
             );
         }
@@ -130,7 +134,7 @@ async fn requests_that_kms_refuses_are_refused() {
     let other = encrypt(1).key_id("other").send().await.unwrap_err();
     assert!(other.as_service_error().unwrap().is_not_found_exception());
 
-    let sealed = seal(&client, "secret", &[]).await;
+    let sealed = encrypt_text(&client, "secret", &[]).await;
     let other = client
         .decrypt()
         .key_id("other")
@@ -167,7 +171,7 @@ async fn the_key_is_made_once_for_its_folder_and_nobody_else_reads_it() {
     let fixture = Fixture::new();
     let file = fixture.folder.path().join("kms.key");
     assert!(!file.exists(), "made at its first use");
-    let sealed = seal(&client(&fixture.services), "secret", &[]).await;
+    let sealed = encrypt_text(&client(&fixture.services), "secret", &[]).await;
     let key = std::fs::read(&file).unwrap();
     assert_eq!(key.len(), 32);
     #[cfg(unix)]
@@ -178,12 +182,12 @@ async fn the_key_is_made_once_for_its_folder_and_nobody_else_reads_it() {
         assert_eq!(mode & 0o777, 0o600);
     }
     assert_eq!(
-        open(&client(&fixture.reopen()), &sealed, &[]).await,
+        decrypt_text(&client(&fixture.reopen()), &sealed, &[]).await,
         Ok("secret".to_owned())
     );
     assert_eq!(
-        open(&client(&Fixture::new().services), &sealed, &[]).await,
-        refused(),
+        decrypt_text(&client(&Fixture::new().services), &sealed, &[]).await,
+        invalid_ciphertext(),
         "another folder"
     );
 

@@ -7,14 +7,14 @@ use aws_sdk_s3::types::{
     NotificationConfiguration, NotificationConfigurationFilter, QueueConfiguration, S3KeyFilter,
 };
 use aws_sdk_sqs::types::QueueAttributeName;
-use embedded::{Services, Transport};
+use embedded::{EmbeddedServices, InProcessTransport};
 use serde_json::Value;
 
-use crate::support::{self, Fixture, config};
+use crate::support::{self, Fixture, sdk_config};
 
 const ARN: &str = "arn:aws:sqs:us-east-1:000000000000:";
 
-fn telling(
+fn notification_config(
     queue: &str,
     event: Event,
     rules: &[(FilterRuleName, &str)],
@@ -41,7 +41,7 @@ fn telling(
         .build()
 }
 
-async fn configure(
+async fn put_configuration(
     fixture: &Fixture,
     configuration: NotificationConfiguration,
 ) -> Result<(), String> {
@@ -62,7 +62,7 @@ async fn configure(
 
 /// Creates the queue `keeper` and has it notified of new objects of `bucket` whose keys end with
 /// `/upload`.
-pub(crate) async fn watch(fixture: &Fixture, bucket: &str) -> String {
+pub(crate) async fn watch_uploads(fixture: &Fixture, bucket: &str) -> String {
     let url = fixture
         .sqs()
         .create_queue()
@@ -73,7 +73,7 @@ pub(crate) async fn watch(fixture: &Fixture, bucket: &str) -> String {
         .queue_url
         .unwrap();
 
-    let configuration = telling(
+    let configuration = notification_config(
         "keeper",
         Event::from("s3:ObjectCreated:*"),
         &[(FilterRuleName::Suffix, "/upload")],
@@ -90,7 +90,7 @@ pub(crate) async fn watch(fixture: &Fixture, bucket: &str) -> String {
     url
 }
 
-async fn watched() -> (Fixture, String) {
+async fn watched_bucket() -> (Fixture, String) {
     let fixture = Fixture::new();
     fixture
         .s3()
@@ -99,12 +99,12 @@ async fn watched() -> (Fixture, String) {
         .send()
         .await
         .unwrap();
-    let url = watch(&fixture, "content").await;
+    let url = watch_uploads(&fixture, "content").await;
     (fixture, url)
 }
 
-async fn put(services: &Services, key: &str) {
-    let s3 = support::s3(&config(Transport::new(services.clone())));
+async fn put_object(services: &EmbeddedServices, key: &str) {
+    let s3 = support::s3_client(&sdk_config(InProcessTransport::new(services.clone())));
     let body = ByteStream::from_static(b"text");
     s3.put_object()
         .bucket("content")
@@ -116,8 +116,8 @@ async fn put(services: &Services, key: &str) {
 }
 
 /// Returns the records of all available messages.
-async fn told(services: &Services, url: &str) -> Vec<Value> {
-    let sqs = support::sqs(services);
+async fn receive_records(services: &EmbeddedServices, url: &str) -> Vec<Value> {
+    let sqs = support::sqs_client(services);
     let mut records = Vec::new();
 
     loop {
@@ -140,7 +140,7 @@ async fn told(services: &Services, url: &str) -> Vec<Value> {
 
 #[tokio::test]
 async fn a_queue_is_told_once_of_each_object_that_its_filter_lets_through() {
-    let (fixture, url) = watched().await;
+    let (fixture, url) = watched_bucket().await;
     let keys = [
         "acme/d/one two/upload",
         "acme/d/\u{fc}+&=/upload",
@@ -149,10 +149,10 @@ async fn a_queue_is_told_once_of_each_object_that_its_filter_lets_through() {
         "upload",
     ];
     for key in keys {
-        put(&fixture.services, key).await;
+        put_object(&fixture.services, key).await;
     }
 
-    let records = told(&fixture.services, &url).await;
+    let records = receive_records(&fixture.services, &url).await;
     let keys: Vec<_> = records
         .iter()
         .map(|record| record["s3"]["object"]["key"].as_str().unwrap())
@@ -187,9 +187,9 @@ async fn a_queue_is_told_once_of_each_object_that_its_filter_lets_through() {
 
 #[tokio::test]
 async fn every_way_to_create_an_object_is_told_by_its_name() {
-    let (fixture, url) = watched().await;
+    let (fixture, url) = watched_bucket().await;
     let s3 = fixture.s3();
-    put(&fixture.services, "a/upload").await;
+    put_object(&fixture.services, "a/upload").await;
     let copy = s3
         .copy_object()
         .bucket("content")
@@ -244,7 +244,7 @@ async fn every_way_to_create_an_object_is_told_by_its_name() {
         .await
         .unwrap();
 
-    let records = told(&fixture.services, &url).await;
+    let records = receive_records(&fixture.services, &url).await;
     let names: Vec<_> = records
         .iter()
         .map(|record| record["eventName"].as_str().unwrap())
@@ -261,10 +261,10 @@ async fn every_way_to_create_an_object_is_told_by_its_name() {
 
 #[tokio::test]
 async fn what_a_queue_is_told_survives_and_can_be_replaced() {
-    let (fixture, url) = watched().await;
+    let (fixture, url) = watched_bucket().await;
     let services = fixture.reopen();
-    put(&services, "a/upload").await;
-    assert_eq!(told(&services, &url).await.len(), 1);
+    put_object(&services, "a/upload").await;
+    assert_eq!(receive_records(&services, &url).await.len(), 1);
     let get = fixture
         .s3()
         .get_bucket_notification_configuration()
@@ -292,13 +292,13 @@ async fn what_a_queue_is_told_survives_and_can_be_replaced() {
         (FilterRuleName::Prefix, "a/"),
         (FilterRuleName::Suffix, ".pdf"),
     ];
-    configure(
+    put_configuration(
         &fixture,
-        telling("keeper", Event::from("s3:ObjectCreated:Copy"), &both),
+        notification_config("keeper", Event::from("s3:ObjectCreated:Copy"), &both),
     )
     .await
     .unwrap();
-    put(&fixture.services, "a/x.pdf").await;
+    put_object(&fixture.services, "a/x.pdf").await;
     for key in ["a/y.pdf", "b/y.pdf", "a/y.txt"] {
         let copy = fixture
             .s3()
@@ -308,17 +308,17 @@ async fn what_a_queue_is_told_survives_and_can_be_replaced() {
             .copy_source("content/a/x.pdf");
         copy.send().await.unwrap();
     }
-    let records = told(&fixture.services, &url).await;
+    let records = receive_records(&fixture.services, &url).await;
     assert_eq!(
         (records.len(), &records[0]["s3"]["object"]["key"]),
         (1, &Value::from("a/y.pdf"))
     );
 
-    configure(&fixture, NotificationConfiguration::builder().build())
+    put_configuration(&fixture, NotificationConfiguration::builder().build())
         .await
         .unwrap();
-    put(&fixture.services, "a/upload").await;
-    assert_eq!(told(&fixture.services, &url).await.len(), 0);
+    put_object(&fixture.services, "a/upload").await;
+    assert_eq!(receive_records(&fixture.services, &url).await.len(), 0);
     let get = fixture
         .s3()
         .get_bucket_notification_configuration()
@@ -331,7 +331,7 @@ async fn what_a_queue_is_told_survives_and_can_be_replaced() {
 
 #[tokio::test]
 async fn what_cannot_be_told_is_refused() {
-    let (fixture, _) = watched().await;
+    let (fixture, _) = watched_bucket().await;
     let fifo = fixture.sqs().create_queue().queue_name("work.fifo");
     fifo.attributes(QueueAttributeName::FifoQueue, "true")
         .send()
@@ -340,21 +340,27 @@ async fn what_cannot_be_told_is_refused() {
 
     let created = || Event::from("s3:ObjectCreated:*");
     let refused = [
-        (telling("missing", created(), &[]), "InvalidArgument"),
-        (telling("work.fifo", created(), &[]), "InvalidArgument"),
         (
-            telling("keeper", created(), &[(FilterRuleName::from("infix"), "x")]),
+            notification_config("missing", created(), &[]),
             "InvalidArgument",
         ),
         (
-            telling("keeper", Event::from("s3:ObjectRemoved:*"), &[]),
+            notification_config("work.fifo", created(), &[]),
+            "InvalidArgument",
+        ),
+        (
+            notification_config("keeper", created(), &[(FilterRuleName::from("infix"), "x")]),
+            "InvalidArgument",
+        ),
+        (
+            notification_config("keeper", Event::from("s3:ObjectRemoved:*"), &[]),
             "NotImplemented",
         ),
     ];
 
     for (configuration, code) in refused {
         assert_eq!(
-            configure(&fixture, configuration).await,
+            put_configuration(&fixture, configuration).await,
             Err(code.to_owned())
         );
     }
@@ -384,7 +390,7 @@ async fn what_cannot_be_told_is_refused() {
 
 #[tokio::test]
 async fn objects_are_stored_although_their_queue_is_gone() {
-    let (fixture, url) = watched().await;
+    let (fixture, url) = watched_bucket().await;
     fixture
         .sqs()
         .delete_queue()
@@ -393,7 +399,7 @@ async fn objects_are_stored_although_their_queue_is_gone() {
         .await
         .unwrap();
 
-    put(&fixture.services, "a/upload").await;
+    put_object(&fixture.services, "a/upload").await;
     let object = fixture
         .s3()
         .get_object()

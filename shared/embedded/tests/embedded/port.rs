@@ -15,7 +15,7 @@ use aws_smithy_types::body::SdkBody;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use embedded::{ACCESS_KEY, REGION, SECRET_KEY};
+use embedded::{ACCESS_KEY_ID, REGION, SECRET_ACCESS_KEY};
 use hmac::{Hmac, KeyInit, Mac};
 use http::{HeaderValue, Request, Response};
 use http_body_util::{BodyExt, Full};
@@ -24,13 +24,13 @@ use sha2::Sha256;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 
-use crate::support::{self, Fixture, config};
+use crate::support::{self, Fixture, sdk_config};
 
 /// An HTTP client that always connects to one address.
 #[derive(Debug, Clone)]
-pub(crate) struct Port(pub(crate) SocketAddr);
+pub(crate) struct PortClient(pub(crate) SocketAddr);
 
-impl HttpClient for Port {
+impl HttpClient for PortClient {
     fn http_connector(
         &self,
         _: &HttpConnectorSettings,
@@ -40,7 +40,7 @@ impl HttpClient for Port {
     }
 }
 
-impl HttpConnector for Port {
+impl HttpConnector for PortClient {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let port = self.clone();
         HttpConnectorFuture::new(async move {
@@ -50,14 +50,14 @@ impl HttpConnector for Port {
                 .await
                 .map_err(ConnectorError::user)?
                 .to_bytes();
-            let response = port.send(Request::from_parts(parts, body)).await;
+            let response = port.send_request(Request::from_parts(parts, body)).await;
             Ok(HttpResponse::try_from(response.map(SdkBody::from)).unwrap())
         })
     }
 }
 
-impl Port {
-    pub(crate) async fn send(&self, mut request: Request<Bytes>) -> Response<Bytes> {
+impl PortClient {
+    pub(crate) async fn send_request(&self, mut request: Request<Bytes>) -> Response<Bytes> {
         let host = HeaderValue::try_from(self.0.to_string()).unwrap();
         request.headers_mut().entry("host").or_insert(host);
         let path = request.uri().path_and_query().unwrap().clone();
@@ -72,8 +72,8 @@ impl Port {
         Response::from_parts(parts, body.collect().await.unwrap().to_bytes())
     }
 
-    fn config(&self) -> aws_config::SdkConfig {
-        config(self.clone())
+    fn sdk_config(&self) -> aws_config::SdkConfig {
+        sdk_config(self.clone())
             .into_builder()
             .endpoint_url(format!("http://{}", self.0))
             .build()
@@ -81,13 +81,15 @@ impl Port {
 }
 
 /// Starts a server. Returns its port, the handle that stops it, and its task.
-async fn serve(fixture: &Fixture) -> (Port, oneshot::Sender<()>, tokio::task::JoinHandle<()>) {
+async fn start_server(
+    fixture: &Fixture,
+) -> (PortClient, oneshot::Sender<()>, tokio::task::JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let port = Port(listener.local_addr().unwrap());
+    let port = PortClient(listener.local_addr().unwrap());
     let (stop, stopped) = oneshot::channel::<()>();
     let services = fixture.services.clone();
     let server = tokio::spawn(async move {
-        embedded::serve(services, listener, async { drop(stopped.await) }).await;
+        embedded::serve_aws_clients(services, listener, async { drop(stopped.await) }).await;
     });
     (port, stop, server)
 }
@@ -95,15 +97,15 @@ async fn serve(fixture: &Fixture) -> (Port, oneshot::Sender<()>, tokio::task::Jo
 #[tokio::test]
 async fn one_port_answers_all_services() {
     let fixture = Fixture::new();
-    let (port, stop, server) = serve(&fixture).await;
-    let dynamodb = aws_sdk_dynamodb::Client::new(&port.config());
+    let (port, stop, server) = start_server(&fixture).await;
+    let dynamodb = aws_sdk_dynamodb::Client::new(&port.sdk_config());
     crate::dynamodb::create_table(&dynamodb).await;
     assert_eq!(
         dynamodb.list_tables().send().await.unwrap().table_names(),
         ["records"]
     );
 
-    let sqs = aws_sdk_sqs::Client::new(&port.config());
+    let sqs = aws_sdk_sqs::Client::new(&port.sdk_config());
     let url = sqs
         .create_queue()
         .queue_name("work")
@@ -129,7 +131,7 @@ async fn one_port_answers_all_services() {
         .unwrap();
     assert_eq!(received.messages().len(), 1);
 
-    let s3 = support::s3(&port.config());
+    let s3 = support::s3_client(&port.sdk_config());
     s3.create_bucket().bucket("documents").send().await.unwrap();
     s3.put_object()
         .bucket("documents")
@@ -147,10 +149,10 @@ async fn one_port_answers_all_services() {
         .unwrap();
     assert_eq!(got.body.collect().await.unwrap().to_vec().len(), 3 << 20);
 
-    let kms = aws_sdk_kms::Client::new(&port.config());
-    let sealed = crate::kms::seal(&kms, "secret", &[]).await;
+    let kms = aws_sdk_kms::Client::new(&port.sdk_config());
+    let sealed = crate::kms::encrypt_text(&kms, "secret", &[]).await;
     assert_eq!(
-        crate::kms::open(&kms, &sealed, &[]).await,
+        crate::kms::decrypt_text(&kms, &sealed, &[]).await,
         Ok("secret".to_owned())
     );
 
@@ -161,8 +163,8 @@ async fn one_port_answers_all_services() {
 #[tokio::test]
 async fn pre_signed_urls_upload_and_download_and_cannot_be_changed() {
     let fixture = Fixture::new();
-    let (port, _stop, _server) = serve(&fixture).await;
-    let s3 = support::s3(&port.config());
+    let (port, _stop, _server) = start_server(&fixture).await;
+    let s3 = support::s3_client(&port.sdk_config());
     s3.create_bucket().bucket("documents").send().await.unwrap();
     let expiry = || PresigningConfig::expires_in(Duration::from_secs(60)).unwrap();
 
@@ -176,7 +178,7 @@ async fn pre_signed_urls_upload_and_download_and_cannot_be_changed() {
     let request = Request::put(put.uri())
         .body(Bytes::from_static(b"uploaded"))
         .unwrap();
-    assert_eq!(port.send(request).await.status(), 200);
+    assert_eq!(port.send_request(request).await.status(), 200);
 
     let get = s3
         .get_object()
@@ -185,7 +187,7 @@ async fn pre_signed_urls_upload_and_download_and_cannot_be_changed() {
         .response_content_type("text/plain");
     let get = get.presigned(expiry()).await.unwrap();
     let answer = port
-        .send(Request::get(get.uri()).body(Bytes::new()).unwrap())
+        .send_request(Request::get(get.uri()).body(Bytes::new()).unwrap())
         .await;
     assert_eq!(
         (answer.status().as_u16(), answer.body().as_ref()),
@@ -195,7 +197,7 @@ async fn pre_signed_urls_upload_and_download_and_cannot_be_changed() {
 
     let forged = get.uri().replace("a%20b", "other");
     assert_eq!(
-        port.send(Request::get(forged).body(Bytes::new()).unwrap())
+        port.send_request(Request::get(forged).body(Bytes::new()).unwrap())
             .await
             .status(),
         403
@@ -203,10 +205,10 @@ async fn pre_signed_urls_upload_and_download_and_cannot_be_changed() {
     let unsigned = Request::get(format!("http://{}/documents/a%20b", port.0))
         .body(Bytes::new())
         .unwrap();
-    assert_eq!(port.send(unsigned).await.status(), 403);
+    assert_eq!(port.send_request(unsigned).await.status(), 403);
 }
 
-pub(crate) fn hmac(key: &[u8], text: &str) -> Vec<u8> {
+pub(crate) fn hmac_sha256(key: &[u8], text: &str) -> Vec<u8> {
     let mut mac = Hmac::<Sha256>::new_from_slice(key).unwrap();
     mac.update(text.as_bytes());
     mac.finalize().into_bytes().to_vec()
@@ -229,24 +231,24 @@ async fn signing_time(s3: &aws_sdk_s3::Client) -> String {
 #[tokio::test]
 async fn a_pre_signed_form_uploads_within_its_policy() {
     let fixture = Fixture::new();
-    let (port, _stop, _server) = serve(&fixture).await;
-    let s3 = support::s3(&port.config());
+    let (port, _stop, _server) = start_server(&fixture).await;
+    let s3 = support::s3_client(&port.sdk_config());
     s3.create_bucket().bucket("documents").send().await.unwrap();
     let time = signing_time(&s3).await;
     let day = &time[..8];
     let scope = format!("{day}/{REGION}/s3/aws4_request");
-    let credential = format!("{ACCESS_KEY}/{scope}");
+    let credential = format!("{ACCESS_KEY_ID}/{scope}");
     let policy = format!(
         r#"{{"expiration":"2100-01-01T00:00:00.000Z","conditions":[{{"bucket":"documents"}},{{"key":"form"}},
         ["content-length-range",1,20],{{"x-amz-algorithm":"AWS4-HMAC-SHA256"}},{{"x-amz-credential":"{credential}"}},
         {{"x-amz-date":"{time}"}}]}}"#
     );
     let policy = STANDARD.encode(policy);
-    let start = hmac(format!("AWS4{SECRET_KEY}").as_bytes(), day);
+    let start = hmac_sha256(format!("AWS4{SECRET_ACCESS_KEY}").as_bytes(), day);
     let key = [REGION, "s3", "aws4_request"]
         .iter()
-        .fold(start, |key, part| hmac(&key, part));
-    let signature: String = hmac(&key, &policy)
+        .fold(start, |key, part| hmac_sha256(&key, part));
+    let signature: String = hmac_sha256(&key, &policy)
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect();
@@ -280,7 +282,7 @@ async fn a_pre_signed_form_uploads_within_its_policy() {
             .header("content-type", "multipart/form-data; boundary=edge")
             .body(Bytes::from(body))
             .unwrap();
-        let answer = port.send(request).await;
+        let answer = port.send_request(request).await;
         assert_eq!(answer.status().as_u16(), expected, "{:?}", answer.body());
     }
     let stored = fixture

@@ -5,77 +5,85 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use embedded::{ACCESS_KEY, SECRET_KEY, SIGNING_KEY, Services};
+use embedded::{ACCESS_KEY_ID, EmbeddedServices, SECRET_ACCESS_KEY, SIGNING_KEY_ID};
 use http::{Method, Request};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::stranger::{Form, KEY, Public, outcome};
+use crate::stranger::{KEY, PublicBucket, SignedForm, status_and_code};
 use crate::support::Fixture;
 
 #[tokio::test]
 async fn a_signed_form_stores_its_object_whatever_the_order_of_its_fields() {
-    let public = Public::new().await;
-    let mut form = Form::new(&public);
+    let public = PublicBucket::new().await;
+    let mut form = SignedForm::new(&public);
     for turn in 0..form.fields.len() {
         form.fields.rotate_left(1);
         form.file = format!("turn {turn}").into_bytes();
-        assert_eq!(public.post(&form).await, (204, String::new()));
-        assert_eq!(public.stored(KEY).await.unwrap(), form.file);
+        assert_eq!(public.post_form(&form).await, (204, String::new()));
+        assert_eq!(public.stored_object(KEY).await.unwrap(), form.file);
     }
 }
 
 #[tokio::test]
 async fn a_form_that_is_not_as_it_was_signed_is_refused() {
-    let public = Public::new().await;
-    let form = Form::new(&public);
+    let public = PublicBucket::new().await;
+    let form = SignedForm::new(&public);
 
-    let policy = String::from_utf8(STANDARD.decode(form.value("policy")).unwrap()).unwrap();
+    let policy = String::from_utf8(STANDARD.decode(form.field_value("policy")).unwrap()).unwrap();
     let tampered = STANDARD.encode(policy.replace("1,20", "1,2000"));
-    assert_ne!(tampered, form.value("policy"));
-    let earlier = form.value("x-amz-date").replace("T08", "T07");
-    let known = Form::signed(&public, (ACCESS_KEY, SECRET_KEY), 20);
-    let own_name = Form::signed(&public, (SIGNING_KEY, SECRET_KEY), 20);
-    let signature = form.value("x-amz-signature");
+    assert_ne!(tampered, form.field_value("policy"));
+    let earlier = form.field_value("x-amz-date").replace("T08", "T07");
+    let known = SignedForm::sign_form(&public, (ACCESS_KEY_ID, SECRET_ACCESS_KEY), 20);
+    let own_name = SignedForm::sign_form(&public, (SIGNING_KEY_ID, SECRET_ACCESS_KEY), 20);
+    let signature = form.field_value("x-amz-signature");
 
     let refused = [
-        ("another key", form.with("key", "a b/other"), "AccessDenied"),
-        ("no key", form.with("key", ""), "AccessDenied"),
+        (
+            "another key",
+            form.with_field("key", "a b/other"),
+            "AccessDenied",
+        ),
+        ("no key", form.with_field("key", ""), "AccessDenied"),
         (
             "another bucket",
-            form.with("bucket", "other"),
+            form.with_field("bucket", "other"),
             "AccessDenied",
         ),
         (
             "a value without the prefix",
-            form.with("x-amz-meta-note", "other"),
+            form.with_field("x-amz-meta-note", "other"),
             "AccessDenied",
         ),
         (
             "a field without a condition",
-            form.with("content-type", "text/html"),
+            form.with_field("content-type", "text/html"),
             "AccessDenied",
         ),
         (
             "a tampered policy",
-            form.with("policy", &tampered),
+            form.with_field("policy", &tampered),
             "SignatureDoesNotMatch",
         ),
         (
             "no policy",
-            form.with("policy", ""),
+            form.with_field("policy", ""),
             "SignatureDoesNotMatch",
         ),
         (
             "a tampered time",
-            form.with("x-amz-date", &earlier),
+            form.with_field("x-amz-date", &earlier),
             "AccessDenied",
         ),
-        ("no time", form.with("x-amz-date", "today"), "AccessDenied"),
+        (
+            "no time",
+            form.with_field("x-amz-date", "today"),
+            "AccessDenied",
+        ),
         (
             "half a signature",
-            form.with("x-amz-signature", &signature[..32]),
+            form.with_field("x-amz-signature", &signature[..32]),
             "SignatureDoesNotMatch",
         ),
         (
@@ -91,15 +99,19 @@ async fn a_form_that_is_not_as_it_was_signed_is_refused() {
     ];
 
     for (what, form, code) in refused {
-        assert_eq!(public.post(&form).await, (403, code.to_owned()), "{what}");
+        assert_eq!(
+            public.post_form(&form).await,
+            (403, code.to_owned()),
+            "{what}"
+        );
     }
 
     assert_eq!(
-        public.post(&form.with_file(&[b'x'; 21])).await,
+        public.post_form(&form.with_file(&[b'x'; 21])).await,
         (400, "EntityTooLarge".to_owned())
     );
     assert_eq!(
-        public.post(&form.with_file(b"")).await,
+        public.post_form(&form.with_file(b"")).await,
         (400, "EntityTooSmall".to_owned())
     );
     assert_eq!(
@@ -107,24 +119,27 @@ async fn a_form_that_is_not_as_it_was_signed_is_refused() {
         (403, "AccessDenied".to_owned())
     );
 
-    assert_eq!(public.stored(KEY).await, None);
-    assert_eq!(public.post(&form.with_file(&[b'x'; 20])).await.0, 204);
+    assert_eq!(public.stored_object(KEY).await, None);
+    assert_eq!(public.post_form(&form.with_file(&[b'x'; 20])).await.0, 204);
 }
 
 #[tokio::test]
 async fn a_form_expires_in_the_time_of_the_services() {
-    let public = Public::new().await;
-    let form = Form::new(&public);
+    let public = PublicBucket::new().await;
+    let form = SignedForm::new(&public);
     public.fixture.advance_ms(599_000);
-    assert_eq!(public.post(&form).await.0, 204);
+    assert_eq!(public.post_form(&form).await.0, 204);
     public.fixture.advance_ms(1000);
-    assert_eq!(public.post(&form).await, (403, "AccessDenied".to_owned()));
+    assert_eq!(
+        public.post_form(&form).await,
+        (403, "AccessDenied".to_owned())
+    );
 }
 
 #[tokio::test]
 async fn a_body_that_is_not_a_form_is_refused() {
-    let public = Public::new().await;
-    let form = Form::new(&public);
+    let public = PublicBucket::new().await;
+    let form = SignedForm::new(&public);
     let whole = form.body();
     let file = whole
         .windows(11)
@@ -153,41 +168,41 @@ async fn a_body_that_is_not_a_form_is_refused() {
         .body(whole.into())
         .unwrap();
     assert_eq!(
-        outcome(&public.port.send(request).await),
+        status_and_code(&public.port.send_request(request).await),
         (403, "AccessDenied".to_owned())
     );
-    assert_eq!(public.stored(KEY).await, None);
+    assert_eq!(public.stored_object(KEY).await, None);
 }
 
 #[tokio::test]
 async fn what_is_refused_is_refused_before_a_byte_of_its_file() {
-    let public = Public::new().await;
+    let public = PublicBucket::new().await;
 
-    let large = Form::signed(
+    let large = SignedForm::sign_form(
         &public,
-        (SIGNING_KEY, public.fixture.services.signing_secret()),
+        (SIGNING_KEY_ID, public.fixture.services.signing_secret()),
         50 << 20,
     );
     let expired = large.clone();
     public.fixture.advance_ms(601_000);
-    let form = Form::new(&public);
+    let form = SignedForm::new(&public);
 
     let refused = [
         (
             "a wrong signature",
-            form.with("x-amz-signature", &"0".repeat(64)),
+            form.with_field("x-amz-signature", &"0".repeat(64)),
             403,
         ),
         ("an expired policy", expired, 403),
-        ("another key", form.with("key", "a b/other"), 403),
+        ("another key", form.with_field("key", "a b/other"), 403),
         (
             "a field without a condition",
-            form.with("acl", "public-read"),
+            form.with_field("acl", "public-read"),
             403,
         ),
         (
             "fields that are too long",
-            form.with("x-ignore-long", &"x".repeat(65 * 1024)),
+            form.with_field("x-ignore-long", &"x".repeat(65 * 1024)),
             400,
         ),
         ("a file that is too large", form.with_file(&[b'x'; 21]), 400),
@@ -206,12 +221,17 @@ async fn what_is_refused_is_refused_before_a_byte_of_its_file() {
         assert_eq!(status, 403, "{method}");
     }
 
-    assert_eq!(public.stored(KEY).await, None);
+    assert_eq!(public.stored_object(KEY).await, None);
 }
 
 /// Announces 50 MB and sends a form up to the end of its file, without the end of the form. Returns
 /// the status of the answer.
-async fn refusal_of_beginning(public: &Public, method: &str, path: &str, form: &Form) -> u16 {
+async fn refusal_of_beginning(
+    public: &PublicBucket,
+    method: &str,
+    path: &str,
+    form: &SignedForm,
+) -> u16 {
     let mut stream = TcpStream::connect(public.port.0).await.unwrap();
     let length = 50 << 20;
     let kind = "content-type: multipart/form-data; boundary=----edge";
@@ -236,7 +256,7 @@ async fn refusal_of_beginning(public: &Public, method: &str, path: &str, form: &
 
 #[tokio::test]
 async fn what_comes_before_the_file_is_bounded() {
-    let public = Public::new().await;
+    let public = PublicBucket::new().await;
     let endless = format!(
         "------edge\r\nContent-Disposition: form-data; name=\"{}",
         "x".repeat(8 << 20)
@@ -249,8 +269,8 @@ async fn what_comes_before_the_file_is_bounded() {
 
 #[tokio::test]
 async fn forms_of_unusual_clients_are_read() {
-    let public = Public::new().await;
-    let text = String::from_utf8(Form::new(&public).body()).unwrap();
+    let public = PublicBucket::new().await;
+    let text = String::from_utf8(SignedForm::new(&public).body()).unwrap();
     let heads = [
         // .NET
         text.replace(
@@ -275,7 +295,7 @@ async fn forms_of_unusual_clients_are_read() {
             "{number}"
         );
         assert_eq!(
-            public.stored(KEY).await.unwrap(),
+            public.stored_object(KEY).await.unwrap(),
             format!("text {number}").into_bytes()
         );
     }
@@ -283,19 +303,19 @@ async fn forms_of_unusual_clients_are_read() {
 
 #[tokio::test]
 async fn a_form_carries_fifty_megabytes_of_any_bytes() {
-    let public = Public::new().await;
+    let public = PublicBucket::new().await;
     let size = 50 << 20;
-    let key = (SIGNING_KEY, public.fixture.services.signing_secret());
+    let key = (SIGNING_KEY_ID, public.fixture.services.signing_secret());
     let mut file = b"\r\n------edg\r\r\n--".repeat(size / 17 + 1);
     file.truncate(size);
-    let form = Form::signed(&public, key, size as u64).with_file(&file);
-    assert_eq!(public.post(&form).await, (204, String::new()));
-    assert!(public.stored(KEY).await.unwrap() == file);
+    let form = SignedForm::sign_form(&public, key, size as u64).with_file(&file);
+    assert_eq!(public.post_form(&form).await, (204, String::new()));
+    assert!(public.stored_object(KEY).await.unwrap() == file);
 }
 
 #[tokio::test]
 async fn a_signed_address_is_a_download() {
-    let public = Public::new().await;
+    let public = PublicBucket::new().await;
     let put = public.fixture.s3().put_object().bucket("content").key(KEY);
     put.body(b"0123456789".to_vec().into())
         .send()
@@ -305,7 +325,7 @@ async fn a_signed_address_is_a_download() {
     let get = get.response_content_disposition("attachment; filename=\"my file+1.pdf\"");
     let signed = get.presigned(public.for_seconds(60)).await.unwrap();
 
-    let answer = public.ask(Method::GET, signed.uri()).await;
+    let answer = public.send_request(Method::GET, signed.uri()).await;
     assert_eq!(
         (answer.status().as_u16(), answer.body().as_ref()),
         (200, b"0123456789".as_slice())
@@ -318,7 +338,7 @@ async fn a_signed_address_is_a_download() {
         .header("range", "bytes=2-4")
         .body(Bytes::new())
         .unwrap();
-    let part = public.port.send(part).await;
+    let part = public.port.send_request(part).await;
     assert_eq!(
         (part.status().as_u16(), part.body().as_ref()),
         (206, b"234".as_slice())
@@ -328,7 +348,7 @@ async fn a_signed_address_is_a_download() {
     assert_eq!(
         public
             .port
-            .send(known.body(Bytes::new()).unwrap())
+            .send_request(known.body(Bytes::new()).unwrap())
             .await
             .status(),
         304
@@ -336,7 +356,7 @@ async fn a_signed_address_is_a_download() {
 
     let head = public.own_signer().head_object().bucket("content").key(KEY);
     let head = head.presigned(public.for_seconds(60)).await.unwrap();
-    let answer = public.ask(Method::HEAD, head.uri()).await;
+    let answer = public.send_request(Method::HEAD, head.uri()).await;
     assert_eq!(
         (
             answer.status().as_u16(),
@@ -351,14 +371,14 @@ async fn a_signed_address_is_a_download() {
         .key("none");
     let missing = missing.presigned(public.for_seconds(60)).await.unwrap();
     assert_eq!(
-        outcome(&public.ask(Method::GET, missing.uri()).await),
+        status_and_code(&public.send_request(Method::GET, missing.uri()).await),
         (404, "NoSuchKey".to_owned())
     );
 }
 
 #[tokio::test]
 async fn an_address_that_is_not_as_it_was_signed_is_refused() {
-    let public = Public::new().await;
+    let public = PublicBucket::new().await;
     for key in ["a", "b"] {
         let put = public.fixture.s3().put_object().bucket("content").key(key);
         put.body(b"text".to_vec().into()).send().await.unwrap();
@@ -371,14 +391,14 @@ async fn an_address_that_is_not_as_it_was_signed_is_refused() {
         .unwrap()
         .uri()
         .to_owned();
-    let known = public.signer(ACCESS_KEY, SECRET_KEY);
+    let known = public.s3_client_with_key(ACCESS_KEY_ID, SECRET_ACCESS_KEY);
     let known = get(&known)
         .presigned(public.for_seconds(60))
         .await
         .unwrap()
         .uri()
         .to_owned();
-    let named = public.signer(SIGNING_KEY, SECRET_KEY);
+    let named = public.s3_client_with_key(SIGNING_KEY_ID, SECRET_ACCESS_KEY);
     let named = get(&named)
         .presigned(public.for_seconds(60))
         .await
@@ -386,7 +406,7 @@ async fn an_address_that_is_not_as_it_was_signed_is_refused() {
         .uri()
         .to_owned();
     let (path, query) = own.split_once('?').unwrap();
-    assert_eq!(public.ask(Method::GET, &own).await.status(), 200);
+    assert_eq!(public.send_request(Method::GET, &own).await.status(), 200);
     let refused = [
         path.to_owned(),
         format!("{}?{query}", path.replace("/a", "/b")),
@@ -394,7 +414,7 @@ async fn an_address_that_is_not_as_it_was_signed_is_refused() {
         own.replace("X-Amz-Expires=60", "X-Amz-Expires=600"),
         own.replace("X-Amz-Signature=", "X-Amz-Signature=0"),
         own.replace("X-Amz-SignedHeaders=host", "X-Amz-SignedHeaders="),
-        own.replace(SIGNING_KEY, ACCESS_KEY),
+        own.replace(SIGNING_KEY_ID, ACCESS_KEY_ID),
         format!("{own}&response-content-type=text%2Fhtml"),
         format!("{own}&X-Amz-Expires=60"),
         format!("{own}&acl"),
@@ -404,7 +424,7 @@ async fn an_address_that_is_not_as_it_was_signed_is_refused() {
     for address in refused {
         assert_ne!(address, own);
         assert_eq!(
-            public.ask(Method::GET, &address).await.status(),
+            public.send_request(Method::GET, &address).await.status(),
             403,
             "{address}"
         );
@@ -418,24 +438,24 @@ async fn an_address_that_is_not_as_it_was_signed_is_refused() {
         Method::OPTIONS,
     ] {
         assert_eq!(
-            public.ask(method.clone(), &own).await.status(),
+            public.send_request(method.clone(), &own).await.status(),
             403,
             "{method}"
         );
     }
 
     public.fixture.advance_ms(60_000);
-    assert_eq!(public.ask(Method::GET, &own).await.status(), 200);
+    assert_eq!(public.send_request(Method::GET, &own).await.status(), 200);
     public.fixture.advance_ms(1000);
     assert_eq!(
-        outcome(&public.ask(Method::GET, &own).await),
+        status_and_code(&public.send_request(Method::GET, &own).await),
         (403, "AccessDenied".to_owned())
     );
 }
 
 #[tokio::test]
 async fn nothing_else_is_done_even_with_the_right_key() {
-    let public = Public::new().await;
+    let public = PublicBucket::new().await;
     let signer = public.own_signer();
 
     let put = signer
@@ -453,8 +473,17 @@ async fn nothing_else_is_done_even_with_the_right_key() {
         .await
         .unwrap();
 
-    assert_eq!(public.ask(Method::PUT, put.uri()).await.status(), 403);
-    assert_eq!(public.ask(Method::DELETE, delete.uri()).await.status(), 403);
+    assert_eq!(
+        public.send_request(Method::PUT, put.uri()).await.status(),
+        403
+    );
+    assert_eq!(
+        public
+            .send_request(Method::DELETE, delete.uri())
+            .await
+            .status(),
+        403
+    );
 
     // This request is signed in a header and not in the address.
     let error = signer
@@ -480,7 +509,7 @@ async fn nothing_else_is_done_even_with_the_right_key() {
         .header("content-type", "application/x-amz-json-1.0")
         .body(Bytes::from_static(b"{}"))
         .unwrap();
-    assert_eq!(public.port.send(request).await.status(), 403);
+    assert_eq!(public.port.send_request(request).await.status(), 403);
 }
 
 #[tokio::test]
@@ -505,7 +534,7 @@ async fn the_secret_is_one_for_a_folder_and_another_for_the_next() {
 fn processes_that_open_a_new_folder_at_a_time_share_its_secret() {
     let folder = tempfile::tempdir().unwrap();
     let open = || {
-        Services::open(folder.path())
+        EmbeddedServices::open(folder.path())
             .unwrap()
             .signing_secret()
             .to_owned()
@@ -527,10 +556,10 @@ fn processes_that_open_a_new_folder_at_a_time_share_its_secret() {
 
 #[tokio::test]
 async fn a_form_tells_the_queue_of_the_bucket() {
-    let public = Public::new().await;
+    let public = PublicBucket::new().await;
     let sqs = public.fixture.sqs();
-    let url = crate::notifications::watch(&public.fixture, "content").await;
-    assert_eq!(public.post(&Form::new(&public)).await.0, 204);
+    let url = crate::notifications::watch_uploads(&public.fixture, "content").await;
+    assert_eq!(public.post_form(&SignedForm::new(&public)).await.0, 204);
     let got = sqs
         .receive_message()
         .queue_url(&url)
@@ -547,7 +576,7 @@ async fn a_form_tells_the_queue_of_the_bucket() {
     assert_eq!(event["Records"][0]["s3"]["object"]["key"], "a+b/upload");
     assert_eq!(
         public
-            .post(&Form::new(&public).with("key", "other/upload"))
+            .post_form(&SignedForm::new(&public).with_field("key", "other/upload"))
             .await
             .0,
         403
@@ -558,7 +587,7 @@ async fn a_form_tells_the_queue_of_the_bucket() {
 
 #[tokio::test]
 async fn requests_of_any_shape_are_refused_quietly() {
-    let public = Public::new().await;
+    let public = PublicBucket::new().await;
     let get = public.own_signer().get_object().bucket("content").key("a");
     let url = get
         .presigned(public.for_seconds(60))
@@ -574,7 +603,7 @@ async fn requests_of_any_shape_are_refused_quietly() {
         let answer = public
             .fixture
             .services
-            .call_public(request.body(Bytes::new()).unwrap())
+            .handle_public_request(request.body(Bytes::new()).unwrap())
             .await;
         assert_eq!(answer.status(), 403, "{host}");
     }
@@ -608,7 +637,7 @@ async fn requests_of_any_shape_are_refused_quietly() {
             let answer = public
                 .fixture
                 .services
-                .call_public(request.body(Bytes::new()).unwrap())
+                .handle_public_request(request.body(Bytes::new()).unwrap())
                 .await;
             assert_eq!(answer.status(), 403, "{path}?{query}");
         }

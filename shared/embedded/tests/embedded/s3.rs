@@ -7,7 +7,7 @@ use aws_sdk_s3::types::{CompletedMultipartUpload, CompletedPart, Delete, ObjectI
 
 use crate::support::Fixture;
 
-async fn bucket(fixture: &Fixture) -> Client {
+async fn create_bucket(fixture: &Fixture) -> Client {
     let client = fixture.s3();
     client
         .create_bucket()
@@ -18,7 +18,7 @@ async fn bucket(fixture: &Fixture) -> Client {
     client
 }
 
-async fn put(client: &Client, key: &str, body: &[u8]) -> String {
+async fn put_object(client: &Client, key: &str, body: &[u8]) -> String {
     let put = client
         .put_object()
         .bucket("documents")
@@ -27,7 +27,7 @@ async fn put(client: &Client, key: &str, body: &[u8]) -> String {
     put.send().await.unwrap().e_tag.unwrap()
 }
 
-async fn get(client: &Client, key: &str) -> Vec<u8> {
+async fn get_object(client: &Client, key: &str) -> Vec<u8> {
     let object = client
         .get_object()
         .bucket("documents")
@@ -41,7 +41,7 @@ async fn get(client: &Client, key: &str) -> Vec<u8> {
 #[tokio::test]
 async fn an_object_comes_back_with_its_metadata() {
     let fixture = Fixture::new();
-    let client = bucket(&fixture).await;
+    let client = create_bucket(&fixture).await;
     let put = client
         .put_object()
         .bucket("documents")
@@ -83,7 +83,7 @@ async fn an_object_comes_back_with_its_metadata() {
 #[tokio::test]
 async fn missing_things_are_typed_errors() {
     let fixture = Fixture::new();
-    let client = bucket(&fixture).await;
+    let client = create_bucket(&fixture).await;
 
     let error = client
         .get_object()
@@ -124,7 +124,7 @@ async fn missing_things_are_typed_errors() {
 #[tokio::test]
 async fn if_none_match_creates_only_once() {
     let fixture = Fixture::new();
-    let client = bucket(&fixture).await;
+    let client = create_bucket(&fixture).await;
     let create = || {
         client
             .put_object()
@@ -148,13 +148,13 @@ async fn if_none_match_creates_only_once() {
         refused.into_service_error().code(),
         Some("PreconditionFailed")
     );
-    assert_eq!(get(&client, "a").await, b"first");
+    assert_eq!(get_object(&client, "a").await, b"first");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_many_creators_of_one_key_exactly_one_wins() {
     let fixture = Fixture::new();
-    let client = bucket(&fixture).await;
+    let client = create_bucket(&fixture).await;
     let creators: Vec<_> = (0..16)
         .map(|index| {
             let create = client
@@ -181,8 +181,8 @@ async fn of_many_creators_of_one_key_exactly_one_wins() {
 #[tokio::test]
 async fn if_match_replaces_only_the_known_version() {
     let fixture = Fixture::new();
-    let client = bucket(&fixture).await;
-    let first = put(&client, "a", b"first").await;
+    let client = create_bucket(&fixture).await;
+    let first = put_object(&client, "a", b"first").await;
     let replace = |etag: &str| {
         client
             .put_object()
@@ -205,12 +205,12 @@ async fn if_match_replaces_only_the_known_version() {
         stale.into_service_error().code(),
         Some("PreconditionFailed")
     );
-    assert_eq!(get(&client, "a").await, b"second");
+    assert_eq!(get_object(&client, "a").await, b"second");
     let unchanged = client
         .get_object()
         .bucket("documents")
         .key("a")
-        .if_none_match(put(&client, "a", b"x").await);
+        .if_none_match(put_object(&client, "a", b"x").await);
     assert_eq!(
         unchanged
             .send()
@@ -227,8 +227,8 @@ async fn if_match_replaces_only_the_known_version() {
 #[tokio::test]
 async fn ranges_are_answered_with_their_place() {
     let fixture = Fixture::new();
-    let client = bucket(&fixture).await;
-    put(&client, "a", b"0123456789").await;
+    let client = create_bucket(&fixture).await;
+    put_object(&client, "a", b"0123456789").await;
     for (range, expected, place) in [
         ("bytes=2-4", "234", "bytes 2-4/10"),
         ("bytes=7-", "789", "bytes 7-9/10"),
@@ -265,22 +265,22 @@ async fn ranges_are_answered_with_their_place() {
 #[tokio::test]
 async fn keys_may_be_long_nested_in_each_other_and_in_any_script() {
     let fixture = Fixture::new();
-    let client = bucket(&fixture).await;
+    let client = create_bucket(&fixture).await;
     let long = "k".repeat(1024);
     for key in ["a", "a/b", "a/", "日本/文書 1", long.as_str()] {
-        put(&client, key, key.as_bytes()).await;
+        put_object(&client, key, key.as_bytes()).await;
     }
     for key in ["a", "a/b", "a/", "日本/文書 1", long.as_str()] {
-        assert_eq!(get(&client, key).await, key.as_bytes());
+        assert_eq!(get_object(&client, key).await, key.as_bytes());
     }
 }
 
 #[tokio::test]
 async fn listings_are_paged_and_folded_at_the_delimiter() {
     let fixture = Fixture::new();
-    let client = bucket(&fixture).await;
+    let client = create_bucket(&fixture).await;
     for key in ["x/a/1", "x/a/2", "x/b", "x/c/1", "x/d", "y"] {
-        put(&client, key, b"1").await;
+        put_object(&client, key, b"1").await;
     }
 
     let mut seen = Vec::new();
@@ -324,9 +324,9 @@ async fn listings_are_paged_and_folded_at_the_delimiter() {
 #[tokio::test]
 async fn deleting_many_removes_objects_and_their_files() {
     let fixture = Fixture::new();
-    let client = bucket(&fixture).await;
+    let client = create_bucket(&fixture).await;
     for key in ["a", "b", "c"] {
-        put(&client, key, b"1").await;
+        put_object(&client, key, b"1").await;
     }
 
     let id = |key: &str| ObjectIdentifier::builder().key(key).build().unwrap();
@@ -363,7 +363,7 @@ async fn deleting_many_removes_objects_and_their_files() {
 #[tokio::test]
 async fn a_copy_keeps_metadata_and_may_replace_its_source() {
     let fixture = Fixture::new();
-    let client = bucket(&fixture).await;
+    let client = create_bucket(&fixture).await;
     let original = client
         .put_object()
         .bucket("documents")
@@ -390,14 +390,14 @@ async fn a_copy_keeps_metadata_and_may_replace_its_source() {
             .await
             .unwrap();
         assert_eq!(head.metadata().unwrap()["origin"], "upload");
-        assert_eq!(get(&client, target).await, b"text");
+        assert_eq!(get_object(&client, target).await, b"text");
     }
 }
 
 #[tokio::test]
 async fn parts_become_one_object() {
     let fixture = Fixture::new();
-    let client = bucket(&fixture).await;
+    let client = create_bucket(&fixture).await;
     let created = client
         .create_multipart_upload()
         .bucket("documents")
@@ -457,7 +457,7 @@ async fn parts_become_one_object() {
         "a repeat answers the same"
     );
 
-    let body = get(&client, "big").await;
+    let body = get_object(&client, "big").await;
     assert_eq!(
         (body.len(), body[0], body[body.len() - 1]),
         ((5 << 20) + 10, 1, 2)
@@ -475,7 +475,7 @@ async fn parts_become_one_object() {
 #[tokio::test]
 async fn an_aborted_upload_leaves_nothing() {
     let fixture = Fixture::new();
-    let client = bucket(&fixture).await;
+    let client = create_bucket(&fixture).await;
 
     let id = client
         .create_multipart_upload()
@@ -529,7 +529,7 @@ async fn an_aborted_upload_leaves_nothing() {
 #[tokio::test]
 async fn a_wrong_digest_is_refused() {
     let fixture = Fixture::new();
-    let client = bucket(&fixture).await;
+    let client = create_bucket(&fixture).await;
     let put = client
         .put_object()
         .bucket("documents")
@@ -546,20 +546,20 @@ async fn a_wrong_digest_is_refused() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reader_beside_writers_sees_whole_versions_only() {
     let fixture = Fixture::new();
-    let client = bucket(&fixture).await;
-    put(&client, "a", &[0; 10_000]).await;
+    let client = create_bucket(&fixture).await;
+    put_object(&client, "a", &[0; 10_000]).await;
     let writer = {
         let client = client.clone();
         tokio::spawn(async move {
             for version in 1..50 {
-                put(&client, "a", &[version; 10_000]).await;
+                put_object(&client, "a", &[version; 10_000]).await;
             }
         })
     };
 
     while !writer.is_finished() {
         // The SDK also verifies the checksum that belongs to the version.
-        let body = get(&client, "a").await;
+        let body = get_object(&client, "a").await;
         assert!(body.len() == 10_000 && body.iter().all(|byte| *byte == body[0]));
     }
 

@@ -5,7 +5,7 @@ use aws_sdk_sqs::types::Message;
 
 use crate::support::Fixture;
 
-async fn queue(client: &Client) -> String {
+async fn create_queue(client: &Client) -> String {
     client
         .create_queue()
         .queue_name("work")
@@ -16,7 +16,7 @@ async fn queue(client: &Client) -> String {
         .unwrap()
 }
 
-async fn send(client: &Client, url: &str, group: &str, body: &str) {
+async fn send_message(client: &Client, url: &str, group: &str, body: &str) {
     client
         .send_message()
         .queue_url(url)
@@ -27,7 +27,7 @@ async fn send(client: &Client, url: &str, group: &str, body: &str) {
         .unwrap();
 }
 
-async fn take(client: &Client, url: &str, count: i32) -> Vec<Message> {
+async fn take_messages(client: &Client, url: &str, count: i32) -> Vec<Message> {
     let receive = client
         .receive_message()
         .queue_url(url)
@@ -46,16 +46,16 @@ fn bodies(messages: &[Message]) -> Vec<&str> {
 async fn groups_take_turns() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
-    let url = queue(&client).await;
+    let url = create_queue(&client).await;
     for index in 0..50 {
-        send(&client, &url, "busy", &format!("busy-{index}")).await;
+        send_message(&client, &url, "busy", &format!("busy-{index}")).await;
     }
 
     for index in 0..2 {
-        send(&client, &url, "quiet", &format!("quiet-{index}")).await;
+        send_message(&client, &url, "quiet", &format!("quiet-{index}")).await;
     }
 
-    let first = take(&client, &url, 6).await;
+    let first = take_messages(&client, &url, 6).await;
     assert_eq!(
         bodies(&first),
         ["busy-0", "quiet-0", "busy-1", "quiet-1", "busy-2", "busy-3"]
@@ -66,16 +66,16 @@ async fn groups_take_turns() {
 async fn a_late_comer_is_served_in_the_current_turn() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
-    let url = queue(&client).await;
+    let url = create_queue(&client).await;
     for index in 0..50 {
-        send(&client, &url, "busy", &format!("busy-{index}")).await;
+        send_message(&client, &url, "busy", &format!("busy-{index}")).await;
     }
 
     for _ in 0..3 {
-        take(&client, &url, 10).await;
+        take_messages(&client, &url, 10).await;
     }
 
-    send(&client, &url, "late", "late").await;
+    send_message(&client, &url, "late", "late").await;
     client
         .send_message()
         .queue_url(&url)
@@ -84,7 +84,7 @@ async fn a_late_comer_is_served_in_the_current_turn() {
         .await
         .unwrap();
     assert_eq!(
-        bodies(&take(&client, &url, 3).await),
+        bodies(&take_messages(&client, &url, 3).await),
         ["late", "alone", "busy-30"]
     );
 }
@@ -93,18 +93,18 @@ async fn a_late_comer_is_served_in_the_current_turn() {
 async fn a_group_whose_messages_all_fail_waits_its_turn() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
-    let url = queue(&client).await;
+    let url = create_queue(&client).await;
     for index in 0..10 {
-        send(&client, &url, "failing", &format!("failing-{index}")).await;
+        send_message(&client, &url, "failing", &format!("failing-{index}")).await;
     }
 
-    assert_eq!(take(&client, &url, 10).await.len(), 10);
+    assert_eq!(take_messages(&client, &url, 10).await.len(), 10);
     for index in 0..3 {
-        send(&client, &url, "good", &format!("good-{index}")).await;
+        send_message(&client, &url, "good", &format!("good-{index}")).await;
     }
 
     fixture.advance_ms(30_000);
-    let next = take(&client, &url, 6).await;
+    let next = take_messages(&client, &url, 6).await;
     let good = bodies(&next)
         .iter()
         .filter(|body| body.starts_with("good"))
@@ -116,7 +116,7 @@ async fn a_group_whose_messages_all_fail_waits_its_turn() {
 async fn messages_without_a_group_keep_the_order_of_arrival() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
-    let url = queue(&client).await;
+    let url = create_queue(&client).await;
     for index in 0..5 {
         client
             .send_message()
@@ -128,7 +128,7 @@ async fn messages_without_a_group_keep_the_order_of_arrival() {
     }
 
     assert_eq!(
-        bodies(&take(&client, &url, 10).await),
+        bodies(&take_messages(&client, &url, 10).await),
         ["0", "1", "2", "3", "4"]
     );
 }

@@ -6,7 +6,7 @@ use aws_sdk_sqs::types::{Message, MessageSystemAttributeName, QueueAttributeName
 
 use crate::support::Fixture;
 
-async fn queue(client: &Client, attributes: &[(QueueAttributeName, &str)]) -> String {
+async fn create_queue(client: &Client, attributes: &[(QueueAttributeName, &str)]) -> String {
     let mut create = client
         .create_queue()
         .queue_name("commit.fifo")
@@ -17,7 +17,7 @@ async fn queue(client: &Client, attributes: &[(QueueAttributeName, &str)]) -> St
     create.send().await.unwrap().queue_url.unwrap()
 }
 
-async fn send(
+async fn send_message(
     client: &Client,
     url: &str,
     group: &str,
@@ -34,7 +34,7 @@ async fn send(
         .unwrap()
 }
 
-async fn receive(client: &Client, url: &str, count: i32) -> Vec<Message> {
+async fn receive_messages(client: &Client, url: &str, count: i32) -> Vec<Message> {
     let receive = client
         .receive_message()
         .queue_url(url)
@@ -62,18 +62,18 @@ async fn delete(client: &Client, url: &str, message: &Message) {
 async fn a_group_is_blocked_while_one_of_its_messages_is_in_flight() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
-    let url = queue(&client, &[]).await;
+    let url = create_queue(&client, &[]).await;
     for (group, body) in [("a", "a1"), ("a", "a2"), ("b", "b1"), ("a", "a3")] {
-        send(&client, &url, group, body).await;
+        send_message(&client, &url, group, body).await;
     }
-    let first = receive(&client, &url, 1).await;
+    let first = receive_messages(&client, &url, 1).await;
     assert_eq!(bodies(&first), ["a1"]);
-    let second = receive(&client, &url, 10).await;
+    let second = receive_messages(&client, &url, 10).await;
     assert_eq!(bodies(&second), ["b1"], "only the other group is free");
-    assert!(receive(&client, &url, 10).await.is_empty());
+    assert!(receive_messages(&client, &url, 10).await.is_empty());
 
     delete(&client, &url, &first[0]).await;
-    let third = receive(&client, &url, 10).await;
+    let third = receive_messages(&client, &url, 10).await;
     assert_eq!(
         bodies(&third),
         ["a2", "a3"],
@@ -81,30 +81,33 @@ async fn a_group_is_blocked_while_one_of_its_messages_is_in_flight() {
     );
     delete(&client, &url, &third[1]).await;
     assert!(
-        receive(&client, &url, 10).await.is_empty(),
+        receive_messages(&client, &url, 10).await.is_empty(),
         "a2 is still in flight"
     );
-    send(&client, &url, "a", "a4").await;
-    assert!(receive(&client, &url, 10).await.is_empty());
+    send_message(&client, &url, "a", "a4").await;
+    assert!(receive_messages(&client, &url, 10).await.is_empty());
     delete(&client, &url, &third[0]).await;
-    assert_eq!(bodies(&receive(&client, &url, 10).await), ["a4"]);
+    assert_eq!(bodies(&receive_messages(&client, &url, 10).await), ["a4"]);
 }
 
 #[tokio::test]
 async fn order_is_kept_when_a_message_comes_back() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
-    let url = queue(&client, &[]).await;
+    let url = create_queue(&client, &[]).await;
     for body in ["1", "2", "3"] {
-        send(&client, &url, "a", body).await;
+        send_message(&client, &url, "a", body).await;
     }
 
-    assert_eq!(bodies(&receive(&client, &url, 2).await), ["1", "2"]);
+    assert_eq!(
+        bodies(&receive_messages(&client, &url, 2).await),
+        ["1", "2"]
+    );
     fixture.advance_ms(30_000);
-    assert_eq!(bodies(&receive(&client, &url, 1).await), ["1"]);
-    assert!(receive(&client, &url, 1).await.is_empty());
+    assert_eq!(bodies(&receive_messages(&client, &url, 1).await), ["1"]);
+    assert!(receive_messages(&client, &url, 1).await.is_empty());
     fixture.advance_ms(30_000);
-    let all = receive(&client, &url, 10).await;
+    let all = receive_messages(&client, &url, 10).await;
     assert_eq!(bodies(&all), ["1", "2", "3"]);
     let numbers: Vec<_> = all
         .iter()
@@ -121,7 +124,7 @@ async fn order_is_kept_when_a_message_comes_back() {
         .receipt_handle(receipt);
     change.send().await.unwrap();
     assert!(
-        receive(&client, &url, 10).await.is_empty(),
+        receive_messages(&client, &url, 10).await.is_empty(),
         "2 and 3 are still in flight"
     );
 }
@@ -130,12 +133,12 @@ async fn order_is_kept_when_a_message_comes_back() {
 async fn an_extended_message_keeps_its_group_blocked() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
-    let url = queue(&client, &[]).await;
+    let url = create_queue(&client, &[]).await;
     for body in ["1", "2"] {
-        send(&client, &url, "a", body).await;
+        send_message(&client, &url, "a", body).await;
     }
 
-    let both = receive(&client, &url, 2).await;
+    let both = receive_messages(&client, &url, 2).await;
     let receipt = both[1].receipt_handle().unwrap();
     let change = client
         .change_message_visibility()
@@ -144,43 +147,46 @@ async fn an_extended_message_keeps_its_group_blocked() {
         .receipt_handle(receipt);
     change.send().await.unwrap();
     fixture.advance_ms(50_000);
-    assert!(receive(&client, &url, 10).await.is_empty());
+    assert!(receive_messages(&client, &url, 10).await.is_empty());
     fixture.advance_ms(50_000);
-    assert_eq!(bodies(&receive(&client, &url, 10).await), ["1", "2"]);
+    assert_eq!(
+        bodies(&receive_messages(&client, &url, 10).await),
+        ["1", "2"]
+    );
 }
 
 #[tokio::test]
 async fn repeats_within_five_minutes_are_sent_once() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
-    let url = queue(&client, &[]).await;
+    let url = create_queue(&client, &[]).await;
 
-    let first = send(&client, &url, "a", "1").await;
-    let repeat = send(&client, &url, "a", "1").await;
+    let first = send_message(&client, &url, "a", "1").await;
+    let repeat = send_message(&client, &url, "a", "1").await;
     assert_eq!(repeat.message_id(), first.message_id());
     assert_eq!(repeat.sequence_number(), first.sequence_number());
 
-    let received = receive(&client, &url, 10).await;
+    let received = receive_messages(&client, &url, 10).await;
     assert_eq!(received.len(), 1);
     delete(&client, &url, &received[0]).await;
 
     fixture.advance_ms(299_999);
-    send(&client, &url, "a", "1").await;
+    send_message(&client, &url, "a", "1").await;
     assert!(
-        receive(&client, &url, 10).await.is_empty(),
+        receive_messages(&client, &url, 10).await.is_empty(),
         "also after it was deleted"
     );
 
     fixture.advance_ms(1);
-    send(&client, &url, "a", "1").await;
-    assert_eq!(receive(&client, &url, 10).await.len(), 1);
+    send_message(&client, &url, "a", "1").await;
+    assert_eq!(receive_messages(&client, &url, 10).await.len(), 1);
 }
 
 #[tokio::test]
 async fn content_can_stand_for_the_deduplication_id() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
-    let url = queue(
+    let url = create_queue(
         &client,
         &[(QueueAttributeName::ContentBasedDeduplication, "true")],
     )
@@ -195,14 +201,17 @@ async fn content_can_stand_for_the_deduplication_id() {
         send.send().await.unwrap();
     }
 
-    assert_eq!(bodies(&receive(&client, &url, 10).await), ["same", "other"]);
+    assert_eq!(
+        bodies(&receive_messages(&client, &url, 10).await),
+        ["same", "other"]
+    );
 }
 
 #[tokio::test]
 async fn deduplication_can_be_per_group() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
-    let url = queue(
+    let url = create_queue(
         &client,
         &[(QueueAttributeName::DeduplicationScope, "messageGroup")],
     )
@@ -216,14 +225,17 @@ async fn deduplication_can_be_per_group() {
         send.message_deduplication_id("same").send().await.unwrap();
     }
 
-    assert_eq!(bodies(&receive(&client, &url, 10).await), ["a", "b"]);
+    assert_eq!(
+        bodies(&receive_messages(&client, &url, 10).await),
+        ["a", "b"]
+    );
 }
 
 #[tokio::test]
 async fn what_a_fifo_queue_needs_is_demanded() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
-    let url = queue(&client, &[]).await;
+    let url = create_queue(&client, &[]).await;
 
     let code =
         async |send: aws_sdk_sqs::operation::send_message::builders::SendMessageFluentBuilder| {
@@ -264,10 +276,10 @@ async fn what_a_fifo_queue_needs_is_demanded() {
 async fn an_expired_receipt_does_not_delete() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
-    let url = queue(&client, &[]).await;
+    let url = create_queue(&client, &[]).await;
 
-    send(&client, &url, "a", "1").await;
-    let received = receive(&client, &url, 1).await;
+    send_message(&client, &url, "a", "1").await;
+    let received = receive_messages(&client, &url, 1).await;
     fixture.advance_ms(30_000);
 
     let delete = client
@@ -279,7 +291,7 @@ async fn an_expired_receipt_does_not_delete() {
         delete.send().await.unwrap_err().into_service_error().code(),
         Some("InvalidParameterValue")
     );
-    assert_eq!(receive(&client, &url, 1).await.len(), 1);
+    assert_eq!(receive_messages(&client, &url, 1).await.len(), 1);
 }
 
 #[tokio::test]
@@ -293,27 +305,36 @@ async fn a_poison_message_frees_its_group_by_going_to_the_dead_letter_queue() {
     let dead = dead.send().await.unwrap().queue_url.unwrap();
 
     let policy = r#"{"deadLetterTargetArn":"arn:aws:sqs:us-east-1:000000000000:dead.fifo","maxReceiveCount":1}"#;
-    let url = queue(&client, &[(QueueAttributeName::RedrivePolicy, policy)]).await;
+    let url = create_queue(&client, &[(QueueAttributeName::RedrivePolicy, policy)]).await;
     for body in ["poison", "next"] {
-        send(&client, &url, "a", body).await;
+        send_message(&client, &url, "a", body).await;
     }
 
-    assert_eq!(bodies(&receive(&client, &url, 1).await), ["poison"]);
+    assert_eq!(
+        bodies(&receive_messages(&client, &url, 1).await),
+        ["poison"]
+    );
     fixture.advance_ms(30_000);
-    assert_eq!(bodies(&receive(&client, &url, 1).await), ["next"]);
-    assert_eq!(bodies(&receive(&client, &dead, 10).await), ["poison"]);
+    assert_eq!(bodies(&receive_messages(&client, &url, 1).await), ["next"]);
+    assert_eq!(
+        bodies(&receive_messages(&client, &dead, 10).await),
+        ["poison"]
+    );
 }
 
 #[tokio::test]
 async fn a_delay_of_the_queue_keeps_order() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
-    let url = queue(&client, &[(QueueAttributeName::DelaySeconds, "10")]).await;
-    send(&client, &url, "a", "1").await;
+    let url = create_queue(&client, &[(QueueAttributeName::DelaySeconds, "10")]).await;
+    send_message(&client, &url, "a", "1").await;
     fixture.advance_ms(5_000);
-    send(&client, &url, "a", "2").await;
+    send_message(&client, &url, "a", "2").await;
     fixture.advance_ms(5_000);
-    assert_eq!(bodies(&receive(&client, &url, 10).await), ["1"]);
+    assert_eq!(bodies(&receive_messages(&client, &url, 10).await), ["1"]);
     fixture.advance_ms(30_000);
-    assert_eq!(bodies(&receive(&client, &url, 10).await), ["1", "2"]);
+    assert_eq!(
+        bodies(&receive_messages(&client, &url, 10).await),
+        ["1", "2"]
+    );
 }

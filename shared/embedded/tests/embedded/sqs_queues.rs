@@ -8,7 +8,7 @@ use aws_sdk_sqs::types::QueueAttributeName;
 
 use crate::support::Fixture;
 
-async fn attribute(client: &Client, url: &str, name: QueueAttributeName) -> Option<String> {
+async fn get_attribute(client: &Client, url: &str, name: QueueAttributeName) -> Option<String> {
     let get = client
         .get_queue_attributes()
         .queue_url(url)
@@ -100,9 +100,9 @@ async fn attributes_can_be_read_changed_and_are_checked() {
         .unwrap()
         .queue_url
         .unwrap();
-    let arn = attribute(&client, &url, QueueAttributeName::QueueArn).await;
+    let arn = get_attribute(&client, &url, QueueAttributeName::QueueArn).await;
     assert_eq!(arn.unwrap(), "arn:aws:sqs:us-east-1:000000000000:work");
-    let retention = attribute(&client, &url, QueueAttributeName::MessageRetentionPeriod).await;
+    let retention = get_attribute(&client, &url, QueueAttributeName::MessageRetentionPeriod).await;
     assert_eq!(retention.unwrap(), "345600");
 
     let set = |value: &str| {
@@ -113,7 +113,7 @@ async fn attributes_can_be_read_changed_and_are_checked() {
 
     set("7").await.unwrap();
     assert_eq!(
-        attribute(&client, &url, QueueAttributeName::VisibilityTimeout)
+        get_attribute(&client, &url, QueueAttributeName::VisibilityTimeout)
             .await
             .unwrap(),
         "7"
@@ -278,7 +278,10 @@ async fn counts_tell_visible_hidden_and_delayed_apart() {
             QueueAttributeName::ApproximateNumberOfMessagesNotVisible,
             QueueAttributeName::ApproximateNumberOfMessagesDelayed,
         ] {
-            all.insert(name.clone(), attribute(&client, &url, name).await.unwrap());
+            all.insert(
+                name.clone(),
+                get_attribute(&client, &url, name).await.unwrap(),
+            );
         }
         all.into_iter()
             .map(|(name, count)| (name.as_str().to_owned(), count))

@@ -13,7 +13,7 @@ use aws_sdk_sqs::types::{
 
 use crate::support::Fixture;
 
-async fn queue(client: &Client) -> String {
+async fn create_queue(client: &Client) -> String {
     client
         .create_queue()
         .queue_name("work")
@@ -24,7 +24,7 @@ async fn queue(client: &Client) -> String {
         .unwrap()
 }
 
-async fn send(client: &Client, url: &str, body: &str) {
+async fn send_message(client: &Client, url: &str, body: &str) {
     client
         .send_message()
         .queue_url(url)
@@ -34,7 +34,7 @@ async fn send(client: &Client, url: &str, body: &str) {
         .unwrap();
 }
 
-async fn receive(client: &Client, url: &str) -> Vec<Message> {
+async fn receive_messages(client: &Client, url: &str) -> Vec<Message> {
     let receive = client
         .receive_message()
         .queue_url(url)
@@ -43,7 +43,7 @@ async fn receive(client: &Client, url: &str) -> Vec<Message> {
     receive.send().await.unwrap().messages.unwrap_or_default()
 }
 
-fn system(message: &Message, name: MessageSystemAttributeName) -> &str {
+fn system_attribute(message: &Message, name: MessageSystemAttributeName) -> &str {
     &message.attributes().unwrap()[&name]
 }
 
@@ -51,35 +51,35 @@ fn system(message: &Message, name: MessageSystemAttributeName) -> &str {
 async fn a_received_message_is_hidden_then_comes_back_with_a_higher_count() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
-    let url = queue(&client).await;
-    send(&client, &url, "job").await;
-    let first = receive(&client, &url).await;
+    let url = create_queue(&client).await;
+    send_message(&client, &url, "job").await;
+    let first = receive_messages(&client, &url).await;
     assert_eq!(first[0].body(), Some("job"));
     assert_eq!(
-        system(
+        system_attribute(
             &first[0],
             MessageSystemAttributeName::ApproximateReceiveCount
         ),
         "1"
     );
     assert_eq!(
-        system(&first[0], MessageSystemAttributeName::SentTimestamp),
+        system_attribute(&first[0], MessageSystemAttributeName::SentTimestamp),
         "1800000000000"
     );
 
     fixture.advance_ms(29_999);
-    assert!(receive(&client, &url).await.is_empty());
+    assert!(receive_messages(&client, &url).await.is_empty());
     fixture.advance_ms(1);
-    let second = receive(&client, &url).await;
+    let second = receive_messages(&client, &url).await;
     assert_eq!(
-        system(
+        system_attribute(
             &second[0],
             MessageSystemAttributeName::ApproximateReceiveCount
         ),
         "2"
     );
     assert_eq!(
-        system(
+        system_attribute(
             &second[0],
             MessageSystemAttributeName::ApproximateFirstReceiveTimestamp
         ),
@@ -93,11 +93,11 @@ async fn a_received_message_is_hidden_then_comes_back_with_a_higher_count() {
 async fn only_the_latest_receipt_deletes() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
-    let url = queue(&client).await;
-    send(&client, &url, "job").await;
-    let first = receive(&client, &url).await;
+    let url = create_queue(&client).await;
+    send_message(&client, &url, "job").await;
+    let first = receive_messages(&client, &url).await;
     fixture.advance_ms(30_000);
-    let second = receive(&client, &url).await;
+    let second = receive_messages(&client, &url).await;
 
     let delete = |message: &Message| {
         client
@@ -109,7 +109,7 @@ async fn only_the_latest_receipt_deletes() {
 
     delete(&first[0]).await.unwrap();
     fixture.advance_ms(30_000);
-    let third = receive(&client, &url).await;
+    let third = receive_messages(&client, &url).await;
     assert_eq!(third.len(), 1, "the stale receipt must not delete");
 
     delete(&second[0]).await.unwrap();
@@ -117,7 +117,7 @@ async fn only_the_latest_receipt_deletes() {
     // The latest receipt deletes even after its visibility time-out, and again without an error.
     delete(&third[0]).await.unwrap();
     delete(&third[0]).await.unwrap();
-    assert!(receive(&client, &url).await.is_empty());
+    assert!(receive_messages(&client, &url).await.is_empty());
     let bad = client
         .delete_message()
         .queue_url(&url)
@@ -132,9 +132,9 @@ async fn only_the_latest_receipt_deletes() {
 async fn visibility_can_be_extended_and_given_up() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
-    let url = queue(&client).await;
-    send(&client, &url, "job").await;
-    let message = receive(&client, &url).await.remove(0);
+    let url = create_queue(&client).await;
+    send_message(&client, &url, "job").await;
+    let message = receive_messages(&client, &url).await.remove(0);
     let change = |seconds| {
         let change = client
             .change_message_visibility()
@@ -147,9 +147,9 @@ async fn visibility_can_be_extended_and_given_up() {
 
     change(100).await.unwrap();
     fixture.advance_ms(99_999);
-    assert!(receive(&client, &url).await.is_empty());
+    assert!(receive_messages(&client, &url).await.is_empty());
     change(0).await.unwrap();
-    let again = receive(&client, &url).await;
+    let again = receive_messages(&client, &url).await;
     assert_eq!(again.len(), 1);
     assert!(
         change(5)
@@ -164,7 +164,7 @@ async fn visibility_can_be_extended_and_given_up() {
 async fn a_delayed_message_appears_in_time() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
-    let url = queue(&client).await;
+    let url = create_queue(&client).await;
 
     client
         .send_message()
@@ -175,9 +175,9 @@ async fn a_delayed_message_appears_in_time() {
         .await
         .unwrap();
 
-    assert!(receive(&client, &url).await.is_empty());
+    assert!(receive_messages(&client, &url).await.is_empty());
     fixture.advance_ms(60_000);
-    assert_eq!(receive(&client, &url).await.len(), 1);
+    assert_eq!(receive_messages(&client, &url).await.len(), 1);
 
     let long = client
         .send_message()
@@ -196,7 +196,7 @@ async fn a_delayed_message_appears_in_time() {
 async fn attributes_of_all_types_make_the_round_trip() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
-    let url = queue(&client).await;
+    let url = create_queue(&client).await;
     let text = MessageAttributeValue::builder()
         .data_type("String")
         .string_value("trace-1")
@@ -275,20 +275,20 @@ async fn a_message_received_too_often_goes_to_the_dead_letter_queue() {
         .attributes(QueueAttributeName::RedrivePolicy, policy);
     let url = create.send().await.unwrap().queue_url.unwrap();
 
-    send(&client, &url, "poison").await;
-    send(&client, &url, "fine").await;
+    send_message(&client, &url, "poison").await;
+    send_message(&client, &url, "fine").await;
     for _ in 0..2 {
-        let messages = receive(&client, &url).await;
+        let messages = receive_messages(&client, &url).await;
         assert_eq!(messages.len(), 2);
         fixture.advance_ms(30_000);
     }
 
-    assert!(receive(&client, &dead).await.is_empty());
-    assert!(receive(&client, &url).await.is_empty());
-    let buried = receive(&client, &dead).await;
+    assert!(receive_messages(&client, &dead).await.is_empty());
+    assert!(receive_messages(&client, &url).await.is_empty());
+    let buried = receive_messages(&client, &dead).await;
     assert_eq!(buried.len(), 2);
     assert_eq!(
-        system(
+        system_attribute(
             &buried[0],
             MessageSystemAttributeName::DeadLetterQueueSourceArn
         ),
@@ -296,7 +296,7 @@ async fn a_message_received_too_often_goes_to_the_dead_letter_queue() {
     );
 
     fixture.advance_ms(30_000);
-    assert!(receive(&client, &url).await.is_empty());
+    assert!(receive_messages(&client, &url).await.is_empty());
 }
 
 #[tokio::test]
@@ -308,9 +308,9 @@ async fn retention_forgets_old_messages() {
     let create = create.attributes(QueueAttributeName::MessageRetentionPeriod, "60");
     let url = create.send().await.unwrap().queue_url.unwrap();
 
-    send(&client, &url, "old").await;
+    send_message(&client, &url, "old").await;
     fixture.advance_ms(59_000);
-    send(&client, &url, "new").await;
+    send_message(&client, &url, "new").await;
     fixture.advance_ms(1_000);
     fixture.services.sweep_expired().unwrap();
 
@@ -326,7 +326,7 @@ async fn retention_forgets_old_messages() {
 
     fixture.advance_ms(59_000);
     assert!(
-        receive(&client, &url).await.is_empty(),
+        receive_messages(&client, &url).await.is_empty(),
         "expired without a sweep"
     );
 }
@@ -335,7 +335,7 @@ async fn retention_forgets_old_messages() {
 async fn messages_are_checked() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
-    let url = queue(&client).await;
+    let url = create_queue(&client).await;
 
     let refused = async |body: String| {
         let sent = client
@@ -386,7 +386,7 @@ async fn messages_are_checked() {
 async fn a_batch_tells_success_and_failure_of_each_entry() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
-    let url = queue(&client).await;
+    let url = create_queue(&client).await;
     let entry = |id: &str, body: &str| {
         SendMessageBatchRequestEntry::builder()
             .id(id)
@@ -408,7 +408,7 @@ async fn a_batch_tells_success_and_failure_of_each_entry() {
     assert!(sent.failed()[0].sender_fault());
     assert_eq!(sent.failed()[0].code(), "InvalidMessageContents");
 
-    let message = receive(&client, &url).await.remove(0);
+    let message = receive_messages(&client, &url).await.remove(0);
     let handle = message.receipt_handle().unwrap();
     let change = |id: &str, handle: &str| {
         let entry = ChangeMessageVisibilityBatchRequestEntry::builder()
@@ -453,7 +453,7 @@ async fn a_batch_tells_success_and_failure_of_each_entry() {
 async fn malformed_batches_are_refused_as_a_whole() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
-    let url = queue(&client).await;
+    let url = create_queue(&client).await;
     let entry = |id: String| {
         SendMessageBatchRequestEntry::builder()
             .id(id)
@@ -497,14 +497,14 @@ async fn malformed_batches_are_refused_as_a_whole() {
             .await
             .is_batch_request_too_long()
     );
-    assert!(receive(&client, &url).await.is_empty());
+    assert!(receive_messages(&client, &url).await.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sent_message_wakes_a_waiting_receiver() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
-    let url = queue(&client).await;
+    let url = create_queue(&client).await;
 
     let waiting = tokio::spawn(
         client
@@ -515,7 +515,7 @@ async fn a_sent_message_wakes_a_waiting_receiver() {
     );
 
     tokio::task::yield_now().await;
-    send(&client, &url, "job").await;
+    send_message(&client, &url, "job").await;
 
     let received = tokio::time::timeout(Duration::from_secs(15), waiting)
         .await
@@ -529,7 +529,7 @@ async fn a_sent_message_wakes_a_waiting_receiver() {
 async fn one_batch_wakes_all_waiting_receivers_that_it_can_feed() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
-    let url = queue(&client).await;
+    let url = create_queue(&client).await;
     let waiting: Vec<_> = (0..5)
         .map(|_| {
             tokio::spawn(
@@ -568,7 +568,7 @@ async fn one_batch_wakes_all_waiting_receivers_that_it_can_feed() {
 async fn a_waiting_receiver_gets_a_message_that_becomes_due() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
-    let url = queue(&client).await;
+    let url = create_queue(&client).await;
 
     client
         .send_message()
@@ -602,7 +602,7 @@ async fn a_waiting_receiver_gets_a_message_that_becomes_due() {
 async fn an_idle_poll_writes_nothing() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
-    let url = queue(&client).await;
+    let url = create_queue(&client).await;
 
     client
         .send_message()
@@ -621,7 +621,7 @@ async fn an_idle_poll_writes_nothing() {
 
     let before = size();
     for _ in 0..20 {
-        assert!(receive(&client, &url).await.is_empty());
+        assert!(receive_messages(&client, &url).await.is_empty());
     }
 
     client

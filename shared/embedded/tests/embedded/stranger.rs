@@ -7,23 +7,23 @@ use aws_sdk_s3::presigning::PresigningConfig;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use embedded::{REGION, SIGNING_KEY, Services};
+use embedded::{EmbeddedServices, REGION, SIGNING_KEY_ID};
 use http::{Method, Request, Response};
 use http_body_util::Full;
 use serde_json::json;
-use server::{Limits, RequestBody};
+use server::{RequestBody, ServerLimits};
 use tokio::net::TcpListener;
 
-use crate::port::{Port, hmac};
+use crate::port::{PortClient, hmac_sha256};
 use crate::support::{self, Fixture, config_with};
 
 /// A bucket, and a port to which anybody may connect.
-pub(crate) struct Public {
+pub(crate) struct PublicBucket {
     pub(crate) fixture: Fixture,
-    pub(crate) port: Port,
+    pub(crate) port: PortClient,
 }
 
-impl Public {
+impl PublicBucket {
     pub(crate) async fn new() -> Self {
         let fixture = Fixture::new();
         fixture
@@ -34,13 +34,13 @@ impl Public {
             .await
             .unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let port = Port(listener.local_addr().unwrap());
+        let port = PortClient(listener.local_addr().unwrap());
         let services = fixture.services.clone();
-        let answer = move |_, request| answer(services.clone(), request);
+        let answer = move |_, request| answer_request(services.clone(), request);
         // The server ends with the runtime of the test.
-        tokio::spawn(server::serve(
+        tokio::spawn(server::serve_http(
             listener,
-            Limits::default(),
+            ServerLimits::default(),
             answer,
             std::future::pending(),
         ));
@@ -49,9 +49,9 @@ impl Public {
     }
 
     /// Returns a client that signs addresses for the port with `key`.
-    pub(crate) fn signer(&self, key: &str, secret: &str) -> aws_sdk_s3::Client {
+    pub(crate) fn s3_client_with_key(&self, key: &str, secret: &str) -> aws_sdk_s3::Client {
         let config = config_with(self.port.clone(), key, secret).into_builder();
-        support::s3(
+        support::s3_client(
             &config
                 .endpoint_url(format!("http://{}", self.port.0))
                 .build(),
@@ -59,7 +59,7 @@ impl Public {
     }
 
     pub(crate) fn own_signer(&self) -> aws_sdk_s3::Client {
-        self.signer(SIGNING_KEY, self.fixture.services.signing_secret())
+        self.s3_client_with_key(SIGNING_KEY_ID, self.fixture.services.signing_secret())
     }
 
     pub(crate) fn for_seconds(&self, seconds: u64) -> PresigningConfig {
@@ -70,17 +70,17 @@ impl Public {
             .unwrap()
     }
 
-    pub(crate) async fn ask(&self, method: Method, url: &str) -> Response<Bytes> {
+    pub(crate) async fn send_request(&self, method: Method, url: &str) -> Response<Bytes> {
         let request = Request::builder()
             .method(method)
             .uri(url)
             .body(Bytes::new())
             .unwrap();
-        self.port.send(request).await
+        self.port.send_request(request).await
     }
 
     /// Posts a form. Returns the status and the code of the error, if there is one.
-    pub(crate) async fn post(&self, form: &Form) -> (u16, String) {
+    pub(crate) async fn post_form(&self, form: &SignedForm) -> (u16, String) {
         self.post_raw("content", form.body()).await
     }
 
@@ -89,10 +89,10 @@ impl Public {
             .header("content-type", "multipart/form-data; boundary=----edge")
             .body(body.into())
             .unwrap();
-        outcome(&self.port.send(request).await)
+        status_and_code(&self.port.send_request(request).await)
     }
 
-    pub(crate) async fn stored(&self, key: &str) -> Option<Vec<u8>> {
+    pub(crate) async fn stored_object(&self, key: &str) -> Option<Vec<u8>> {
         let object = self
             .fixture
             .s3()
@@ -106,12 +106,15 @@ impl Public {
     }
 }
 
-async fn answer(services: Services, request: Request<RequestBody>) -> Response<Full<Bytes>> {
-    services.receive_public(request).await.map(Full::new)
+async fn answer_request(
+    services: EmbeddedServices,
+    request: Request<RequestBody>,
+) -> Response<Full<Bytes>> {
+    services.handle_public_body(request).await.map(Full::new)
 }
 
 /// Returns the status and the code of the error, if there is one.
-pub(crate) fn outcome(response: &Response<Bytes>) -> (u16, String) {
+pub(crate) fn status_and_code(response: &Response<Bytes>) -> (u16, String) {
     let body = String::from_utf8_lossy(response.body());
     let code = body
         .split("<Code>")
@@ -126,7 +129,7 @@ pub(crate) fn outcome(response: &Response<Bytes>) -> (u16, String) {
 /// A form for the key `a b/upload` of 1 to 20 bytes. It is valid for ten minutes and signed without
 /// the SDK.
 #[derive(Clone)]
-pub(crate) struct Form {
+pub(crate) struct SignedForm {
     pub(crate) fields: Vec<(String, String)>,
     pub(crate) file: Vec<u8>,
 }
@@ -134,16 +137,20 @@ pub(crate) struct Form {
 /// The key for which [`Form::new`] is valid.
 pub(crate) const KEY: &str = "a b/upload";
 
-impl Form {
-    pub(crate) fn new(public: &Public) -> Self {
-        Self::signed(
+impl SignedForm {
+    pub(crate) fn new(public: &PublicBucket) -> Self {
+        Self::sign_form(
             public,
-            (SIGNING_KEY, public.fixture.services.signing_secret()),
+            (SIGNING_KEY_ID, public.fixture.services.signing_secret()),
             20,
         )
     }
 
-    pub(crate) fn signed(public: &Public, (key_id, secret): (&str, &str), max_bytes: u64) -> Self {
+    pub(crate) fn sign_form(
+        public: &PublicBucket,
+        (key_id, secret): (&str, &str),
+        max_bytes: u64,
+    ) -> Self {
         let time = |after: u64| {
             jiff::Timestamp::try_from(public.fixture.now() + Duration::from_secs(after)).unwrap()
         };
@@ -165,11 +172,11 @@ impl Form {
         });
 
         let policy = STANDARD.encode(policy.to_string());
-        let start = hmac(format!("AWS4{secret}").as_bytes(), day);
+        let start = hmac_sha256(format!("AWS4{secret}").as_bytes(), day);
         let key = [REGION, "s3", "aws4_request"]
             .iter()
-            .fold(start, |key, part| hmac(&key, part));
-        let signature: String = hmac(&key, &policy)
+            .fold(start, |key, part| hmac_sha256(&key, part));
+        let signature: String = hmac_sha256(&key, &policy)
             .iter()
             .map(|byte| format!("{byte:02x}"))
             .collect();
@@ -192,7 +199,7 @@ impl Form {
         }
     }
 
-    pub(crate) fn with(&self, name: &str, value: &str) -> Self {
+    pub(crate) fn with_field(&self, name: &str, value: &str) -> Self {
         let mut form = self.clone();
         form.fields
             .retain(|(known, _)| !known.eq_ignore_ascii_case(name));
@@ -207,7 +214,7 @@ impl Form {
         }
     }
 
-    pub(crate) fn value(&self, name: &str) -> &str {
+    pub(crate) fn field_value(&self, name: &str) -> &str {
         &self
             .fields
             .iter()

@@ -8,13 +8,13 @@ use std::time::{Duration, SystemTime};
 
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_smithy_runtime_api::client::http::HttpClient;
-use embedded::{ACCESS_KEY, REGION, SECRET_KEY, Services, Transport};
+use embedded::{ACCESS_KEY_ID, EmbeddedServices, InProcessTransport, REGION, SECRET_ACCESS_KEY};
 use tempfile::TempDir;
 
 /// Services and their folder, which is removed at the end.
 pub(crate) struct Fixture {
     pub(crate) folder: TempDir,
-    pub(crate) services: Services,
+    pub(crate) services: EmbeddedServices,
     clock: Arc<AtomicU64>,
 }
 
@@ -22,7 +22,7 @@ impl Fixture {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let clock = Arc::new(AtomicU64::new(1_800_000_000_000));
-        let services = open(folder.path(), &clock);
+        let services = open_services(folder.path(), &clock);
         Self {
             folder,
             services,
@@ -41,37 +41,38 @@ impl Fixture {
     }
 
     /// Opens the same folder again, as another process would.
-    pub(crate) fn reopen(&self) -> Services {
-        open(self.folder.path(), &self.clock)
+    pub(crate) fn reopen(&self) -> EmbeddedServices {
+        open_services(self.folder.path(), &self.clock)
     }
 
     pub(crate) fn dynamodb(&self) -> aws_sdk_dynamodb::Client {
-        dynamodb(&self.services)
+        dynamodb_client(&self.services)
     }
 
     pub(crate) fn sqs(&self) -> aws_sdk_sqs::Client {
-        sqs(&self.services)
+        sqs_client(&self.services)
     }
 
     pub(crate) fn s3(&self) -> aws_sdk_s3::Client {
-        s3(&config(Transport::new(self.services.clone())))
+        s3_client(&sdk_config(InProcessTransport::new(self.services.clone())))
     }
 }
 
-fn open(folder: &Path, clock: &Arc<AtomicU64>) -> Services {
+fn open_services(folder: &Path, clock: &Arc<AtomicU64>) -> EmbeddedServices {
     let clock = Arc::clone(clock);
-    Services::open_with_clock(folder, Arc::new(move || clock.load(Ordering::SeqCst))).unwrap()
+    EmbeddedServices::open_with_clock(folder, Arc::new(move || clock.load(Ordering::SeqCst)))
+        .unwrap()
 }
 
-pub(crate) fn dynamodb(services: &Services) -> aws_sdk_dynamodb::Client {
-    aws_sdk_dynamodb::Client::new(&config(Transport::new(services.clone())))
+pub(crate) fn dynamodb_client(services: &EmbeddedServices) -> aws_sdk_dynamodb::Client {
+    aws_sdk_dynamodb::Client::new(&sdk_config(InProcessTransport::new(services.clone())))
 }
 
-pub(crate) fn sqs(services: &Services) -> aws_sdk_sqs::Client {
-    aws_sdk_sqs::Client::new(&config(Transport::new(services.clone())))
+pub(crate) fn sqs_client(services: &EmbeddedServices) -> aws_sdk_sqs::Client {
+    aws_sdk_sqs::Client::new(&sdk_config(InProcessTransport::new(services.clone())))
 }
 
-pub(crate) fn s3(config: &SdkConfig) -> aws_sdk_s3::Client {
+pub(crate) fn s3_client(config: &SdkConfig) -> aws_sdk_s3::Client {
     let config = aws_sdk_s3::config::Builder::from(config)
         .force_path_style(true)
         .build();
@@ -79,8 +80,8 @@ pub(crate) fn s3(config: &SdkConfig) -> aws_sdk_s3::Client {
 }
 
 /// Returns an SDK configuration with the public credentials of the embedded services.
-pub(crate) fn config(client: impl HttpClient + 'static) -> SdkConfig {
-    config_with(client, ACCESS_KEY, SECRET_KEY)
+pub(crate) fn sdk_config(client: impl HttpClient + 'static) -> SdkConfig {
+    config_with(client, ACCESS_KEY_ID, SECRET_ACCESS_KEY)
 }
 
 /// Returns an SDK configuration with the given credentials.

@@ -5,10 +5,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use embedded::{Durability, Services, Transport};
+use embedded::{Durability, EmbeddedServices, InProcessTransport};
 
 use crate::dynamodb::create_table;
-use crate::support::{self, config};
+use crate::support::{self, sdk_config};
 
 /// The files that a folder has once everything was used.
 const FILES: [&str; 5] = [
@@ -20,9 +20,9 @@ const FILES: [&str; 5] = [
 ];
 
 /// Stores an object and seals a secret.
-async fn use_all(folder: &Path) {
-    let services = Services::open(folder).unwrap();
-    let s3 = support::s3(&config(Transport::new(services.clone())));
+async fn use_all_services(folder: &Path) {
+    let services = EmbeddedServices::open(folder).unwrap();
+    let s3 = support::s3_client(&sdk_config(InProcessTransport::new(services.clone())));
     s3.create_bucket().bucket("documents").send().await.unwrap();
 
     s3.put_object()
@@ -33,7 +33,7 @@ async fn use_all(folder: &Path) {
         .await
         .unwrap();
 
-    let kms = aws_sdk_kms::Client::new(&config(Transport::new(services)));
+    let kms = aws_sdk_kms::Client::new(&sdk_config(InProcessTransport::new(services)));
     kms.encrypt()
         .key_id("local")
         .plaintext(b"text".to_vec().into())
@@ -42,19 +42,22 @@ async fn use_all(folder: &Path) {
         .unwrap();
 }
 
-fn refusal(folder: &Path) -> String {
-    format!("{:#}", Services::open(folder).expect_err("a refusal"))
+fn refusal_message(folder: &Path) -> String {
+    format!(
+        "{:#}",
+        EmbeddedServices::open(folder).expect_err("a refusal")
+    )
 }
 
 #[tokio::test]
 async fn a_folder_without_one_of_its_files_is_refused_by_the_name_of_the_file() {
     for name in FILES {
         let folder = tempfile::tempdir().unwrap();
-        use_all(folder.path()).await;
+        use_all_services(folder.path()).await;
         let file = folder.path().join(name);
 
         fs::write(&file, "").unwrap();
-        let emptied = refusal(folder.path());
+        let emptied = refusal_message(folder.path());
         assert!(
             emptied.starts_with(&format!("{} is empty", file.display())),
             "{emptied}"
@@ -69,7 +72,7 @@ async fn a_folder_without_one_of_its_files_is_refused_by_the_name_of_the_file() 
         );
 
         fs::remove_file(&file).unwrap();
-        let removed = refusal(folder.path());
+        let removed = refusal_message(folder.path());
         assert!(
             removed.starts_with(&format!("{} is missing", file.display())),
             "{removed}"
@@ -82,20 +85,22 @@ async fn a_folder_without_one_of_its_files_is_refused_by_the_name_of_the_file() 
 #[tokio::test]
 async fn a_folder_of_an_older_version_opens_without_keys_but_not_without_a_database() {
     let folder = tempfile::tempdir().unwrap();
-    use_all(folder.path()).await;
+    use_all_services(folder.path()).await;
     for name in ["MANIFEST", "kms.key", "signing.key"] {
         fs::remove_file(folder.path().join(name)).unwrap();
     }
 
-    drop(Services::open(folder.path()).unwrap());
+    drop(EmbeddedServices::open(folder.path()).unwrap());
     for name in ["dynamodb.sqlite", "s3/index.sqlite", "sqs.sqlite"] {
         fs::remove_file(folder.path().join("MANIFEST")).unwrap();
         let file = folder.path().join(name);
         let kept = fs::read(&file).unwrap();
         fs::remove_file(&file).unwrap();
-        assert!(refusal(folder.path()).starts_with(&format!("{} is missing", file.display())));
+        assert!(
+            refusal_message(folder.path()).starts_with(&format!("{} is missing", file.display()))
+        );
         fs::write(&file, kept).unwrap();
-        drop(Services::open(folder.path()).unwrap());
+        drop(EmbeddedServices::open(folder.path()).unwrap());
     }
 }
 
@@ -107,8 +112,8 @@ async fn a_table_that_a_crash_left_half_made_can_be_created_again() {
         vec!["records::gsi::by-state", "records"],
     ] {
         let folder = tempfile::tempdir().unwrap();
-        let services = Services::open(folder.path()).unwrap();
-        create_table(&support::dynamodb(&services)).await;
+        let services = EmbeddedServices::open(folder.path()).unwrap();
+        create_table(&support::dynamodb_client(&services)).await;
         drop(services);
         let database = rusqlite::Connection::open(folder.path().join("dynamodb.sqlite")).unwrap();
         for table in lost {
@@ -118,8 +123,8 @@ async fn a_table_that_a_crash_left_half_made_can_be_created_again() {
         }
         drop(database);
 
-        let services = Services::open(folder.path()).unwrap();
-        let client = support::dynamodb(&services);
+        let services = EmbeddedServices::open(folder.path()).unwrap();
+        let client = support::dynamodb_client(&services);
         create_table(&client).await;
         let put = client
             .put_item()
@@ -129,8 +134,8 @@ async fn a_table_that_a_crash_left_half_made_can_be_created_again() {
             .item("sk", AttributeValue::S("1".into()))
             .item("state", AttributeValue::S("new".into()));
         put.send().await.unwrap();
-        let reopened = Services::open(folder.path()).unwrap();
-        let found = support::dynamodb(&reopened)
+        let reopened = EmbeddedServices::open(folder.path()).unwrap();
+        let found = support::dynamodb_client(&reopened)
             .scan()
             .table_name("records")
             .index_name("by-state");
@@ -146,7 +151,7 @@ fn a_folder_that_a_crash_left_half_made_is_made_again() {
         .chain([FILES.to_vec(), vec![]])
     {
         let folder = tempfile::tempdir().unwrap();
-        drop(Services::open(folder.path()).unwrap());
+        drop(EmbeddedServices::open(folder.path()).unwrap());
         fs::remove_file(folder.path().join("MANIFEST")).unwrap();
 
         for name in FILES.iter().filter(|name| !kept.contains(*name)) {
@@ -154,7 +159,7 @@ fn a_folder_that_a_crash_left_half_made_is_made_again() {
         }
 
         for durability in [Durability::Full, Durability::Relaxed] {
-            Services::open_durable(folder.path(), durability)
+            EmbeddedServices::open_durable(folder.path(), durability)
                 .unwrap_or_else(|error| panic!("{kept:?}: {error:#}"));
         }
 
@@ -166,23 +171,23 @@ fn a_folder_that_a_crash_left_half_made_is_made_again() {
 async fn a_folder_and_its_files_are_for_their_user_alone_and_files_of_others_are_left_alone() {
     let parent = tempfile::tempdir().unwrap();
     let folder = parent.path().join("data");
-    use_all(&folder).await;
-    let services = Services::open(&folder).unwrap();
-    assert_eq!(shared(&folder), Vec::<PathBuf>::new());
+    use_all_services(&folder).await;
+    let services = EmbeddedServices::open(&folder).unwrap();
+    assert_eq!(list_shared(&folder), Vec::<PathBuf>::new());
     drop(services);
 
     fs::write(folder.join("notes.txt"), "mine").unwrap();
-    for path in all(&folder) {
+    for path in list_all(&folder) {
         let mode = if path.is_dir() { 0o755 } else { 0o644 };
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
     }
 
-    let services = Services::open(&folder).unwrap();
-    assert_eq!(shared(&folder), [folder.join("notes.txt")]);
+    let services = EmbeddedServices::open(&folder).unwrap();
+    assert_eq!(list_shared(&folder), [folder.join("notes.txt")]);
     drop(services);
 }
 
-fn all(folder: &Path) -> Vec<PathBuf> {
+fn list_all(folder: &Path) -> Vec<PathBuf> {
     let mut all = vec![folder.to_owned()];
     let mut at = 0;
     while at < all.len() {
@@ -200,7 +205,7 @@ fn all(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns the files and folders that other users may read or enter.
-fn shared(folder: &Path) -> Vec<PathBuf> {
+fn list_shared(folder: &Path) -> Vec<PathBuf> {
     let is_shared = |path: &PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o077 != 0;
-    all(folder).into_iter().filter(is_shared).collect()
+    list_all(folder).into_iter().filter(is_shared).collect()
 }

@@ -2,65 +2,68 @@
 
 use serde_json::{Value, json};
 
-use super::failure::Failure;
-use super::{Cx, files, render};
-use crate::clock::stamp;
-use crate::faults::Effect;
-use crate::world::{Feed, Subject};
+use super::failure::DriveApiError;
+use super::{CallContext, files, render};
+use crate::clock::format_timestamp;
+use crate::faults::FaultEffect;
+use crate::world::{ChangeFeed, ChangedObject};
 
 /// Returns the change feed that the call is about.
-pub(crate) fn feed(cx: &Cx<'_>) -> Result<Feed, Failure> {
+pub(crate) fn requested_feed(cx: &CallContext<'_>) -> Result<ChangeFeed, DriveApiError> {
     let Some(drive) = cx.drive_param() else {
-        return Ok(Feed::User(cx.viewer.email.clone()));
+        return Ok(ChangeFeed::User(cx.viewer.email.clone()));
     };
-    if !cx.knows_drives() {
-        return Err(Failure::invalid(
+    if !cx.supports_shared_drives() {
+        return Err(DriveApiError::invalid_parameter(
             "driveId",
             "driveId may be set only together with supportsAllDrives.",
         ));
     }
-    files::member_drive(cx, drive).map(|drive| Feed::Drive(drive.id.clone()))
+    files::member_drive(cx, drive).map(|drive| ChangeFeed::Drive(drive.id.clone()))
 }
 
-pub(crate) fn start(cx: &mut Cx<'_>) -> Result<Value, Failure> {
-    let feed = feed(cx)?;
-    let head = cx.state.world.log(&feed).head();
+pub(crate) fn start_page_token(cx: &mut CallContext<'_>) -> Result<Value, DriveApiError> {
+    let feed = requested_feed(cx)?;
+    let head = cx.state.world.change_log(&feed).next_position();
     Ok(json!({ "kind": "drive#startPageToken", "startPageToken": head.to_string() }))
 }
 
 /// Returns the position that the page token stands for. It cannot be ahead of the log.
-pub(crate) fn position(cx: &mut Cx<'_>, feed: &Feed) -> Result<u64, Failure> {
-    let head = cx.state.world.log(feed).head();
+pub(crate) fn parse_position(
+    cx: &mut CallContext<'_>,
+    feed: &ChangeFeed,
+) -> Result<u64, DriveApiError> {
+    let head = cx.state.world.change_log(feed).next_position();
     let token = cx
         .call
-        .param("pageToken")
+        .query_param("pageToken")
         .and_then(|token| token.parse::<u64>().ok());
     token
         .filter(|token| *token <= head)
-        .ok_or_else(|| Failure::invalid_value("pageToken"))
+        .ok_or_else(|| DriveApiError::invalid_value("pageToken"))
 }
 
-pub(crate) fn list(cx: &mut Cx<'_>) -> Result<Value, Failure> {
-    let feed = feed(cx)?;
-    if matches!(feed, Feed::Drive(_)) && !cx.wants_drives() {
-        return Err(Failure::invalid(
+pub(crate) fn list_changes(cx: &mut CallContext<'_>) -> Result<Value, DriveApiError> {
+    let feed = requested_feed(cx)?;
+    if matches!(feed, ChangeFeed::Drive(_)) && !cx.includes_shared_drives() {
+        return Err(DriveApiError::invalid_parameter(
             "driveId",
             "driveId may be set only together with includeItemsFromAllDrives.",
         ));
     }
 
-    let from = position(cx, &feed)?;
+    let from = parse_position(cx, &feed)?;
     let size = cx.page_size(100);
-    let log = cx.state.world.log(&feed);
-    let head = log.head();
+    let log = cx.state.world.change_log(&feed);
+    let head = log.next_position();
     let entries: Vec<_> = log
-        .since(from)
+        .entries_since(from)
         .map(|(at, subject, time)| (at, subject.clone(), time))
         .collect();
     let mut changes = Vec::new();
     let mut next = None;
     for (at, subject, time) in entries {
-        let Some(change) = change(cx, &feed, &subject, time) else {
+        let Some(change) = render_change(cx, &feed, &subject, time) else {
             continue;
         };
         if changes.len() == size {
@@ -70,7 +73,7 @@ pub(crate) fn list(cx: &mut Cx<'_>) -> Result<Value, Failure> {
         changes.push(change);
     }
 
-    if cx.twist == Some(&Effect::Emptied) {
+    if cx.fault_effect == Some(&FaultEffect::Emptied) {
         changes.clear();
     }
 
@@ -84,43 +87,53 @@ pub(crate) fn list(cx: &mut Cx<'_>) -> Result<Value, Failure> {
 }
 
 /// Renders the current state of an entry, unless the client does not want such entries.
-fn change(cx: &Cx<'_>, feed: &Feed, subject: &Subject, time: i64) -> Option<Value> {
+fn render_change(
+    cx: &CallContext<'_>,
+    feed: &ChangeFeed,
+    subject: &ChangedObject,
+    time: i64,
+) -> Option<Value> {
     let mut change = match subject {
-        Subject::Item(id) => item_change(cx, feed, id),
-        Subject::Drive(id) if cx.wants_drives() => drive_change(cx, id),
-        Subject::Drive(_) => return None,
+        ChangedObject::Item(id) => item_change(cx, feed, id),
+        ChangedObject::Drive(id) if cx.includes_shared_drives() => drive_change(cx, id),
+        ChangedObject::Drive(_) => return None,
     };
     change["kind"] = json!("drive#change");
-    change["time"] = json!(stamp(time));
+    change["time"] = json!(format_timestamp(time));
     change["type"] = change["changeType"].clone();
-    let unwanted = change["removed"] == true && cx.call.param("includeRemoved") == Some("false");
+    let unwanted =
+        change["removed"] == true && cx.call.query_param("includeRemoved") == Some("false");
     (!unwanted).then_some(change)
 }
 
-fn item_change(cx: &Cx<'_>, feed: &Feed, id: &str) -> Value {
+fn item_change(cx: &CallContext<'_>, feed: &ChangeFeed, id: &str) -> Value {
     let world = &cx.state.world;
     let item = world.items.get(id).filter(|item| match feed {
-        Feed::Drive(drive) => item.drive.as_ref() == Some(drive) && world.sees(&cx.viewer, id),
-        Feed::User(_) => (item.drive.is_none() || cx.wants_drives()) && world.sees(&cx.viewer, id),
+        ChangeFeed::Drive(drive) => {
+            item.drive.as_ref() == Some(drive) && world.can_see(&cx.viewer, id)
+        }
+        ChangeFeed::User(_) => {
+            (item.drive.is_none() || cx.includes_shared_drives()) && world.can_see(&cx.viewer, id)
+        }
     });
 
     let mut change = json!({ "changeType": "file", "removed": item.is_none(), "fileId": id });
     let wanted = cx
         .mask
-        .below("changes")
-        .and_then(|change| change.below("file"));
+        .submask("changes")
+        .and_then(|change| change.submask("file"));
     if let (Some(item), Some(wanted)) = (item, wanted) {
-        change["file"] = render::file(cx, wanted, item);
+        change["file"] = render::render_file(cx, wanted, item);
     }
 
     change
 }
 
-fn drive_change(cx: &Cx<'_>, id: &str) -> Value {
+fn drive_change(cx: &CallContext<'_>, id: &str) -> Value {
     let drive = files::member_drive(cx, id).ok();
     let mut change = json!({ "changeType": "drive", "removed": drive.is_none(), "driveId": id });
     if let Some(drive) = drive {
-        change["drive"] = render::drive(drive);
+        change["drive"] = render::render_drive(drive);
     }
     change
 }

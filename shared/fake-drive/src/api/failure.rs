@@ -6,15 +6,15 @@ use crate::wire::Reply;
 
 /// An API error with its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Failure {
+pub(crate) struct DriveApiError {
     pub(crate) status: u16,
     pub(crate) reason: String,
     // Boxed to keep results small.
-    more: Box<More>,
+    more: Box<ErrorDetails>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct More {
+struct ErrorDetails {
     message: String,
     domain: &'static str,
     /// The location in the request: the kind of place and its name.
@@ -23,9 +23,9 @@ struct More {
     newer: Option<(&'static str, &'static str)>,
 }
 
-impl Failure {
+impl DriveApiError {
     pub(crate) fn new(status: u16, reason: &str, message: impl Into<String>) -> Self {
-        let more = More {
+        let more = ErrorDetails {
             message: message.into(),
             domain: "global",
             place: None,
@@ -38,33 +38,33 @@ impl Failure {
         }
     }
 
-    fn at(mut self, kind: &'static str, name: &str) -> Self {
+    fn with_location(mut self, kind: &'static str, name: &str) -> Self {
         self.more.place = Some((kind, name.to_owned()));
         self
     }
 
-    fn newer(mut self, status: &'static str, reason: &'static str) -> Self {
+    fn with_new_format(mut self, status: &'static str, reason: &'static str) -> Self {
         self.more.newer = Some((status, reason));
         self
     }
 
-    fn usage(mut self) -> Self {
+    fn with_usage_domain(mut self) -> Self {
         self.more.domain = "usageLimits";
         self
     }
 
     /// Reports a parameter with a value that is not allowed.
-    pub(crate) fn invalid(parameter: &str, message: impl Into<String>) -> Self {
-        Self::new(400, "invalid", message).at("parameter", parameter)
+    pub(crate) fn invalid_parameter(parameter: &str, message: impl Into<String>) -> Self {
+        Self::new(400, "invalid", message).with_location("parameter", parameter)
     }
 
     pub(crate) fn invalid_value(parameter: &str) -> Self {
-        Self::invalid(parameter, "Invalid Value")
+        Self::invalid_parameter(parameter, "Invalid Value")
     }
 
-    pub(crate) fn required(parameter: &str) -> Self {
+    pub(crate) fn missing_parameter(parameter: &str) -> Self {
         Self::new(400, "required", format!("Required parameter: {parameter}"))
-            .at("parameter", parameter)
+            .with_location("parameter", parameter)
     }
 
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
@@ -73,35 +73,36 @@ impl Failure {
 
     pub(crate) fn unknown_parameter(name: &str) -> Self {
         let message = format!("Unknown name \"{name}\": cannot bind the query parameter.");
-        Self::new(400, "badRequest", message).newer("INVALID_ARGUMENT", "")
+        Self::new(400, "badRequest", message).with_new_format("INVALID_ARGUMENT", "")
     }
 
     pub(crate) fn unauthorized() -> Self {
         let message = "The request has no valid access token: it is unknown, expired or revoked.";
         Self::new(401, "authError", message)
-            .at("header", "Authorization")
-            .newer("UNAUTHENTICATED", "")
+            .with_location("header", "Authorization")
+            .with_new_format("UNAUTHENTICATED", "")
     }
 
-    pub(crate) fn scopes() -> Self {
+    pub(crate) fn insufficient_scopes() -> Self {
         let failure = Self::new(
             403,
             "insufficientPermissions",
             "The access token's scopes do not allow this.",
         );
-        failure.newer("PERMISSION_DENIED", "ACCESS_TOKEN_SCOPE_INSUFFICIENT")
+        failure.with_new_format("PERMISSION_DENIED", "ACCESS_TOKEN_SCOPE_INSUFFICIENT")
     }
 
-    pub(crate) fn no_file(id: &str) -> Self {
-        Self::new(404, "notFound", format!("File not found: {id}.")).at("parameter", "fileId")
+    pub(crate) fn file_not_found(id: &str) -> Self {
+        Self::new(404, "notFound", format!("File not found: {id}."))
+            .with_location("parameter", "fileId")
     }
 
-    pub(crate) fn no_drive(id: &str) -> Self {
+    pub(crate) fn drive_not_found(id: &str) -> Self {
         Self::new(404, "notFound", format!("Shared drive not found: {id}"))
-            .at("parameter", "driveId")
+            .with_location("parameter", "driveId")
     }
 
-    pub(crate) fn no_method(path: &str) -> Self {
+    pub(crate) fn method_not_found(path: &str) -> Self {
         Self::new(404, "notFound", format!("There is nothing at {path}."))
     }
 
@@ -111,12 +112,12 @@ impl Failure {
             "userRateLimitExceeded",
             "The user has spent the units of this minute.",
         )
-        .usage();
-        failure.newer("PERMISSION_DENIED", "RATE_LIMIT_EXCEEDED")
+        .with_usage_domain();
+        failure.with_new_format("PERMISSION_DENIED", "RATE_LIMIT_EXCEEDED")
     }
 
     /// Builds the error that the real drive answers with for this reason. Planned faults use it.
-    pub(crate) fn of_reason(status: u16, reason: &str) -> Self {
+    pub(crate) fn planned_error(status: u16, reason: &str) -> Self {
         let failure = Self::new(status, reason, format!("A planned fault: {reason}."));
         match (status, reason) {
             (_, "userRateLimitExceeded" | "rateLimitExceeded" | "sharingRateLimitExceeded") => {
@@ -125,21 +126,23 @@ impl Failure {
                 } else {
                     "PERMISSION_DENIED"
                 };
-                failure.usage().newer(newer, "RATE_LIMIT_EXCEEDED")
+                failure
+                    .with_usage_domain()
+                    .with_new_format(newer, "RATE_LIMIT_EXCEEDED")
             }
             (_, "dailyLimitExceeded" | "quotaExceeded" | "downloadQuotaExceeded") => {
-                failure.usage()
+                failure.with_usage_domain()
             }
 
             (_, "accessNotConfigured") => failure
-                .usage()
-                .newer("PERMISSION_DENIED", "SERVICE_DISABLED"),
+                .with_usage_domain()
+                .with_new_format("PERMISSION_DENIED", "SERVICE_DISABLED"),
             (401, _) => Self::unauthorized(),
             _ => failure,
         }
     }
 
-    fn body(&self) -> Value {
+    fn render_body(&self) -> Value {
         let mut entry = Map::new();
         entry.insert("message".to_owned(), json!(self.more.message));
         entry.insert("domain".to_owned(), json!(self.more.domain));
@@ -163,10 +166,10 @@ impl Failure {
         json!({ "error": error })
     }
 
-    pub(crate) fn reply(&self) -> Reply {
-        let reply = Reply::json(self.status, &self.body());
+    pub(crate) fn to_reply(&self) -> Reply {
+        let reply = Reply::json_reply(self.status, &self.render_body());
         if self.status == 401 {
-            return reply.with(
+            return reply.with_header(
                 "www-authenticate",
                 "Bearer realm=\"https://accounts.google.com/\", error=\"invalid_token\"",
             );
@@ -182,25 +185,25 @@ mod tests {
     #[test]
     fn bodies_have_the_old_form_and_where_it_is_used_the_new_one() {
         assert_eq!(
-            Failure::no_file("x").body(),
+            DriveApiError::file_not_found("x").render_body(),
             json!({ "error": { "code": 404, "message": "File not found: x.", "errors": [{
                 "message": "File not found: x.", "domain": "global", "reason": "notFound",
                 "location": "fileId", "locationType": "parameter",
             }] } })
         );
 
-        let limit = Failure::user_rate_limit().body();
+        let limit = DriveApiError::user_rate_limit().render_body();
         assert_eq!(limit["error"]["errors"][0]["domain"], "usageLimits");
         assert_eq!(
             limit["error"]["details"][0]["reason"],
             "RATE_LIMIT_EXCEEDED"
         );
         assert_eq!(
-            Failure::of_reason(429, "rateLimitExceeded").body()["error"]["status"],
+            DriveApiError::planned_error(429, "rateLimitExceeded").render_body()["error"]["status"],
             "RESOURCE_EXHAUSTED"
         );
         assert_eq!(
-            Failure::unauthorized().body()["error"]["status"],
+            DriveApiError::unauthorized().render_body()["error"]["status"],
             "UNAUTHENTICATED"
         );
     }

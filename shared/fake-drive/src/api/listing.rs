@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::failure::Failure;
-use super::order::Order;
-use super::page::{Position, fingerprint};
-use super::query::Query;
-use super::{Cx, files, matching, render};
-use crate::faults::Effect;
-use crate::world::{Item, Shelf, Viewer, World};
+use super::failure::DriveApiError;
+use super::order::SortOrder;
+use super::page::{PagePosition, fingerprint_query};
+use super::query::QueryCondition;
+use super::{CallContext, files, matching, render};
+use crate::faults::FaultEffect;
+use crate::world::{DriveContents, Item, ItemSet, Viewer};
 
 /// The number of sorted listings that are kept for clients that page through them.
-const SORTED: usize = 256;
+const MAX_SORTED_LISTINGS: usize = 256;
 
 /// The set of items that a listing covers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,19 +24,19 @@ enum Corpus {
 }
 
 /// A parsed listing request.
-struct Ask {
+struct ListingRequest {
     corpus: Corpus,
-    query: Query,
-    order: Option<Order>,
+    query: QueryCondition,
+    order: Option<SortOrder>,
     wants_drives: bool,
-    print: u64,
+    query_fingerprint: u64,
     size: usize,
 }
 
-impl Ask {
-    fn read(cx: &Cx<'_>) -> Result<Self, Failure> {
+impl ListingRequest {
+    fn parse(cx: &CallContext<'_>) -> Result<Self, DriveApiError> {
         let call = cx.call;
-        let text = |name| call.param(name).unwrap_or_default();
+        let text = |name| call.query_param(name).unwrap_or_default();
         let parts = [
             "q",
             "corpora",
@@ -48,21 +48,23 @@ impl Ask {
         .map(text);
 
         Ok(Self {
-            corpus: corpus(cx)?,
-            query: Query::parse(text("q"))?,
+            corpus: parse_corpus(cx)?,
+            query: QueryCondition::parse(text("q"))?,
             order: call
-                .param("orderBy")
+                .query_param("orderBy")
                 .filter(|order| !order.is_empty())
-                .map(Order::parse)
+                .map(SortOrder::parse)
                 .transpose()?,
-            wants_drives: cx.wants_drives(),
-            print: fingerprint(&[&[cx.viewer.email.as_str()], &parts[..]].concat()),
+            wants_drives: cx.includes_shared_drives(),
+            query_fingerprint: fingerprint_query(
+                &[&[cx.viewer.email.as_str()], &parts[..]].concat(),
+            ),
             size: cx.page_size(100),
         })
     }
 
     /// Checks whether an item belongs to the listing.
-    fn is_about(&self, world: &World, viewer: &Viewer, item: &Item) -> bool {
+    fn includes_item(&self, world: &DriveContents, viewer: &Viewer, item: &Item) -> bool {
         let in_corpus = match (&self.corpus, &item.drive) {
             (Corpus::Drive(id), drive) => drive.as_ref() == Some(id),
             (_, None) => true,
@@ -71,82 +73,92 @@ impl Ask {
             // folder.
             (Corpus::User, Some(drive)) => {
                 self.wants_drives
-                    && (self.query.folders().is_some() || !world.is_member(&viewer.email, drive))
+                    && (self.query.required_folders().is_some()
+                        || !world.is_member(&viewer.email, drive))
             }
         };
 
         in_corpus
-            && world.sees(viewer, &item.id)
-            && matching::matches(world, viewer, item, &self.query)
+            && world.can_see(viewer, &item.id)
+            && matching::matches_query(world, viewer, item, &self.query)
     }
 }
 
-fn corpus(cx: &Cx<'_>) -> Result<Corpus, Failure> {
-    let corpora = cx.call.param("corpora").unwrap_or("user");
-    if cx.call.flag("includeItemsFromAllDrives") && !cx.knows_drives() {
+fn parse_corpus(cx: &CallContext<'_>) -> Result<Corpus, DriveApiError> {
+    let corpora = cx.call.query_param("corpora").unwrap_or("user");
+    if cx.call.query_flag("includeItemsFromAllDrives") && !cx.supports_shared_drives() {
         let message = "includeItemsFromAllDrives may be set only together with supportsAllDrives.";
-        return Err(Failure::invalid("includeItemsFromAllDrives", message));
+        return Err(DriveApiError::invalid_parameter(
+            "includeItemsFromAllDrives",
+            message,
+        ));
     }
 
     let Some(drive) = cx.drive_param() else {
         return match corpora {
             "user" | "domain" => Ok(Corpus::User),
-            "drive" => Err(Failure::required("driveId")),
-            "allDrives" if cx.wants_drives() => Ok(Corpus::All),
-            "allDrives" => Err(Failure::invalid(
+            "drive" => Err(DriveApiError::missing_parameter("driveId")),
+            "allDrives" if cx.includes_shared_drives() => Ok(Corpus::All),
+            "allDrives" => Err(DriveApiError::invalid_parameter(
                 "corpora",
                 "allDrives needs includeItemsFromAllDrives and supportsAllDrives.",
             )),
-            _ => Err(Failure::invalid_value("corpora")),
+            _ => Err(DriveApiError::invalid_value("corpora")),
         };
     };
 
     if corpora != "drive" {
-        return Err(Failure::invalid(
+        return Err(DriveApiError::invalid_parameter(
             "driveId",
             "driveId may be set only together with corpora=drive.",
         ));
     }
 
-    if !cx.wants_drives() {
+    if !cx.includes_shared_drives() {
         let message = "corpora=drive needs includeItemsFromAllDrives and supportsAllDrives.";
-        return Err(Failure::invalid("corpora", message));
+        return Err(DriveApiError::invalid_parameter("corpora", message));
     }
 
     files::member_drive(cx, drive).map(|drive| Corpus::Drive(drive.id.clone()))
 }
 
-pub(crate) fn list(cx: &mut Cx<'_>) -> Result<Value, Failure> {
-    let ask = Ask::read(cx)?;
+pub(crate) fn list_files(cx: &mut CallContext<'_>) -> Result<Value, DriveApiError> {
+    let ask = ListingRequest::parse(cx)?;
     let now = cx.state.world.clock.now();
-    let from = match cx.call.param("pageToken") {
-        Some(token) => Some(Position::read(token, ask.print, now)?),
+    let from = match cx.call.query_param("pageToken") {
+        Some(token) => Some(PagePosition::from_token(token, ask.query_fingerprint, now)?),
         None => None,
     };
 
     let page = if ask.order.is_some() {
         sorted_page(cx, &ask, from)?
     } else {
-        page(cx, &ask, from.unwrap_or_default(), ask.size)
+        collect_page(cx, &ask, from.unwrap_or_default(), ask.size)
     };
 
-    let next = page.1.map(|next| next.write(ask.print, now));
-    Ok(answer(cx, &ask, page.0, next))
+    let next = page.1.map(|next| next.to_token(ask.query_fingerprint, now));
+    Ok(render_answer(cx, &ask, page.0, next))
 }
 
-fn answer(cx: &Cx<'_>, ask: &Ask, ids: Vec<String>, next: Option<String>) -> Value {
+fn render_answer(
+    cx: &CallContext<'_>,
+    ask: &ListingRequest,
+    ids: Vec<String>,
+    next: Option<String>,
+) -> Value {
     let world = &cx.state.world;
-    let incomplete = cx.twist == Some(&Effect::Incomplete)
+    let incomplete = cx.fault_effect == Some(&FaultEffect::Incomplete)
         || (ask.corpus == Corpus::All && world.quirks.incomplete_all_drives);
     let items = ids.iter().filter_map(|id| world.items.get(id)).enumerate();
-    let shown =
-        items.filter(|(at, _)| cx.twist != Some(&Effect::Emptied) && !(incomplete && at % 2 == 1));
-    let wanted = cx.mask.below("files");
-    let shown = shown.filter_map(|(_, item)| Some(render::file(cx, wanted?, item)));
+    let shown = items.filter(|(at, _)| {
+        cx.fault_effect != Some(&FaultEffect::Emptied) && !(incomplete && at % 2 == 1)
+    });
+    let wanted = cx.mask.submask("files");
+    let shown = shown.filter_map(|(_, item)| Some(render::render_file(cx, wanted?, item)));
     let files: Vec<_> = shown.collect();
     let mut answer =
         json!({ "kind": "drive#fileList", "incompleteSearch": incomplete, "files": files });
-    if let Some(next) = next.filter(|_| cx.twist != Some(&Effect::Emptied)) {
+    if let Some(next) = next.filter(|_| cx.fault_effect != Some(&FaultEffect::Emptied)) {
         answer["nextPageToken"] = json!(next);
     }
 
@@ -154,15 +166,20 @@ fn answer(cx: &Cx<'_>, ask: &Ask, ids: Vec<String>, next: Option<String>) -> Val
 }
 
 /// Returns the shelves that may hold matching items.
-fn shelves<'a>(world: &'a World, viewer: &Viewer, ask: &Ask, shared: &'a Shelf) -> Vec<&'a Shelf> {
+fn candidate_shelves<'a>(
+    world: &'a DriveContents,
+    viewer: &Viewer,
+    ask: &ListingRequest,
+    shared: &'a ItemSet,
+) -> Vec<&'a ItemSet> {
     let shelves = &world.shelves;
-    if let Some(folders) = ask.query.folders() {
+    if let Some(folders) = ask.query.required_folders() {
         if folders.len() > 1 && world.quirks.no_parent_groups {
             return Vec::new();
         }
         let ids = folders
             .into_iter()
-            .map(|id| matching::folder(world, viewer, id).to_owned());
+            .map(|id| matching::resolve_folder(world, viewer, id).to_owned());
         return ids.filter_map(|id| shelves.children.get(&id)).collect();
     }
 
@@ -181,16 +198,16 @@ fn shelves<'a>(world: &'a World, viewer: &Viewer, ask: &Ask, shared: &'a Shelf) 
 }
 
 /// Returns the ids of a page and the position at which the next page begins.
-fn page(
-    cx: &mut Cx<'_>,
-    ask: &Ask,
-    from: Position,
+fn collect_page(
+    cx: &mut CallContext<'_>,
+    ask: &ListingRequest,
+    from: PagePosition,
     size: usize,
-) -> (Vec<String>, Option<Position>) {
-    let shared: Arc<Shelf> = cx.state.world.shared_shelf(&cx.viewer.email);
+) -> (Vec<String>, Option<PagePosition>) {
+    let shared: Arc<ItemSet> = cx.state.world.shared_items(&cx.viewer.email);
     let world = &cx.state.world;
-    let shelves = shelves(world, &cx.viewer, ask, &shared);
-    let mut found: Vec<(Position, String)> = Vec::new();
+    let shelves = candidate_shelves(world, &cx.viewer, ask, &shared);
+    let mut found: Vec<(PagePosition, String)> = Vec::new();
     for (number, shelf) in (0..)
         .zip(&shelves)
         .skip(usize::try_from(from.shelf).unwrap_or(usize::MAX))
@@ -200,11 +217,11 @@ fn page(
             let item = world
                 .items
                 .get(id)
-                .filter(|item| ask.is_about(world, &cx.viewer, item));
+                .filter(|item| ask.includes_item(world, &cx.viewer, item));
             if item.is_none() {
                 continue;
             }
-            let here = Position {
+            let here = PagePosition {
                 shelf: number,
                 seq: *seq,
             };
@@ -213,30 +230,30 @@ fn page(
                     .last()
                     .map(|(last, _)| *last)
                     .filter(|_| world.quirks.repeats && size > 1);
-                return (ids(found), Some(repeated.unwrap_or(here)));
+                return (into_ids(found), Some(repeated.unwrap_or(here)));
             }
             found.push((here, id.clone()));
         }
     }
 
-    (ids(found), None)
+    (into_ids(found), None)
 }
 
-fn ids(found: Vec<(Position, String)>) -> Vec<String> {
+fn into_ids(found: Vec<(PagePosition, String)>) -> Vec<String> {
     found.into_iter().map(|(_, id)| id).collect()
 }
 
 /// Returns a page of a sorted listing. The listing is sorted once, when its first page is
 /// requested.
 fn sorted_page(
-    cx: &mut Cx<'_>,
-    ask: &Ask,
-    from: Option<Position>,
-) -> Result<(Vec<String>, Option<Position>), Failure> {
+    cx: &mut CallContext<'_>,
+    ask: &ListingRequest,
+    from: Option<PagePosition>,
+) -> Result<(Vec<String>, Option<PagePosition>), DriveApiError> {
     let from = match from {
         Some(from) => from,
-        None => Position {
-            shelf: sort(cx, ask),
+        None => PagePosition {
+            shelf: store_sorted_listing(cx, ask),
             seq: 0,
         },
     };
@@ -245,7 +262,7 @@ fn sorted_page(
         .state
         .sorted
         .get(&from.shelf)
-        .ok_or_else(|| Failure::invalid_value("pageToken"))?;
+        .ok_or_else(|| DriveApiError::invalid_value("pageToken"))?;
     let begin = all
         .len()
         .min(usize::try_from(from.seq).unwrap_or(usize::MAX));
@@ -255,11 +272,11 @@ fn sorted_page(
         world
             .items
             .get(*id)
-            .is_some_and(|item| ask.is_about(world, &cx.viewer, item))
+            .is_some_and(|item| ask.includes_item(world, &cx.viewer, item))
     };
     let page = all[begin..end].iter().filter(still).cloned().collect();
 
-    let next = (end < all.len()).then_some(Position {
+    let next = (end < all.len()).then_some(PagePosition {
         shelf: from.shelf,
         seq: end as u64,
     });
@@ -267,17 +284,17 @@ fn sorted_page(
     Ok((page, next))
 }
 
-fn sort(cx: &mut Cx<'_>, ask: &Ask) -> u64 {
-    let (found, _) = page(cx, ask, Position::default(), usize::MAX);
+fn store_sorted_listing(cx: &mut CallContext<'_>, ask: &ListingRequest) -> u64 {
+    let (found, _) = collect_page(cx, ask, PagePosition::default(), usize::MAX);
     let world = &cx.state.world;
     let mut items: Vec<_> = found.iter().filter_map(|id| world.items.get(id)).collect();
     if let Some(order) = &ask.order {
-        items.sort_by(|one, other| order.compare(&cx.viewer, one, other));
+        items.sort_by(|one, other| order.compare_items(&cx.viewer, one, other));
     }
 
     let sorted = items.into_iter().map(|item| item.id.clone()).collect();
     let number = cx.state.world.random.next();
-    if cx.state.sorted.len() >= SORTED {
+    if cx.state.sorted.len() >= MAX_SORTED_LISTINGS {
         cx.state.sorted.clear();
     }
 

@@ -2,42 +2,48 @@
 
 use serde_json::{Map, Value};
 
-use super::failure::Failure;
-use super::schemas::Below;
+use super::failure::DriveApiError;
+use super::schemas::FieldSchema;
 
 /// A selection of the parts of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Mask {
+pub(crate) enum FieldMask {
     /// The whole value.
     All,
     /// Only these fields, each with its own selection.
-    Fields(Vec<(String, Mask)>),
+    Fields(Vec<(String, FieldMask)>),
 }
 
-impl Mask {
+impl FieldMask {
     /// Parses a mask and checks it against the names in the schema.
-    pub(crate) fn parse(text: &str, schema: &str) -> Result<Self, Failure> {
-        let mut reader = Reader { rest: text };
-        let parsed = reader.list().filter(|_| reader.rest.is_empty());
-        let mask = parsed
-            .ok_or_else(|| Failure::invalid("fields", format!("Invalid field selection {text}")))?;
-        mask.check(Below::of_schema(schema))?;
+    pub(crate) fn parse(text: &str, schema: &str) -> Result<Self, DriveApiError> {
+        let mut reader = MaskParser { rest: text };
+        let parsed = reader.parse_list().filter(|_| reader.rest.is_empty());
+        let mask = parsed.ok_or_else(|| {
+            DriveApiError::invalid_parameter("fields", format!("Invalid field selection {text}"))
+        })?;
+        mask.check_fields(FieldSchema::of_schema(schema))?;
         Ok(mask)
     }
 
-    fn check(&self, below: Below) -> Result<(), Failure> {
+    fn check_fields(&self, below: FieldSchema) -> Result<(), DriveApiError> {
         let Self::Fields(fields) = self else {
             return Ok(());
         };
         for (name, mask) in fields.iter().filter(|(name, _)| name != "*") {
-            let unknown = || Failure::invalid("fields", format!("Invalid field selection {name}"));
-            mask.check(below.field(name).ok_or_else(unknown)?)?;
+            let unknown = || {
+                DriveApiError::invalid_parameter(
+                    "fields",
+                    format!("Invalid field selection {name}"),
+                )
+            };
+            mask.check_fields(below.find_field(name).ok_or_else(unknown)?)?;
         }
         Ok(())
     }
 
     /// Returns the selection for a field; `None` if the field is not selected.
-    pub(crate) fn below(&self, name: &str) -> Option<&Self> {
+    pub(crate) fn submask(&self, name: &str) -> Option<&Self> {
         let Self::Fields(fields) = self else {
             return Some(self);
         };
@@ -51,20 +57,23 @@ impl Mask {
     }
 
     /// Returns the selected parts of a value.
-    pub(crate) fn apply(&self, value: Value) -> Value {
+    pub(crate) fn apply_to(&self, value: Value) -> Value {
         if *self == Self::All {
             return value;
         }
         match value {
-            Value::Array(values) => values.into_iter().map(|value| self.apply(value)).collect(),
-            Value::Object(object) => Value::Object(self.pick(object)),
+            Value::Array(values) => values
+                .into_iter()
+                .map(|value| self.apply_to(value))
+                .collect(),
+            Value::Object(object) => Value::Object(self.pick_fields(object)),
             other => other,
         }
     }
 
-    fn pick(&self, object: Map<String, Value>) -> Map<String, Value> {
+    fn pick_fields(&self, object: Map<String, Value>) -> Map<String, Value> {
         let wanted = |(name, value): (String, Value)| {
-            let value = self.below(&name)?.apply(value);
+            let value = self.submask(&name)?.apply_to(value);
             Some((name, value))
         };
         object.into_iter().filter_map(wanted).collect()
@@ -72,32 +81,32 @@ impl Mask {
 }
 
 /// A parser of `a,b/c,d(e,f)`.
-struct Reader<'a> {
+struct MaskParser<'a> {
     rest: &'a str,
 }
 
-impl Reader<'_> {
-    fn list(&mut self) -> Option<Mask> {
-        let mut fields = vec![self.field()?];
-        while self.eat(',') {
-            fields.push(self.field()?);
+impl MaskParser<'_> {
+    fn parse_list(&mut self) -> Option<FieldMask> {
+        let mut fields = vec![self.parse_field()?];
+        while self.consume(',') {
+            fields.push(self.parse_field()?);
         }
-        Some(Mask::Fields(fields))
+        Some(FieldMask::Fields(fields))
     }
 
-    fn field(&mut self) -> Option<(String, Mask)> {
-        let name = self.name()?;
-        if self.eat('/') {
-            return Some((name, Mask::Fields(vec![self.field()?])));
+    fn parse_field(&mut self) -> Option<(String, FieldMask)> {
+        let name = self.parse_name()?;
+        if self.consume('/') {
+            return Some((name, FieldMask::Fields(vec![self.parse_field()?])));
         }
-        if self.eat('(') {
-            let inner = self.list()?;
-            return self.eat(')').then_some((name, inner));
+        if self.consume('(') {
+            let inner = self.parse_list()?;
+            return self.consume(')').then_some((name, inner));
         }
-        Some((name, Mask::All))
+        Some((name, FieldMask::All))
     }
 
-    fn name(&mut self) -> Option<String> {
+    fn parse_name(&mut self) -> Option<String> {
         let text = self.rest.trim_start();
         let end = text
             .find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '*')
@@ -107,7 +116,7 @@ impl Reader<'_> {
         (!name.is_empty()).then(|| name.to_owned())
     }
 
-    fn eat(&mut self, letter: char) -> bool {
+    fn consume(&mut self, letter: char) -> bool {
         let rest = self.rest.strip_prefix(letter).map(str::trim_start);
         self.rest = rest.unwrap_or(self.rest);
         rest.is_some()
@@ -144,8 +153,8 @@ mod tests {
             ),
             ("*", list.clone()),
         ] {
-            let parsed = Mask::parse(mask, "FileList").unwrap();
-            assert_eq!(parsed.apply(list.clone()), expected, "{mask}");
+            let parsed = FieldMask::parse(mask, "FileList").unwrap();
+            assert_eq!(parsed.apply_to(list.clone()), expected, "{mask}");
         }
     }
 
@@ -161,7 +170,7 @@ mod tests {
             "files/owners/age",
             "kind(x)",
         ] {
-            let failure = Mask::parse(mask, "FileList").unwrap_err();
+            let failure = FieldMask::parse(mask, "FileList").unwrap_err();
             assert_eq!(
                 (failure.status, failure.reason.as_str()),
                 (400, "invalid"),

@@ -2,51 +2,67 @@
 
 use std::cmp::Ordering;
 
-use super::query::{Compare, People, Query, When};
-use crate::world::{Body, Item, Viewer, World};
+use super::query::{PeopleField, QueryComparison, QueryCondition, TimeField};
+use crate::world::{DriveContents, FakeContent, Item, Viewer};
 
 /// Checks whether the item matches the query.
-pub(crate) fn matches(world: &World, viewer: &Viewer, item: &Item, query: &Query) -> bool {
-    let also = |query: &Query| matches(world, viewer, item, query);
+pub(crate) fn matches_query(
+    world: &DriveContents,
+    viewer: &Viewer,
+    item: &Item,
+    query: &QueryCondition,
+) -> bool {
+    let also = |query: &QueryCondition| matches_query(world, viewer, item, query);
     match query {
-        Query::All => true,
-        Query::And(one, other) => also(one) && also(other),
-        Query::Or(one, other) => also(one) || also(other),
-        Query::Not(inner) => !also(inner),
-        Query::Name(Compare::Contains, text) => has_word(&item.name, text),
-        Query::Name(compare, text) => (item.name == *text) == (*compare == Compare::Is),
-        Query::FullText(text) => has_word(&item.name, text) || has_word(&plain(&item.body), text),
-        Query::MediaType(Compare::Contains, text) => {
+        QueryCondition::All => true,
+        QueryCondition::And(one, other) => also(one) && also(other),
+        QueryCondition::Or(one, other) => also(one) || also(other),
+        QueryCondition::Not(inner) => !also(inner),
+        QueryCondition::Name(QueryComparison::Contains, text) => has_word(&item.name, text),
+        QueryCondition::Name(compare, text) => {
+            (item.name == *text) == (*compare == QueryComparison::Is)
+        }
+        QueryCondition::FullText(text) => {
+            has_word(&item.name, text) || has_word(&compare_text(&item.body), text)
+        }
+        QueryCondition::MediaType(QueryComparison::Contains, text) => {
             item.body.media_type().starts_with(text.as_str())
         }
-        Query::MediaType(compare, text) => {
-            (item.body.media_type() == text) == (*compare == Compare::Is)
+        QueryCondition::MediaType(compare, text) => {
+            (item.body.media_type() == text) == (*compare == QueryComparison::Is)
         }
-        Query::Time(when, compare, millis) => {
-            time(viewer, item, *when).is_some_and(|time| holds(*compare, time.cmp(millis)))
-        }
+        QueryCondition::Time(when, compare, millis) => compare_time(viewer, item, *when)
+            .is_some_and(|time| compare_values(*compare, time.cmp(millis))),
 
-        Query::Trashed(trashed) => world.is_trashed(&item.id) == *trashed,
-        Query::Starred(starred) => !starred,
-        Query::SharedWithMe(shared) => is_shared_with(viewer, item) == *shared,
-        Query::Target(compare, id) => match &item.body {
-            Body::Shortcut(target) => (target == id) == (*compare == Compare::Is),
-            _ => *compare == Compare::IsNot,
+        QueryCondition::Trashed(trashed) => world.is_trashed(&item.id) == *trashed,
+        QueryCondition::Starred(starred) => !starred,
+        QueryCondition::SharedWithMe(shared) => is_shared_with(viewer, item) == *shared,
+        QueryCondition::Target(compare, id) => match &item.body {
+            FakeContent::Shortcut(target) => (target == id) == (*compare == QueryComparison::Is),
+            _ => *compare == QueryComparison::IsNot,
         },
-        Query::Parent(id) => item.parent.as_deref() == Some(folder(world, viewer, id)),
-        Query::Person(People::Owners, email) => item.owner.as_ref() == Some(person(viewer, email)),
-        Query::Person(People::Readers, email) => {
+        QueryCondition::Parent(id) => {
+            item.parent.as_deref() == Some(resolve_folder(world, viewer, id))
+        }
+        QueryCondition::Person(PeopleField::Owners, email) => {
+            item.owner.as_ref() == Some(matches_person(viewer, email))
+        }
+        QueryCondition::Person(PeopleField::Readers, email) => {
             let other = Viewer {
-                email: person(viewer, email).clone(),
+                email: matches_person(viewer, email).clone(),
                 keys: viewer.keys.clone(),
             };
-            world.sees(&other, &item.id)
+            world.can_see(&other, &item.id)
         }
     }
 }
 
 /// Resolves the id of a folder, which may be written as `root`.
-pub(crate) fn folder<'a>(world: &'a World, viewer: &Viewer, id: &'a str) -> &'a str {
+pub(crate) fn resolve_folder<'a>(
+    world: &'a DriveContents,
+    viewer: &Viewer,
+    id: &'a str,
+) -> &'a str {
     let account = world.accounts.get(&viewer.email).filter(|_| id == "root");
     account.map_or(id, |account| account.root.as_str())
 }
@@ -55,7 +71,7 @@ pub(crate) fn is_shared_with(viewer: &Viewer, item: &Item) -> bool {
     item.owner.as_ref() != Some(&viewer.email) && item.shared.contains_key(&viewer.email)
 }
 
-fn person<'a>(viewer: &'a Viewer, email: &'a String) -> &'a String {
+fn matches_person<'a>(viewer: &'a Viewer, email: &'a String) -> &'a String {
     if email == "me" { &viewer.email } else { email }
 }
 
@@ -71,22 +87,22 @@ fn has_word(text: &str, sought: &str) -> bool {
     })
 }
 
-fn plain(body: &Body) -> String {
+fn compare_text(body: &FakeContent) -> String {
     match body {
-        Body::Doc(markdown) => markdown.clone(),
-        Body::Sheet(tables) => tables
+        FakeContent::Doc(markdown) => markdown.clone(),
+        FakeContent::Sheet(tables) => tables
             .iter()
             .flat_map(|table| table.rows.iter().flatten())
             .cloned()
             .collect::<Vec<_>>()
             .join(" "),
-        Body::Slides(slides) => {
+        FakeContent::Slides(slides) => {
             let text = slides
                 .iter()
                 .map(|slide| format!("{} {}", slide.title, slide.lines.join(" ")));
             text.collect::<Vec<_>>().join(" ")
         }
-        Body::Bytes { media_type, bytes } if media_type.starts_with("text/") => {
+        FakeContent::Bytes { media_type, bytes } if media_type.starts_with("text/") => {
             String::from_utf8_lossy(bytes).into_owned()
         }
 
@@ -94,23 +110,23 @@ fn plain(body: &Body) -> String {
     }
 }
 
-fn time(viewer: &Viewer, item: &Item, when: When) -> Option<i64> {
+fn compare_time(viewer: &Viewer, item: &Item, when: TimeField) -> Option<i64> {
     match when {
-        When::Created => Some(item.created),
-        When::Modified => Some(item.modified),
-        When::Viewed => item.viewed.get(&viewer.email).copied(),
-        When::SharedWithMe => item.shared.get(&viewer.email).copied(),
+        TimeField::Created => Some(item.created),
+        TimeField::Modified => Some(item.modified),
+        TimeField::Viewed => item.viewed_at.get(&viewer.email).copied(),
+        TimeField::SharedWithMe => item.shared.get(&viewer.email).copied(),
     }
 }
 
-fn holds(compare: Compare, order: Ordering) -> bool {
+fn compare_values(compare: QueryComparison, order: Ordering) -> bool {
     match compare {
-        Compare::Is => order.is_eq(),
-        Compare::IsNot => order.is_ne(),
-        Compare::Less => order.is_lt(),
-        Compare::LessOrEqual => order.is_le(),
-        Compare::Greater => order.is_gt(),
-        Compare::GreaterOrEqual => order.is_ge(),
-        Compare::Contains => false,
+        QueryComparison::Is => order.is_eq(),
+        QueryComparison::IsNot => order.is_ne(),
+        QueryComparison::Less => order.is_lt(),
+        QueryComparison::LessOrEqual => order.is_le(),
+        QueryComparison::Greater => order.is_gt(),
+        QueryComparison::GreaterOrEqual => order.is_ge(),
+        QueryComparison::Contains => false,
     }
 }

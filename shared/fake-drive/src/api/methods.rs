@@ -18,7 +18,7 @@ pub(crate) struct Method {
 }
 
 /// The parameters that every method accepts.
-const COMMON: &str = "$.xgafv:e1,2 access_token:s alt:ejson,media,proto callback:s fields:s key:s oauth_token:s \
+const COMMON_PARAMS: &str = "$.xgafv:e1,2 access_token:s alt:ejson,media,proto callback:s fields:s key:s oauth_token:s \
     prettyPrint:b quotaUser:s uploadType:s upload_protocol:s";
 
 const CHANGES: &str = "driveId:s includeCorpusRemovals:b includeItemsFromAllDrives:b includeLabels:s \
@@ -26,8 +26,8 @@ const CHANGES: &str = "driveId:s includeCorpusRemovals:b includeItemsFromAllDriv
     restrictToMyDrive:b spaces:s supportsAllDrives:b supportsTeamDrives:b teamDriveId:s";
 
 pub(crate) const METHODS: &[Method] = &[
-    method("about.get", "GET", "about", "", "About", 5),
-    method(
+    find_method("about.get", "GET", "about", "", "About", 5),
+    find_method(
         "files.list",
         "GET",
         "files",
@@ -37,7 +37,7 @@ pub(crate) const METHODS: &[Method] = &[
         "FileList",
         100,
     ),
-    method(
+    find_method(
         "files.get",
         "GET",
         "files/{}",
@@ -45,7 +45,7 @@ pub(crate) const METHODS: &[Method] = &[
         "File",
         5,
     ),
-    method(
+    find_method(
         "files.export",
         "GET",
         "files/{}/export",
@@ -53,7 +53,7 @@ pub(crate) const METHODS: &[Method] = &[
         "",
         200,
     ),
-    method(
+    find_method(
         "files.download",
         "POST",
         "files/{}/download",
@@ -61,8 +61,8 @@ pub(crate) const METHODS: &[Method] = &[
         "Operation",
         200,
     ),
-    method("operations.get", "GET", "operations/{}", "", "Operation", 5),
-    method(
+    find_method("operations.get", "GET", "operations/{}", "", "Operation", 5),
+    find_method(
         "changes.getStartPageToken",
         "GET",
         "changes/startPageToken",
@@ -70,8 +70,8 @@ pub(crate) const METHODS: &[Method] = &[
         "StartPageToken",
         5,
     ),
-    method("changes.list", "GET", "changes", CHANGES, "ChangeList", 100),
-    method(
+    find_method("changes.list", "GET", "changes", CHANGES, "ChangeList", 100),
+    find_method(
         "changes.watch",
         "POST",
         "changes/watch",
@@ -79,8 +79,8 @@ pub(crate) const METHODS: &[Method] = &[
         "Channel",
         5,
     ),
-    method("channels.stop", "POST", "channels/stop", "", "", 5),
-    method(
+    find_method("channels.stop", "POST", "channels/stop", "", "", 5),
+    find_method(
         "drives.list",
         "GET",
         "drives",
@@ -88,7 +88,7 @@ pub(crate) const METHODS: &[Method] = &[
         "DriveList",
         100,
     ),
-    method(
+    find_method(
         "drives.get",
         "GET",
         "drives/{}",
@@ -98,7 +98,7 @@ pub(crate) const METHODS: &[Method] = &[
     ),
 ];
 
-const fn method(
+const fn find_method(
     name: &'static str,
     verb: &'static str,
     path: &'static str,
@@ -118,7 +118,7 @@ const fn method(
 
 /// The type of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ParamKind {
     Text,
     Bool,
     Number(u32),
@@ -127,24 +127,24 @@ pub(crate) enum Kind {
 
 /// A query parameter.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Param {
+pub(crate) struct ParamSpec {
     pub(crate) name: &'static str,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ParamKind,
     pub(crate) required: bool,
 }
 
 impl Method {
     /// Iterates over the parameters, the method's own first.
-    pub(crate) fn params(&self) -> impl Iterator<Item = Param> {
+    pub(crate) fn all_params(&self) -> impl Iterator<Item = ParamSpec> {
         self.params
             .split_whitespace()
-            .chain(COMMON.split_whitespace())
-            .filter_map(param)
+            .chain(COMMON_PARAMS.split_whitespace())
+            .filter_map(parse_param)
     }
 
     /// Returns the id in a path below `/drive/v3/`, and the empty string for a matching path
     /// without an id; `None` if the path does not match.
-    pub(crate) fn matches<'a>(&self, path: &'a str) -> Option<&'a str> {
+    pub(crate) fn match_path<'a>(&self, path: &'a str) -> Option<&'a str> {
         let Some((before, after)) = self.path.split_once("{}") else {
             return (self.path == path).then_some("");
         };
@@ -153,19 +153,19 @@ impl Method {
     }
 }
 
-fn param(text: &'static str) -> Option<Param> {
+fn parse_param(text: &'static str) -> Option<ParamSpec> {
     let (name, kind) = text.split_once(':')?;
     let (kind, required) = kind
         .strip_suffix('!')
         .map_or((kind, false), |kind| (kind, true));
     let kind = match kind.split_at_checked(1)? {
-        ("b", _) => Kind::Bool,
-        ("i", most) => Kind::Number(most.parse().ok()?),
-        ("e", values) => Kind::OneOf(values),
-        _ => Kind::Text,
+        ("b", _) => ParamKind::Bool,
+        ("i", most) => ParamKind::Number(most.parse().ok()?),
+        ("e", values) => ParamKind::OneOf(values),
+        _ => ParamKind::Text,
     };
 
-    Some(Param {
+    Some(ParamSpec {
         name,
         kind,
         required,
@@ -180,8 +180,8 @@ mod tests {
     fn every_parameter_of_the_tables_is_understood() {
         for method in METHODS {
             let written =
-                method.params.split_whitespace().count() + COMMON.split_whitespace().count();
-            assert_eq!(method.params().count(), written, "{}", method.name);
+                method.params.split_whitespace().count() + COMMON_PARAMS.split_whitespace().count();
+            assert_eq!(method.all_params().count(), written, "{}", method.name);
         }
     }
 
@@ -205,7 +205,8 @@ mod tests {
             ("GET", "files/abc/comments", None),
         ] {
             let of_verb = METHODS.iter().filter(|method| method.verb == verb);
-            let mut hits = of_verb.filter_map(|method| Some((method.name, method.matches(path)?)));
+            let mut hits =
+                of_verb.filter_map(|method| Some((method.name, method.match_path(path)?)));
             assert_eq!(hits.next(), found, "{verb} {path}");
             assert_eq!(hits.next(), None, "{verb} {path}");
         }

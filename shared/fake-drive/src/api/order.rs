@@ -2,11 +2,11 @@
 
 use std::cmp::Ordering;
 
-use super::failure::Failure;
+use super::failure::DriveApiError;
 use crate::world::{Item, Viewer};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Key {
+enum SortKey {
     Created,
     Folder,
     Modified,
@@ -19,13 +19,13 @@ enum Key {
 
 /// The sort keys, each with a flag for descending order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Order(Vec<(Key, bool)>);
+pub(crate) struct SortOrder(Vec<(SortKey, bool)>);
 
-impl Order {
-    pub(crate) fn parse(text: &str) -> Result<Self, Failure> {
+impl SortOrder {
+    pub(crate) fn parse(text: &str) -> Result<Self, DriveApiError> {
         let keys = text.split(',').map(|part| {
             let mut words = part.split_whitespace();
-            let key = key(words.next()?)?;
+            let key = parse_key(words.next()?)?;
             match (words.next(), words.next()) {
                 (None, _) => Some((key, false)),
                 (Some("desc"), None) => Some((key, true)),
@@ -34,12 +34,12 @@ impl Order {
         });
         keys.collect::<Option<_>>()
             .map(Self)
-            .ok_or_else(|| Failure::invalid_value("orderBy"))
+            .ok_or_else(|| DriveApiError::invalid_value("orderBy"))
     }
 
-    pub(crate) fn compare(&self, viewer: &Viewer, one: &Item, other: &Item) -> Ordering {
+    pub(crate) fn compare_items(&self, viewer: &Viewer, one: &Item, other: &Item) -> Ordering {
         for (key, turned) in &self.0 {
-            let order = by(*key, viewer, one, other);
+            let order = compare_by_key(*key, viewer, one, other);
             let order = if *turned { order.reverse() } else { order };
             if order.is_ne() {
                 return order;
@@ -49,31 +49,31 @@ impl Order {
     }
 }
 
-fn key(name: &str) -> Option<Key> {
+fn parse_key(name: &str) -> Option<SortKey> {
     Some(match name {
-        "createdTime" => Key::Created,
-        "folder" => Key::Folder,
-        "modifiedTime" | "recency" => Key::Modified,
-        "name" | "name_natural" => Key::Name,
-        "quotaBytesUsed" => Key::Size,
-        "sharedWithMeTime" => Key::Shared,
-        "viewedByMeTime" => Key::Viewed,
-        "modifiedByMeTime" | "starred" => Key::Nothing,
+        "createdTime" => SortKey::Created,
+        "folder" => SortKey::Folder,
+        "modifiedTime" | "recency" => SortKey::Modified,
+        "name" | "name_natural" => SortKey::Name,
+        "quotaBytesUsed" => SortKey::Size,
+        "sharedWithMeTime" => SortKey::Shared,
+        "viewedByMeTime" => SortKey::Viewed,
+        "modifiedByMeTime" | "starred" => SortKey::Nothing,
         _ => return None,
     })
 }
 
-fn by(key: Key, viewer: &Viewer, one: &Item, other: &Item) -> Ordering {
+fn compare_by_key(key: SortKey, viewer: &Viewer, one: &Item, other: &Item) -> Ordering {
     let email = &viewer.email;
     match key {
-        Key::Created => one.created.cmp(&other.created),
+        SortKey::Created => one.created.cmp(&other.created),
         // Folders come first.
-        Key::Folder => other.is_folder().cmp(&one.is_folder()),
-        Key::Modified => one.modified.cmp(&other.modified),
-        Key::Name => one.name.to_lowercase().cmp(&other.name.to_lowercase()),
-        Key::Size => one.body.size().cmp(&other.body.size()),
-        Key::Shared => one.shared.get(email).cmp(&other.shared.get(email)),
-        Key::Viewed => one.viewed.get(email).cmp(&other.viewed.get(email)),
-        Key::Nothing => Ordering::Equal,
+        SortKey::Folder => other.is_folder().cmp(&one.is_folder()),
+        SortKey::Modified => one.modified.cmp(&other.modified),
+        SortKey::Name => one.name.to_lowercase().cmp(&other.name.to_lowercase()),
+        SortKey::Size => one.body.size().cmp(&other.body.size()),
+        SortKey::Shared => one.shared.get(email).cmp(&other.shared.get(email)),
+        SortKey::Viewed => one.viewed_at.get(email).cmp(&other.viewed_at.get(email)),
+        SortKey::Nothing => Ordering::Equal,
     }
 }

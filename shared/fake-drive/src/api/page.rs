@@ -4,14 +4,14 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 
-use super::failure::Failure;
+use super::failure::DriveApiError;
 
 /// The lifetime of a token in hours.
-const HOURS: i64 = 6;
+const TOKEN_LIFETIME_HOURS: i64 = 6;
 
 /// The position at which a page begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Position {
+pub(crate) struct PagePosition {
     /// The number of the shelf, or the number of a sorted listing.
     pub(crate) shelf: u64,
     /// The position in the shelf or listing.
@@ -19,7 +19,7 @@ pub(crate) struct Position {
 }
 
 /// Hashes the parts of a query that must be the same for every page.
-pub(crate) fn fingerprint(parts: &[&str]) -> u64 {
+pub(crate) fn fingerprint_query(parts: &[&str]) -> u64 {
     let mut digest = Sha256::new();
     for part in parts {
         digest.update(part.as_bytes());
@@ -32,22 +32,24 @@ pub(crate) fn fingerprint(parts: &[&str]) -> u64 {
         .fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
-impl Position {
-    pub(crate) fn write(self, print: u64, now: i64) -> String {
+impl PagePosition {
+    pub(crate) fn to_token(self, print: u64, now: i64) -> String {
         format!(
             "~!!~{}",
             URL_SAFE_NO_PAD.encode(format!("{print:x}.{}.{}.{now}", self.shelf, self.seq))
         )
     }
 
-    pub(crate) fn read(token: &str, print: u64, now: i64) -> Result<Self, Failure> {
-        Self::decode(token)
-            .filter(|(theirs, _, at)| *theirs == print && now - at <= HOURS * 3_600_000)
+    pub(crate) fn from_token(token: &str, print: u64, now: i64) -> Result<Self, DriveApiError> {
+        Self::decode_token(token)
+            .filter(|(theirs, _, at)| {
+                *theirs == print && now - at <= TOKEN_LIFETIME_HOURS * 3_600_000
+            })
             .map(|(_, position, _)| position)
-            .ok_or_else(|| Failure::invalid_value("pageToken"))
+            .ok_or_else(|| DriveApiError::invalid_value("pageToken"))
     }
 
-    fn decode(token: &str) -> Option<(u64, Self, i64)> {
+    fn decode_token(token: &str) -> Option<(u64, Self, i64)> {
         let bytes = URL_SAFE_NO_PAD.decode(token.strip_prefix("~!!~")?).ok()?;
         let text = String::from_utf8(bytes).ok()?;
         let mut parts = text.split('.');
@@ -66,14 +68,17 @@ mod tests {
 
     #[test]
     fn a_token_is_for_its_query_and_for_some_hours() {
-        let (print, position) = (fingerprint(&["a", "b"]), Position { shelf: 2, seq: 77 });
-        let token = position.write(print, 1000);
+        let (print, position) = (
+            fingerprint_query(&["a", "b"]),
+            PagePosition { shelf: 2, seq: 77 },
+        );
+        let token = position.to_token(print, 1000);
         assert_eq!(
-            Position::read(&token, print, 1000 + 6 * 3_600_000),
+            PagePosition::from_token(&token, print, 1000 + 6 * 3_600_000),
             Ok(position)
         );
-        assert!(Position::read(&token, print, 1001 + 6 * 3_600_000).is_err());
-        assert!(Position::read(&token, fingerprint(&["ab", ""]), 1000).is_err());
-        assert!(Position::read("~!!~x", print, 1000).is_err());
+        assert!(PagePosition::from_token(&token, print, 1001 + 6 * 3_600_000).is_err());
+        assert!(PagePosition::from_token(&token, fingerprint_query(&["ab", ""]), 1000).is_err());
+        assert!(PagePosition::from_token("~!!~x", print, 1000).is_err());
     }
 }

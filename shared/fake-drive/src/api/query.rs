@@ -3,12 +3,12 @@
 #[cfg(test)]
 mod tests;
 
-use super::failure::Failure;
-use crate::clock::parse_stamp;
+use super::failure::DriveApiError;
+use crate::clock::parse_timestamp;
 
 /// A comparison operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Compare {
+pub(crate) enum QueryComparison {
     Is,
     IsNot,
     Less,
@@ -20,7 +20,7 @@ pub(crate) enum Compare {
 
 /// A time of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum When {
+pub(crate) enum TimeField {
     Created,
     Modified,
     Viewed,
@@ -29,52 +29,52 @@ pub(crate) enum When {
 
 /// A group of people of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum People {
+pub(crate) enum PeopleField {
     Owners,
     Readers,
 }
 
 /// A condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Query {
+pub(crate) enum QueryCondition {
     All,
-    And(Box<Query>, Box<Query>),
-    Or(Box<Query>, Box<Query>),
-    Not(Box<Query>),
-    Name(Compare, String),
+    And(Box<QueryCondition>, Box<QueryCondition>),
+    Or(Box<QueryCondition>, Box<QueryCondition>),
+    Not(Box<QueryCondition>),
+    Name(QueryComparison, String),
     FullText(String),
-    MediaType(Compare, String),
-    Time(When, Compare, i64),
+    MediaType(QueryComparison, String),
+    Time(TimeField, QueryComparison, i64),
     Trashed(bool),
     Starred(bool),
     SharedWithMe(bool),
     Parent(String),
     /// A shortcut whose target is, or is not, this item.
-    Target(Compare, String),
-    Person(People, String),
+    Target(QueryComparison, String),
+    Person(PeopleField, String),
 }
 
-impl Query {
-    pub(crate) fn parse(text: &str) -> Result<Self, Failure> {
+impl QueryCondition {
+    pub(crate) fn parse(text: &str) -> Result<Self, DriveApiError> {
         if text.trim().is_empty() {
             return Ok(Self::All);
         }
-        let mut parser = tokens(text).map(|tokens| Parser { tokens, at: 0 });
-        let query = parser.as_mut().and_then(Parser::expression);
+        let mut parser = tokenize(text).map(|tokens| Parser { tokens, at: 0 });
+        let query = parser.as_mut().and_then(Parser::parse_expression);
         let whole = parser.is_some_and(|parser| parser.at == parser.tokens.len());
         query
             .filter(|_| whole)
-            .ok_or_else(|| Failure::invalid_value("q"))
+            .ok_or_else(|| DriveApiError::invalid_value("q"))
     }
 
     /// Returns the folders that must contain every match, if the query limits the folders.
-    pub(crate) fn folders(&self) -> Option<Vec<&str>> {
+    pub(crate) fn required_folders(&self) -> Option<Vec<&str>> {
         match self {
             Self::Parent(id) => Some(vec![id]),
-            Self::And(one, other) => one.folders().or_else(|| other.folders()),
+            Self::And(one, other) => one.required_folders().or_else(|| other.required_folders()),
             Self::Or(one, other) => {
-                let mut folders = one.folders()?;
-                for folder in other.folders()? {
+                let mut folders = one.required_folders()?;
+                for folder in other.required_folders()? {
                     if !folders.contains(&folder) {
                         folders.push(folder);
                     }
@@ -87,24 +87,24 @@ impl Query {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Token {
+enum QueryToken {
     Word(String),
     Text(String),
     Sign(String),
 }
 
-fn tokens(text: &str) -> Option<Vec<Token>> {
+fn tokenize(text: &str) -> Option<Vec<QueryToken>> {
     let mut letters = text.chars().peekable();
     let mut found = Vec::new();
     while let Some(letter) = letters.next() {
         match letter {
             ' ' | '\t' | '\n' => {}
-            '\'' => found.push(Token::Text(quoted(&mut letters)?)),
-            '(' | ')' => found.push(Token::Sign(letter.to_string())),
+            '\'' => found.push(QueryToken::Text(read_quoted(&mut letters)?)),
+            '(' | ')' => found.push(QueryToken::Sign(letter.to_string())),
             '=' | '<' | '>' | '!' => {
                 let mut sign = letter.to_string();
                 sign.extend(letters.next_if_eq(&'='));
-                found.push(Token::Sign(sign));
+                found.push(QueryToken::Sign(sign));
             }
             letter if letter.is_ascii_alphanumeric() => {
                 let mut word = letter.to_string();
@@ -114,7 +114,7 @@ fn tokens(text: &str) -> Option<Vec<Token>> {
                 {
                     word.push(more);
                 }
-                found.push(Token::Word(word));
+                found.push(QueryToken::Word(word));
             }
             _ => return None,
         }
@@ -123,7 +123,7 @@ fn tokens(text: &str) -> Option<Vec<Token>> {
     Some(found)
 }
 
-fn quoted(letters: &mut impl Iterator<Item = char>) -> Option<String> {
+fn read_quoted(letters: &mut impl Iterator<Item = char>) -> Option<String> {
     let mut text = String::new();
     loop {
         match letters.next()? {
@@ -138,20 +138,20 @@ fn quoted(letters: &mut impl Iterator<Item = char>) -> Option<String> {
 }
 
 struct Parser {
-    tokens: Vec<Token>,
+    tokens: Vec<QueryToken>,
     at: usize,
 }
 
 impl Parser {
-    fn next(&mut self) -> Option<Token> {
+    fn next(&mut self) -> Option<QueryToken> {
         let token = self.tokens.get(self.at).cloned();
         self.at += 1;
         token
     }
 
-    fn eat(&mut self, word: &str) -> bool {
+    fn consume(&mut self, word: &str) -> bool {
         let found = match self.tokens.get(self.at) {
-            Some(Token::Word(token) | Token::Sign(token)) => token == word,
+            Some(QueryToken::Word(token) | QueryToken::Sign(token)) => token == word,
             _ => false,
         };
         self.at += usize::from(found);
@@ -159,107 +159,114 @@ impl Parser {
     }
 
     /// Parses an expression. `and` and `or` have the same precedence and associate to the left.
-    fn expression(&mut self) -> Option<Query> {
-        let mut left = self.unary()?;
+    fn parse_expression(&mut self) -> Option<QueryCondition> {
+        let mut left = self.parse_unary()?;
         loop {
-            if self.eat("and") {
-                left = Query::And(Box::new(left), Box::new(self.unary()?));
-            } else if self.eat("or") {
-                left = Query::Or(Box::new(left), Box::new(self.unary()?));
+            if self.consume("and") {
+                left = QueryCondition::And(Box::new(left), Box::new(self.parse_unary()?));
+            } else if self.consume("or") {
+                left = QueryCondition::Or(Box::new(left), Box::new(self.parse_unary()?));
             } else {
                 return Some(left);
             }
         }
     }
 
-    fn unary(&mut self) -> Option<Query> {
-        if self.eat("not") {
-            return Some(Query::Not(Box::new(self.unary()?)));
+    fn parse_unary(&mut self) -> Option<QueryCondition> {
+        if self.consume("not") {
+            return Some(QueryCondition::Not(Box::new(self.parse_unary()?)));
         }
-        if self.eat("(") {
-            let inner = self.expression()?;
-            return self.eat(")").then_some(inner);
+        if self.consume("(") {
+            let inner = self.parse_expression()?;
+            return self.consume(")").then_some(inner);
         }
         match self.next()? {
-            Token::Text(value) => self.membership(value),
-            Token::Word(field) => self.comparison(&field),
-            Token::Sign(_) => None,
+            QueryToken::Text(value) => self.parse_membership(value),
+            QueryToken::Word(field) => self.parse_comparison(&field),
+            QueryToken::Sign(_) => None,
         }
     }
 
-    fn membership(&mut self, value: String) -> Option<Query> {
-        if !self.eat("in") {
+    fn parse_membership(&mut self, value: String) -> Option<QueryCondition> {
+        if !self.consume("in") {
             return None;
         }
-        let Token::Word(field) = self.next()? else {
+        let QueryToken::Word(field) = self.next()? else {
             return None;
         };
         match field.as_str() {
-            "parents" => Some(Query::Parent(value)),
-            "owners" => Some(Query::Person(People::Owners, value)),
-            "readers" | "writers" => Some(Query::Person(People::Readers, value)),
+            "parents" => Some(QueryCondition::Parent(value)),
+            "owners" => Some(QueryCondition::Person(PeopleField::Owners, value)),
+            "readers" | "writers" => Some(QueryCondition::Person(PeopleField::Readers, value)),
             _ => None,
         }
     }
 
-    fn comparison(&mut self, field: &str) -> Option<Query> {
+    fn parse_comparison(&mut self, field: &str) -> Option<QueryCondition> {
         let compare = match self.next()? {
-            Token::Word(word) if word == "contains" => Compare::Contains,
-            Token::Sign(sign) => sign_of(&sign)?,
+            QueryToken::Word(word) if word == "contains" => QueryComparison::Contains,
+            QueryToken::Sign(sign) => sign_of(&sign)?,
             _ => return None,
         };
 
-        let equality = matches!(compare, Compare::Is | Compare::IsNot);
+        let equality = matches!(compare, QueryComparison::Is | QueryComparison::IsNot);
         match field {
-            "name" if equality || compare == Compare::Contains => {
-                Some(Query::Name(compare, self.text()?))
+            "name" if equality || compare == QueryComparison::Contains => {
+                Some(QueryCondition::Name(compare, self.parse_text()?))
             }
-            "fullText" if compare == Compare::Contains => Some(Query::FullText(self.text()?)),
-            "mimeType" if equality || compare == Compare::Contains => {
-                Some(Query::MediaType(compare, self.text()?))
+            "fullText" if compare == QueryComparison::Contains => {
+                Some(QueryCondition::FullText(self.parse_text()?))
             }
-            "shortcutDetails.targetId" if equality => Some(Query::Target(compare, self.text()?)),
-            "trashed" if equality => Some(Query::Trashed(self.boolean(compare)?)),
-            "starred" if equality => Some(Query::Starred(self.boolean(compare)?)),
-            "sharedWithMe" if equality => Some(Query::SharedWithMe(self.boolean(compare)?)),
-            "createdTime" => self.time(When::Created, compare),
-            "modifiedTime" => self.time(When::Modified, compare),
-            "viewedByMeTime" => self.time(When::Viewed, compare),
-            "sharedWithMeTime" => self.time(When::SharedWithMe, compare),
+            "mimeType" if equality || compare == QueryComparison::Contains => {
+                Some(QueryCondition::MediaType(compare, self.parse_text()?))
+            }
+            "shortcutDetails.targetId" if equality => {
+                Some(QueryCondition::Target(compare, self.parse_text()?))
+            }
+            "trashed" if equality => Some(QueryCondition::Trashed(self.parse_boolean(compare)?)),
+            "starred" if equality => Some(QueryCondition::Starred(self.parse_boolean(compare)?)),
+            "sharedWithMe" if equality => {
+                Some(QueryCondition::SharedWithMe(self.parse_boolean(compare)?))
+            }
+            "createdTime" => self.parse_time(TimeField::Created, compare),
+            "modifiedTime" => self.parse_time(TimeField::Modified, compare),
+            "viewedByMeTime" => self.parse_time(TimeField::Viewed, compare),
+            "sharedWithMeTime" => self.parse_time(TimeField::SharedWithMe, compare),
             _ => None,
         }
     }
 
-    fn text(&mut self) -> Option<String> {
-        if let Token::Text(text) = self.next()? {
+    fn parse_text(&mut self) -> Option<String> {
+        if let QueryToken::Text(text) = self.next()? {
             Some(text)
         } else {
             None
         }
     }
 
-    fn boolean(&mut self, compare: Compare) -> Option<bool> {
-        let Token::Word(word) = self.next()? else {
+    fn parse_boolean(&mut self, compare: QueryComparison) -> Option<bool> {
+        let QueryToken::Word(word) = self.next()? else {
             return None;
         };
         let value = word.parse::<bool>().ok()?;
-        Some(value == (compare == Compare::Is))
+        Some(value == (compare == QueryComparison::Is))
     }
 
-    fn time(&mut self, when: When, compare: Compare) -> Option<Query> {
-        let millis = parse_stamp(&self.text()?)?;
-        (compare != Compare::Contains).then_some(Query::Time(when, compare, millis))
+    fn parse_time(&mut self, when: TimeField, compare: QueryComparison) -> Option<QueryCondition> {
+        let millis = parse_timestamp(&self.parse_text()?)?;
+        (compare != QueryComparison::Contains)
+            .then_some(QueryCondition::Time(when, compare, millis))
     }
 }
 
-fn sign_of(sign: &str) -> Option<Compare> {
+fn sign_of(sign: &str) -> Option<QueryComparison> {
     Some(match sign {
-        "=" => Compare::Is,
-        "!=" => Compare::IsNot,
-        "<" => Compare::Less,
-        "<=" => Compare::LessOrEqual,
-        ">" => Compare::Greater,
-        ">=" => Compare::GreaterOrEqual,
+        "=" => QueryComparison::Is,
+        "!=" => QueryComparison::IsNot,
+        "<" => QueryComparison::Less,
+        "<=" => QueryComparison::LessOrEqual,
+        ">" => QueryComparison::Greater,
+        ">=" => QueryComparison::GreaterOrEqual,
         _ => return None,
     })
 }

@@ -2,34 +2,34 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Cx;
-use super::mask::Mask;
+use super::CallContext;
+use super::mask::FieldMask;
 use super::matching::is_shared_with;
-use crate::clock::stamp;
+use crate::clock::format_timestamp;
 use crate::content;
-use crate::world::{Account, Body, Item, SharedDrive, Viewer, World};
+use crate::world::{Account, DriveContents, FakeContent, Item, SharedDrive, Viewer};
 
 /// An item that is being rendered. Only the selected fields are computed.
-struct Sketch<'a> {
-    world: &'a World,
+struct ItemRenderer<'a> {
+    world: &'a DriveContents,
     viewer: &'a Viewer,
     item: &'a Item,
-    mask: &'a Mask,
+    mask: &'a FieldMask,
     fields: Map<String, Value>,
 }
 
-impl Sketch<'_> {
+impl ItemRenderer<'_> {
     fn put(&mut self, name: &str, value: impl FnOnce() -> Value) {
-        if self.mask.below(name).is_some() {
+        if self.mask.submask(name).is_some() {
             self.fields.insert(name.to_owned(), value());
         }
     }
 }
 
 /// Renders the selected fields of an item. `mask` applies to a file.
-pub(crate) fn file(cx: &Cx<'_>, mask: &Mask, item: &Item) -> Value {
+pub(crate) fn render_file(cx: &CallContext<'_>, mask: &FieldMask, item: &Item) -> Value {
     let (world, viewer) = (&cx.state.world, &cx.viewer);
-    let mut file = Sketch {
+    let mut file = ItemRenderer {
         world,
         viewer,
         item,
@@ -43,40 +43,46 @@ pub(crate) fn file(cx: &Cx<'_>, mask: &Mask, item: &Item) -> Value {
     file.put("mimeType", || json!(item.body.media_type()));
     file.put("starred", || json!(false));
     file.put("trashed", || json!(world.is_trashed(&item.id)));
-    file.put("explicitlyTrashed", || json!(item.binned));
+    file.put("explicitlyTrashed", || json!(item.is_trashed));
     file.put("spaces", || json!(["drive"]));
     file.put("version", || json!(item.version.to_string()));
-    file.put("createdTime", || json!(stamp(item.created)));
-    file.put("modifiedTime", || json!(stamp(item.modified)));
-    file.put("webViewLink", || json!(link(item)));
+    file.put("createdTime", || json!(format_timestamp(item.created)));
+    file.put("modifiedTime", || json!(format_timestamp(item.modified)));
+    file.put("webViewLink", || json!(web_link(item)));
     file.put("viewedByMe", || {
-        json!(item.viewed.contains_key(&viewer.email))
+        json!(item.viewed_at.contains_key(&viewer.email))
     });
 
     file.put("isAppAuthorized", || json!(true));
-    file.put("capabilities", || capabilities(item));
-    let shared =
-        || item.drive.is_some() || world.line(&item.id).any(|above| !above.shared.is_empty());
+    file.put("capabilities", || render_capabilities(item));
+    let shared = || {
+        item.drive.is_some()
+            || world
+                .ancestors(&item.id)
+                .any(|above| !above.shared.is_empty())
+    };
     file.put("shared", || json!(shared()));
-    file.put_place();
-    file.put_people();
-    file.put_content(&cx.call.base);
+    file.render_location();
+    file.render_owners();
+    file.render_content(&cx.call.base);
 
     Value::Object(file.fields)
 }
 
-fn link(item: &Item) -> String {
+fn web_link(item: &Item) -> String {
     let (host, kind) = match item.body {
-        Body::Folder => return format!("https://drive.google.com/drive/folders/{}", item.id),
-        Body::Doc(_) => ("docs.google.com", "document"),
-        Body::Sheet(_) => ("docs.google.com", "spreadsheets"),
-        Body::Slides(_) => ("docs.google.com", "presentation"),
+        FakeContent::Folder => {
+            return format!("https://drive.google.com/drive/folders/{}", item.id);
+        }
+        FakeContent::Doc(_) => ("docs.google.com", "document"),
+        FakeContent::Sheet(_) => ("docs.google.com", "spreadsheets"),
+        FakeContent::Slides(_) => ("docs.google.com", "presentation"),
         _ => ("drive.google.com", "file"),
     };
     format!("https://{host}/{kind}/d/{}/view", item.id)
 }
 
-fn capabilities(item: &Item) -> Value {
+fn render_capabilities(item: &Item) -> Value {
     let download = !item.restrictions.no_download && !item.is_folder();
     json!({
         "canDownload": download,
@@ -89,14 +95,14 @@ fn capabilities(item: &Item) -> Value {
     })
 }
 
-impl Sketch<'_> {
+impl ItemRenderer<'_> {
     /// Renders the location, as far as the viewer can see it.
-    fn put_place(&mut self) {
+    fn render_location(&mut self) {
         let (world, viewer, item) = (self.world, self.viewer, self.item);
         if let Some(parent) = item
             .parent
             .as_ref()
-            .filter(|parent| world.sees(viewer, parent))
+            .filter(|parent| world.can_see(viewer, parent))
         {
             self.put("parents", || json!([parent]));
         }
@@ -110,8 +116,8 @@ impl Sketch<'_> {
             self.put("resourceKey", || json!(key));
         }
 
-        if let Some(at) = item.viewed.get(&viewer.email) {
-            self.put("viewedByMeTime", || json!(stamp(*at)));
+        if let Some(at) = item.viewed_at.get(&viewer.email) {
+            self.put("viewedByMeTime", || json!(format_timestamp(*at)));
         }
 
         if let Some(at) = item
@@ -119,12 +125,12 @@ impl Sketch<'_> {
             .get(&viewer.email)
             .filter(|_| is_shared_with(viewer, item))
         {
-            self.put("sharedWithMeTime", || json!(stamp(*at)));
+            self.put("sharedWithMeTime", || json!(format_timestamp(*at)));
         }
     }
 
     /// Renders the owners. Items of a shared drive have no owner.
-    fn put_people(&mut self) {
+    fn render_owners(&mut self) {
         let (world, viewer, item) = (self.world, self.viewer, self.item);
         self.put("ownedByMe", || {
             json!(item.owner.as_ref() == Some(&viewer.email))
@@ -134,13 +140,13 @@ impl Sketch<'_> {
             .as_ref()
             .and_then(|owner| world.accounts.get(owner))
         {
-            self.put("lastModifyingUser", || user(owner, viewer));
-            self.put("owners", || json!([user(owner, viewer)]));
+            self.put("lastModifyingUser", || render_user(owner, viewer));
+            self.put("owners", || json!([render_user(owner, viewer)]));
         }
     }
 
     /// Renders the properties of the content.
-    fn put_content(&mut self, base: &str) {
+    fn render_content(&mut self, base: &str) {
         let (world, item) = (self.world, self.item);
         if let Some(size) = item.body.size() {
             self.put("size", || json!(size.to_string()));
@@ -169,19 +175,19 @@ impl Sketch<'_> {
             );
         }
 
-        if let Body::Shortcut(target) = &item.body {
-            self.put("shortcutDetails", || shortcut(world, target));
+        if let FakeContent::Shortcut(target) = &item.body {
+            self.put("shortcutDetails", || render_shortcut(world, target));
         }
 
-        let forms = content::forms(&item.body);
+        let forms = content::export_formats(&item.body);
         if !forms.is_empty() {
-            self.put("exportLinks", || links(item, forms, base));
+            self.put("exportLinks", || render_links(item, forms, base));
         }
     }
 }
 
 /// Renders a person for a viewer.
-pub(crate) fn user(account: &Account, viewer: &Viewer) -> Value {
+pub(crate) fn render_user(account: &Account, viewer: &Viewer) -> Value {
     json!({
         "kind": "drive#user",
         "displayName": account.name,
@@ -191,7 +197,7 @@ pub(crate) fn user(account: &Account, viewer: &Viewer) -> Value {
     })
 }
 
-fn links(item: &Item, forms: &[&str], base: &str) -> Value {
+fn render_links(item: &Item, forms: &[&str], base: &str) -> Value {
     let address = |form: &str| json!(format!("{base}/export-links/{}?mimeType={form}", item.id));
     Value::Object(
         forms
@@ -201,7 +207,7 @@ fn links(item: &Item, forms: &[&str], base: &str) -> Value {
     )
 }
 
-fn shortcut(world: &World, target: &str) -> Value {
+fn render_shortcut(world: &DriveContents, target: &str) -> Value {
     let found = world.items.get(target);
     let mut details = json!({ "targetId": target });
     if let Some(found) = found {
@@ -214,13 +220,13 @@ fn shortcut(world: &World, target: &str) -> Value {
 }
 
 /// Renders a shared drive.
-pub(crate) fn drive(drive: &SharedDrive) -> Value {
+pub(crate) fn render_drive(drive: &SharedDrive) -> Value {
     json!({
         "kind": "drive#drive",
         "id": drive.id,
         "name": drive.name,
         "hidden": drive.hidden,
-        "createdTime": stamp(drive.created),
+        "createdTime": format_timestamp(drive.created),
         "colorRgb": "#0f9d58",
         "capabilities": { "canListChildren": true, "canDownload": true },
     })

@@ -80,40 +80,42 @@ fn fields_of(schema: &str) -> &'static str {
 
 /// The fields below a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Below {
+pub(crate) enum FieldSchema {
     Nothing,
     Anything,
     Fields(&'static str),
 }
 
-impl Below {
+impl FieldSchema {
     pub(crate) fn of_schema(schema: &str) -> Self {
         Self::Fields(fields_of(schema))
     }
 
     /// Returns the fields below the named field; `None` if there is no such field.
-    pub(crate) fn field(self, name: &str) -> Option<Self> {
+    pub(crate) fn find_field(self, name: &str) -> Option<Self> {
         match self {
             Self::Nothing => None,
             Self::Anything => Some(Self::Anything),
-            Self::Fields(fields) => split(fields).find_map(|field| below(field, name)),
+            Self::Fields(fields) => {
+                split_fields(fields).find_map(|field| field_schema(field, name))
+            }
         }
     }
 }
 
-fn below(field: &'static str, name: &str) -> Option<Below> {
+fn field_schema(field: &'static str, name: &str) -> Option<FieldSchema> {
     let rest = field.strip_prefix(name)?;
     match rest.chars().next() {
-        None => Some(Below::Nothing),
-        Some('*') => Some(Below::Anything),
-        Some(':') => Some(Below::of_schema(&rest[1..])),
-        Some('(') => Some(Below::Fields(rest[1..].strip_suffix(')')?)),
+        None => Some(FieldSchema::Nothing),
+        Some('*') => Some(FieldSchema::Anything),
+        Some(':') => Some(FieldSchema::of_schema(&rest[1..])),
+        Some('(') => Some(FieldSchema::Fields(rest[1..].strip_suffix(')')?)),
         Some(_) => None,
     }
 }
 
 /// Splits a list into its fields, each with the contents of its parentheses.
-fn split(fields: &'static str) -> impl Iterator<Item = &'static str> {
+fn split_fields(fields: &'static str) -> impl Iterator<Item = &'static str> {
     let mut depth = 0_usize;
     let parts = fields.split(move |letter: char| {
         match letter {
@@ -133,7 +135,7 @@ mod tests {
     #[test]
     fn every_schema_that_is_named_exists() {
         for (name, fields) in SCHEMAS {
-            for field in split(fields) {
+            for field in split_fields(fields) {
                 if let Some((_, schema)) = field.split_once(':').filter(|_| !field.contains('(')) {
                     assert!(!fields_of(schema).is_empty(), "{name}: {field}");
                 }
@@ -143,33 +145,42 @@ mod tests {
 
     #[test]
     fn fields_are_found_below_each_other() {
-        let list = Below::of_schema("FileList");
-        let file = list.field("files").unwrap();
-        assert_eq!(file.field("id"), Some(Below::Nothing));
-        assert_eq!(file.field("idd"), None);
+        let list = FieldSchema::of_schema("FileList");
+        let file = list.find_field("files").unwrap();
+        assert_eq!(file.find_field("id"), Some(FieldSchema::Nothing));
+        assert_eq!(file.find_field("idd"), None);
         assert_eq!(
-            file.field("capabilities").unwrap().field("canDownload"),
-            Some(Below::Nothing)
-        );
-        assert_eq!(file.field("capabilities").unwrap().field("canFly"), None);
-        assert_eq!(
-            file.field("owners").unwrap().field("emailAddress"),
-            Some(Below::Nothing)
+            file.find_field("capabilities")
+                .unwrap()
+                .find_field("canDownload"),
+            Some(FieldSchema::Nothing)
         );
         assert_eq!(
-            file.field("properties").unwrap().field("any"),
-            Some(Below::Anything)
+            file.find_field("capabilities")
+                .unwrap()
+                .find_field("canFly"),
+            None
+        );
+        assert_eq!(
+            file.find_field("owners")
+                .unwrap()
+                .find_field("emailAddress"),
+            Some(FieldSchema::Nothing)
+        );
+        assert_eq!(
+            file.find_field("properties").unwrap().find_field("any"),
+            Some(FieldSchema::Anything)
         );
 
         let restriction = file
-            .field("downloadRestrictions")
+            .find_field("downloadRestrictions")
             .unwrap()
-            .field("itemDownloadRestriction")
+            .find_field("itemDownloadRestriction")
             .unwrap();
         assert_eq!(
-            restriction.field("restrictedForReaders"),
-            Some(Below::Nothing)
+            restriction.find_field("restrictedForReaders"),
+            Some(FieldSchema::Nothing)
         );
-        assert_eq!(list.field("file"), None);
+        assert_eq!(list.find_field("file"), None);
     }
 }

@@ -3,63 +3,63 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::Cx;
-use super::failure::Failure;
+use super::CallContext;
+use super::failure::DriveApiError;
 use crate::content;
-use crate::state::{Operation, State};
-use crate::wire::{Call, Reply};
-use crate::world::{Body, Item, Viewer};
+use crate::state::{DriveState, ExportOperation};
+use crate::wire::{HttpCall, Reply};
+use crate::world::{FakeContent, Item, Viewer};
 
 /// The largest export in bytes.
-const EXPORT_LIMIT: usize = 10 * 1024 * 1024;
+const MAX_EXPORT_BYTES: usize = 10 * 1024 * 1024;
 /// The time in milliseconds for which a prepared download is kept.
-const READY: i64 = 24 * 3_600_000;
+const DOWNLOAD_LIFETIME_MS: i64 = 24 * 3_600_000;
 
-fn refused(reason: &str, message: &str) -> Failure {
-    Failure::new(403, reason, message)
+fn check_download_allowed(reason: &str, message: &str) -> DriveApiError {
+    DriveApiError::new(403, reason, message)
 }
 
 /// Returns the bytes of a file, or a range of them.
-pub(crate) fn media(cx: &Cx<'_>) -> Result<Reply, Failure> {
-    let item = cx.item(cx.knows_drives())?;
-    let Body::Bytes { media_type, bytes } = &item.body else {
+pub(crate) fn download_media(cx: &CallContext<'_>) -> Result<Reply, DriveApiError> {
+    let item = cx.visible_item(cx.supports_shared_drives())?;
+    let FakeContent::Bytes { media_type, bytes } = &item.body else {
         let message =
             "Only files with binary content can be downloaded. Use Export with Docs Editors files.";
-        return Err(refused("fileNotDownloadable", message));
+        return Err(check_download_allowed("fileNotDownloadable", message));
     };
 
     if item.restrictions.no_download {
-        return Err(refused(
+        return Err(check_download_allowed(
             "cannotDownloadFile",
             "This file cannot be downloaded by the user.",
         ));
     }
 
-    if item.restrictions.abusive && !cx.call.flag("acknowledgeAbuse") {
+    if item.restrictions.abusive && !cx.call.query_flag("acknowledgeAbuse") {
         let message = "This file has been identified as malware or spam and cannot be downloaded.";
-        return Err(refused("cannotDownloadAbusiveFile", message));
+        return Err(check_download_allowed("cannotDownloadAbusiveFile", message));
     }
 
-    Ok(ranged(cx.call, media_type, bytes))
+    Ok(range_reply(cx.call, media_type, bytes))
 }
 
-fn ranged(call: &Call, media_type: &str, bytes: &Bytes) -> Reply {
+fn range_reply(call: &HttpCall, media_type: &str, bytes: &Bytes) -> Reply {
     let length = bytes.len();
     let Some(range) = call
-        .header("range")
+        .header_value("range")
         .and_then(|range| range.strip_prefix("bytes="))
     else {
-        return Reply::new(200, media_type, bytes.clone()).with("accept-ranges", "bytes");
+        return Reply::new(200, media_type, bytes.clone()).with_header("accept-ranges", "bytes");
     };
-    match bounds(range, length) {
+    match parse_range(range, length) {
         Some((first, last)) => Reply::new(206, media_type, bytes.slice(first..=last))
-            .with("content-range", format!("bytes {first}-{last}/{length}")),
-        None => Reply::empty(416).with("content-range", format!("bytes */{length}")),
+            .with_header("content-range", format!("bytes {first}-{last}/{length}")),
+        None => Reply::empty_reply(416).with_header("content-range", format!("bytes */{length}")),
     }
 }
 
 /// Parses a range such as `5-9`, `5-` or `-5` into the positions of its first and last byte.
-fn bounds(range: &str, length: usize) -> Option<(usize, usize)> {
+fn parse_range(range: &str, length: usize) -> Option<(usize, usize)> {
     let (first, last) = range.split_once('-')?;
     let end = length.checked_sub(1)?;
     let (first, last) = match (first, last) {
@@ -73,46 +73,46 @@ fn bounds(range: &str, length: usize) -> Option<(usize, usize)> {
     (first <= last).then_some((first, last))
 }
 
-fn exported(item: &Item, form: &str) -> Result<Bytes, Failure> {
-    if content::forms(&item.body).is_empty() {
-        return Err(refused(
+fn export_content(item: &Item, form: &str) -> Result<Bytes, DriveApiError> {
+    if content::export_formats(&item.body).is_empty() {
+        return Err(check_download_allowed(
             "fileNotExportable",
             "Export only supports Docs Editors files.",
         ));
     }
 
     if item.restrictions.no_download {
-        return Err(refused(
+        return Err(check_download_allowed(
             "cannotExportFile",
             "This file cannot be exported by the user.",
         ));
     }
 
-    let bytes = content::export(&item.body, form);
-    bytes.ok_or_else(|| Failure::bad_request("The requested conversion is not supported."))
+    let bytes = content::export_body(&item.body, form);
+    bytes.ok_or_else(|| DriveApiError::bad_request("The requested conversion is not supported."))
 }
 
-pub(crate) fn export(cx: &Cx<'_>) -> Result<Reply, Failure> {
-    let item = cx.item(true)?;
-    let form = cx.call.param("mimeType").unwrap_or_default();
-    let bytes = exported(item, form)?;
-    if bytes.len() > EXPORT_LIMIT {
+pub(crate) fn export_file(cx: &CallContext<'_>) -> Result<Reply, DriveApiError> {
+    let item = cx.visible_item(true)?;
+    let form = cx.call.query_param("mimeType").unwrap_or_default();
+    let bytes = export_content(item, form)?;
+    if bytes.len() > MAX_EXPORT_BYTES {
         let message = "This file is too large to be exported.";
-        return Err(refused("exportSizeLimitExceeded", message));
+        return Err(check_download_allowed("exportSizeLimitExceeded", message));
     }
     Ok(Reply::new(200, form, bytes))
 }
 
 /// Begins an export that is not subject to the size limit.
-pub(crate) fn download(cx: &mut Cx<'_>) -> Result<Value, Failure> {
-    let item = cx.item(true)?;
-    let form = cx.call.param("mimeType").map(str::to_owned);
+pub(crate) fn begin_download(cx: &mut CallContext<'_>) -> Result<Value, DriveApiError> {
+    let item = cx.visible_item(true)?;
+    let form = cx.call.query_param("mimeType").map(str::to_owned);
     let file = item.id.clone();
-    take(item, form.as_deref())?;
+    download_content(item, form.as_deref())?;
     let world = &mut cx.state.world;
-    let name = world.random.name(40);
+    let name = world.random.random_name(40);
     let (polls, begun) = (world.quirks.operation_polls, world.clock.now());
-    let operation = Operation {
+    let operation = ExportOperation {
         email: cx.viewer.email.clone(),
         file,
         form,
@@ -120,28 +120,28 @@ pub(crate) fn download(cx: &mut Cx<'_>) -> Result<Value, Failure> {
         begun,
     };
 
-    let shown = show(&name, &operation, &cx.call.base);
+    let shown = render_operation(&name, &operation, &cx.call.base);
     cx.state.operations.insert(name, operation);
 
     Ok(shown)
 }
 
 /// Returns the media type and the bytes of a download.
-fn take(item: &Item, form: Option<&str>) -> Result<(String, Bytes), Failure> {
-    if let Body::Bytes { media_type, bytes } = &item.body {
+fn download_content(item: &Item, form: Option<&str>) -> Result<(String, Bytes), DriveApiError> {
+    if let FakeContent::Bytes { media_type, bytes } = &item.body {
         if item.restrictions.no_download {
-            return Err(refused(
+            return Err(check_download_allowed(
                 "cannotDownloadFile",
                 "This file cannot be downloaded by the user.",
             ));
         }
         return Ok((media_type.clone(), bytes.clone()));
     }
-    let form = form.ok_or_else(|| Failure::required("mimeType"))?;
-    Ok((form.to_owned(), exported(item, form)?))
+    let form = form.ok_or_else(|| DriveApiError::missing_parameter("mimeType"))?;
+    Ok((form.to_owned(), export_content(item, form)?))
 }
 
-fn show(name: &str, operation: &Operation, base: &str) -> Value {
+fn render_operation(name: &str, operation: &ExportOperation, base: &str) -> Value {
     let mut shown = json!({
         "name": name,
         "done": operation.polls == 0,
@@ -159,20 +159,22 @@ fn show(name: &str, operation: &Operation, base: &str) -> Value {
     shown
 }
 
-pub(crate) fn operation(cx: &mut Cx<'_>) -> Result<Value, Failure> {
+pub(crate) fn get_operation(cx: &mut CallContext<'_>) -> Result<Value, DriveApiError> {
     let now = cx.state.world.clock.now();
     let found = cx.state.operations.get_mut(&cx.id);
-    let mine = found
-        .filter(|operation| operation.email == cx.viewer.email && now - operation.begun <= READY);
-    let operation = mine
-        .ok_or_else(|| Failure::new(404, "notFound", format!("Operation not found: {}.", cx.id)))?;
+    let mine = found.filter(|operation| {
+        operation.email == cx.viewer.email && now - operation.begun <= DOWNLOAD_LIFETIME_MS
+    });
+    let operation = mine.ok_or_else(|| {
+        DriveApiError::new(404, "notFound", format!("Operation not found: {}.", cx.id))
+    })?;
     operation.polls = operation.polls.saturating_sub(1);
-    Ok(show(&cx.id, operation, &cx.call.base))
+    Ok(render_operation(&cx.id, operation, &cx.call.base))
 }
 
 /// Answers requests for content at addresses outside the API: those of downloads and the links of
 /// items. A request without an access token gets a login page, as in a browser.
-pub(crate) fn direct(state: &State, call: &Call) -> Option<Reply> {
+pub(crate) fn answer_direct_link(state: &DriveState, call: &HttpCall) -> Option<Reply> {
     let rest = call
         .path
         .strip_prefix("/download/")
@@ -181,10 +183,10 @@ pub(crate) fn direct(state: &State, call: &Call) -> Option<Reply> {
         rest.or_else(|| Some((false, call.path.strip_prefix("/export-links/")?)))?;
     let now = state.world.clock.now();
     let Some(access) = call
-        .bearer()
-        .and_then(|token| state.oauth.access(token, now))
+        .bearer_token()
+        .and_then(|token| state.oauth.find_access_token(token, now))
     else {
-        return Some(Reply::html(
+        return Some(Reply::html_reply(
             200,
             "<title>Sign in</title><p>Sign in to continue.",
         ));
@@ -192,33 +194,34 @@ pub(crate) fn direct(state: &State, call: &Call) -> Option<Reply> {
 
     let viewer = Viewer {
         email: access.email.clone(),
-        keys: super::resource_keys(call),
+        keys: super::parse_resource_keys(call),
     };
 
     let (file, form) = if operation {
         let found = state.operations.get(name);
-        let ready =
-            found.filter(|operation| operation.polls == 0 && now - operation.begun <= READY);
+        let ready = found.filter(|operation| {
+            operation.polls == 0 && now - operation.begun <= DOWNLOAD_LIFETIME_MS
+        });
         let Some(found) = ready.filter(|operation| operation.email == viewer.email) else {
-            return Some(Failure::no_file(name).reply());
+            return Some(DriveApiError::file_not_found(name).to_reply());
         };
         (found.file.as_str(), found.form.as_deref())
     } else {
-        (name, call.param("mimeType"))
+        (name, call.query_param("mimeType"))
     };
 
     let item = state
         .world
         .items
         .get(file)
-        .filter(|_| state.world.sees(&viewer, file));
+        .filter(|_| state.world.can_see(&viewer, file));
     let taken = item
-        .ok_or_else(|| Failure::no_file(file))
-        .and_then(|item| take(item, form));
+        .ok_or_else(|| DriveApiError::file_not_found(file))
+        .and_then(|item| download_content(item, form));
 
     Some(taken.map_or_else(
-        |failure| failure.reply(),
-        |(media_type, bytes)| ranged(call, &media_type, &bytes),
+        |failure| failure.to_reply(),
+        |(media_type, bytes)| range_reply(call, &media_type, &bytes),
     ))
 }
 
@@ -239,9 +242,9 @@ mod tests {
             ("4-3", None),
             ("x-3", None),
         ] {
-            assert_eq!(bounds(range, 10), expected, "{range}");
+            assert_eq!(parse_range(range, 10), expected, "{range}");
         }
 
-        assert_eq!(bounds("0-", 0), None);
+        assert_eq!(parse_range("0-", 0), None);
     }
 }

@@ -1,45 +1,46 @@
 //! Validation of requests against the tables, as strict as the description of the real API allows.
 
-use super::failure::Failure;
-use super::mask::Mask;
-use super::methods::{Kind, Method, Param};
-use crate::wire::Call;
+use super::failure::DriveApiError;
+use super::mask::FieldMask;
+use super::methods::{Method, ParamKind, ParamSpec};
+use crate::wire::HttpCall;
 
 /// Checks the names, types and presence of the query parameters, and parses the mask.
-pub(crate) fn check(method: &Method, call: &Call) -> Result<Mask, Failure> {
+pub(crate) fn validate_call(method: &Method, call: &HttpCall) -> Result<FieldMask, DriveApiError> {
     for (name, value) in &call.query {
-        let known = method.params().find(|param| param.name == name);
+        let known = method.all_params().find(|param| param.name == name);
         check_value(
-            known.ok_or_else(|| Failure::unknown_parameter(name))?,
+            known.ok_or_else(|| DriveApiError::unknown_parameter(name))?,
             value,
         )?;
     }
 
     if let Some(missing) = method
-        .params()
-        .find(|param| param.required && call.param(param.name).is_none())
+        .all_params()
+        .find(|param| param.required && call.query_param(param.name).is_none())
     {
-        return Err(Failure::required(missing.name));
+        return Err(DriveApiError::missing_parameter(missing.name));
     }
 
-    if method.name == "about.get" && call.param("fields").is_none() {
-        return Err(Failure::required("fields"));
+    if method.name == "about.get" && call.query_param("fields").is_none() {
+        return Err(DriveApiError::missing_parameter("fields"));
     }
 
-    match call.param("fields") {
-        Some(fields) if !method.answer.is_empty() => Mask::parse(fields, method.answer),
-        _ => Mask::parse(default_mask(method.answer), method.answer).or(Ok(Mask::All)),
+    match call.query_param("fields") {
+        Some(fields) if !method.answer.is_empty() => FieldMask::parse(fields, method.answer),
+        _ => FieldMask::parse(default_field_mask(method.answer), method.answer)
+            .or(Ok(FieldMask::All)),
     }
 }
 
-fn check_value(param: Param, value: &str) -> Result<(), Failure> {
+fn check_value(param: ParamSpec, value: &str) -> Result<(), DriveApiError> {
     let good = match param.kind {
-        Kind::Text => true,
-        Kind::Bool => matches!(value, "true" | "false"),
-        Kind::Number(most) => value
+        ParamKind::Text => true,
+        ParamKind::Bool => matches!(value, "true" | "false"),
+        ParamKind::Number(most) => value
             .parse::<u32>()
             .is_ok_and(|number| (1..=most).contains(&number)),
-        Kind::OneOf(values) => values.split(',').any(|allowed| allowed == value),
+        ParamKind::OneOf(values) => values.split(',').any(|allowed| allowed == value),
     };
 
     if good {
@@ -47,11 +48,11 @@ fn check_value(param: Param, value: &str) -> Result<(), Failure> {
     }
 
     let message = format!("Invalid value '{value}' for '{}'.", param.name);
-    Err(Failure::invalid(param.name, message))
+    Err(DriveApiError::invalid_parameter(param.name, message))
 }
 
 /// Returns the mask that applies when the request selects no fields.
-fn default_mask(answer: &str) -> &'static str {
+fn default_field_mask(answer: &str) -> &'static str {
     match answer {
         "File" => "kind,id,name,mimeType,driveId,teamDriveId,resourceKey",
         "FileList" => {

@@ -6,8 +6,8 @@ use bytes::Bytes;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-use crate::wire::escape;
-use crate::world::{Slide, Table};
+use crate::wire::escape_html;
+use crate::world::{SheetTable, Slide};
 
 const XML: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n";
 const TYPES: &str = "http://schemas.openxmlformats.org/package/2006/content-types";
@@ -21,7 +21,7 @@ const PACKAGE: &str = "application/vnd.openxmlformats-officedocument";
 /// The parts of an office file: paths and texts.
 type Parts = Vec<(String, String)>;
 
-fn pack(parts: &Parts) -> Option<Bytes> {
+fn zip_parts(parts: &Parts) -> Option<Bytes> {
     let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
     for (path, text) in parts {
         writer
@@ -33,7 +33,7 @@ fn pack(parts: &Parts) -> Option<Bytes> {
     Some(Bytes::from(writer.finish().ok()?.into_inner()))
 }
 
-fn types(parts: &[(String, &str)]) -> (String, String) {
+fn content_types_part(parts: &[(String, &str)]) -> (String, String) {
     let part = |(path, kind): &(String, &str)| {
         format!("<Override PartName=\"/{path}\" ContentType=\"{PACKAGE}.{kind}+xml\"/>")
     };
@@ -47,7 +47,7 @@ fn types(parts: &[(String, &str)]) -> (String, String) {
 }
 
 /// Builds a part with links to other parts. The n-th link has the id `rIdn`.
-fn links(path: &str, targets: &[(&str, String)]) -> (String, String) {
+fn relationships_part(path: &str, targets: &[(&str, String)]) -> (String, String) {
     let link = |(number, (kind, target)): (usize, &(&str, String))| {
         let id = number + 1;
         format!("<Relationship Id=\"rId{id}\" Type=\"{OFFICE}/{kind}\" Target=\"{target}\"/>")
@@ -60,7 +60,7 @@ fn links(path: &str, targets: &[(&str, String)]) -> (String, String) {
 }
 
 /// Builds a workbook of tables.
-pub(crate) fn workbook(tables: &[Table]) -> Option<Bytes> {
+pub(crate) fn build_workbook(tables: &[SheetTable]) -> Option<Bytes> {
     let numbers = 1..=tables.len();
     let path = |number: usize| format!("xl/worksheets/sheet{number}.xml");
     let mut kinds = vec![("xl/workbook.xml".to_owned(), "spreadsheetml.sheet.main")];
@@ -73,15 +73,15 @@ pub(crate) fn workbook(tables: &[Table]) -> Option<Bytes> {
         .clone()
         .map(|number| ("worksheet", format!("worksheets/sheet{number}.xml")))
         .collect();
-    let entry = |(at, table): (usize, &Table)| {
-        let (name, number) = (escape(&table.name), at + 1);
+    let entry = |(at, table): (usize, &SheetTable)| {
+        let (name, number) = (escape_html(&table.name), at + 1);
         format!("<sheet name=\"{name}\" sheetId=\"{number}\" r:id=\"rId{number}\"/>")
     };
     let sheets: String = tables.iter().enumerate().map(entry).collect();
 
     let mut parts = vec![
-        types(&kinds),
-        links(
+        content_types_part(&kinds),
+        relationships_part(
             "_rels/.rels",
             &[("officeDocument", "xl/workbook.xml".to_owned())],
         ),
@@ -91,23 +91,23 @@ pub(crate) fn workbook(tables: &[Table]) -> Option<Bytes> {
                 "<workbook xmlns=\"{CELLS}\" xmlns:r=\"{OFFICE}\"><sheets>{sheets}</sheets></workbook>"
             ),
         ),
-        links("xl/_rels/workbook.xml.rels", &targets),
+        relationships_part("xl/_rels/workbook.xml.rels", &targets),
     ];
     parts.extend(
         numbers
             .zip(tables)
-            .map(|(number, table)| (path(number), worksheet(table))),
+            .map(|(number, table)| (path(number), build_worksheet(table))),
     );
 
-    pack(&parts)
+    zip_parts(&parts)
 }
 
-fn worksheet(table: &Table) -> String {
+fn build_worksheet(table: &SheetTable) -> String {
     let rows = table.rows.iter().enumerate().map(|(at, row)| {
         let cells: String = row
             .iter()
             .enumerate()
-            .map(|(column, text)| cell(column, at + 1, text))
+            .map(|(column, text)| build_cell(column, at + 1, text))
             .collect();
         format!("<row r=\"{}\">{cells}</row>", at + 1)
     });
@@ -117,29 +117,29 @@ fn worksheet(table: &Table) -> String {
     )
 }
 
-fn cell(column: usize, row: usize, text: &str) -> String {
-    let place = format!("{}{row}", letters(column));
+fn build_cell(column: usize, row: usize, text: &str) -> String {
+    let place = format!("{}{row}", column_name(column));
     if text.parse::<f64>().is_ok_and(f64::is_finite) {
         return format!("<c r=\"{place}\"><v>{text}</v></c>");
     }
     format!(
         "<c r=\"{place}\" t=\"inlineStr\"><is><t>{}</t></is></c>",
-        escape(text)
+        escape_html(text)
     )
 }
 
 /// Returns the name of a column: A to Z, then AA.
-fn letters(column: usize) -> String {
+fn column_name(column: usize) -> String {
     let last = char::from(b'A' + (column % 26) as u8).to_string();
     if column < 26 {
         last
     } else {
-        letters(column / 26 - 1) + &last
+        column_name(column / 26 - 1) + &last
     }
 }
 
 /// Builds a presentation of slides with notes.
-pub(crate) fn presentation(slides: &[Slide]) -> Option<Bytes> {
+pub(crate) fn build_presentation(slides: &[Slide]) -> Option<Bytes> {
     let numbers = 1..=slides.len();
     let mut kinds = vec![(
         "ppt/presentation.xml".to_owned(),
@@ -167,46 +167,49 @@ pub(crate) fn presentation(slides: &[Slide]) -> Option<Bytes> {
         .map(|number| ("slide", format!("slides/slide{number}.xml")))
         .collect();
     let mut parts = vec![
-        types(&kinds),
-        links(
+        content_types_part(&kinds),
+        relationships_part(
             "_rels/.rels",
             &[("officeDocument", "ppt/presentation.xml".to_owned())],
         ),
         ("ppt/presentation.xml".to_owned(), show),
-        links("ppt/_rels/presentation.xml.rels", &targets),
+        relationships_part("ppt/_rels/presentation.xml.rels", &targets),
     ];
     for (number, slide) in numbers.zip(slides) {
         parts.extend(slide_parts(number, slide));
     }
 
-    pack(&parts)
+    zip_parts(&parts)
 }
 
 fn slide_parts(number: usize, slide: &Slide) -> Parts {
     let notes = format!("../notesSlides/notesSlide{number}.xml");
     let back = format!("../slides/slide{number}.xml");
-    let title = shape(2, "title", std::slice::from_ref(&slide.title));
-    let page = format!("{title}{}", shape(3, "body", &slide.lines));
+    let title = build_shape(2, "title", std::slice::from_ref(&slide.title));
+    let page = format!("{title}{}", build_shape(3, "body", &slide.lines));
     let said: Vec<_> = slide.notes.lines().map(str::to_owned).collect();
 
     vec![
-        (format!("ppt/slides/slide{number}.xml"), tree("sld", &page)),
-        links(
+        (
+            format!("ppt/slides/slide{number}.xml"),
+            shape_tree("sld", &page),
+        ),
+        relationships_part(
             &format!("ppt/slides/_rels/slide{number}.xml.rels"),
             &[("notesSlide", notes)],
         ),
         (
             format!("ppt/notesSlides/notesSlide{number}.xml"),
-            tree("notes", &shape(2, "body", &said)),
+            shape_tree("notes", &build_shape(2, "body", &said)),
         ),
-        links(
+        relationships_part(
             &format!("ppt/notesSlides/_rels/notesSlide{number}.xml.rels"),
             &[("slide", back)],
         ),
     ]
 }
 
-fn tree(root: &str, shapes: &str) -> String {
+fn shape_tree(root: &str, shapes: &str) -> String {
     format!(
         "<p:{root} xmlns:a=\"{DRAWING}\" xmlns:r=\"{OFFICE}\" xmlns:p=\"{SHOW}\"><p:cSld><p:spTree><p:nvGrpSpPr>\
          <p:cNvPr id=\"1\" name=\"\"/><p:cNvGrpSpPr/><p:nvPr/></p:nvGrpSpPr><p:grpSpPr/>{shapes}</p:spTree></p:cSld>\
@@ -214,8 +217,8 @@ fn tree(root: &str, shapes: &str) -> String {
     )
 }
 
-fn shape(id: usize, kind: &str, lines: &[String]) -> String {
-    let line = |line: &String| format!("<a:p><a:r><a:t>{}</a:t></a:r></a:p>", escape(line));
+fn build_shape(id: usize, kind: &str, lines: &[String]) -> String {
+    let line = |line: &String| format!("<a:p><a:r><a:t>{}</a:t></a:r></a:p>", escape_html(line));
     let text: String = if lines.is_empty() {
         "<a:p/>".to_owned()
     } else {

@@ -8,8 +8,8 @@ const LINES_OF_A_PAGE: usize = 50;
 
 /// Builds a PDF of the lines of a text, in Helvetica. Characters outside Latin-1 become question
 /// marks.
-pub(crate) fn pdf(text: &str) -> Bytes {
-    let lines: Vec<_> = text.lines().flat_map(wrap).collect();
+pub(crate) fn build_pdf(text: &str) -> Bytes {
+    let lines: Vec<_> = text.lines().flat_map(wrap_line).collect();
     let pages: Vec<_> = if lines.is_empty() {
         vec![&[][..]]
     } else {
@@ -32,18 +32,18 @@ pub(crate) fn pdf(text: &str) -> Bytes {
             "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents {content} 0 R \
              /Resources << /Font << /F1 3 0 R >> >> >>"
         ));
-        let stream = stream(page);
+        let stream = content_stream(page);
         objects.push(format!(
             "<< /Length {} >>\nstream\n{stream}endstream",
             stream.len()
         ));
     }
 
-    file(&objects)
+    assemble_file(&objects)
 }
 
 /// Wraps a line at about 90 characters.
-fn wrap(line: &str) -> Vec<String> {
+fn wrap_line(line: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in line.split(' ') {
         if lines
@@ -63,16 +63,16 @@ fn wrap(line: &str) -> Vec<String> {
     lines
 }
 
-fn stream(lines: &[String]) -> String {
+fn content_stream(lines: &[String]) -> String {
     let mut stream = "BT /F1 11 Tf 56 790 Td 14 TL\n".to_owned();
     for line in lines {
-        let _fits = writeln!(stream, "({}) Tj T*", escape(line));
+        let _fits = writeln!(stream, "({}) Tj T*", escape_text(line));
     }
     stream.push_str("ET\n");
     stream
 }
 
-fn escape(line: &str) -> String {
+fn escape_text(line: &str) -> String {
     let letter = |letter: char| match letter {
         '(' | ')' | '\\' => format!("\\{letter}"),
         ' '..='~' => letter.to_string(),
@@ -82,7 +82,7 @@ fn escape(line: &str) -> String {
     line.chars().map(letter).collect()
 }
 
-fn file(objects: &[String]) -> Bytes {
+fn assemble_file(objects: &[String]) -> Bytes {
     let mut text = "%PDF-1.4\n".to_owned();
     let mut table = format!("xref\n0 {}\n0000000000 65535 f \n", objects.len() + 1);
     for (number, object) in objects.iter().enumerate() {

@@ -4,12 +4,12 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use url::Url;
 
-use super::{Code, Consent, Request, pages};
-use crate::state::State;
-use crate::wire::{Call, Reply};
+use super::{AuthorizationCode, ConsentDecision, ConsentForm, pages};
+use crate::state::DriveState;
+use crate::wire::{HttpCall, Reply};
 
 /// Returns the name that answers use for a scope.
-fn canonical(scope: &str) -> String {
+fn canonical_scope(scope: &str) -> String {
     match scope {
         "email" | "profile" => format!("https://www.googleapis.com/auth/userinfo.{scope}"),
         other => other.to_owned(),
@@ -22,49 +22,52 @@ pub(super) fn is_identity(scope: &str) -> bool {
 }
 
 /// Shows the consent page, or answers as planned.
-pub(super) fn ask(state: &mut State, call: &Call) -> Reply {
-    let request = match read(state, call) {
+pub(super) fn show_consent(state: &mut DriveState, call: &HttpCall) -> Reply {
+    let request = match parse_request(state, call) {
         Ok(request) => request,
-        Err((error, message)) => return pages::error(error, &message),
+        Err((error, message)) => return pages::render_error(error, &message),
     };
 
-    let plan = planned(call)
-        .or_else(|| state.oauth.plans.pop_front())
-        .or_else(|| state.oauth.habit.clone());
+    let plan = parse_planned_decision(call)
+        .or_else(|| state.oauth.planned_decisions.pop_front())
+        .or_else(|| state.oauth.default_decision.clone());
     if let Some(consent) = plan {
-        return settle(state, request, &consent);
+        return apply_decision(state, request, &consent);
     }
 
-    let name = state.world.random.name(24);
-    let page = pages::question(&name, &request, state.world.accounts.values());
+    let name = state.world.random.random_name(24);
+    let page = pages::render_consent(&name, &request, state.world.accounts.values());
     state.oauth.requests.insert(name, request);
 
     page
 }
 
 /// Parses a decision that the address itself contains: `auto=allow&account=…`.
-fn planned(call: &Call) -> Option<Consent> {
+fn parse_planned_decision(call: &HttpCall) -> Option<ConsentDecision> {
     let email = call
-        .param("account")
-        .or_else(|| call.param("login_hint"))
+        .query_param("account")
+        .or_else(|| call.query_param("login_hint"))
         .unwrap_or_default()
         .to_owned();
-    match call.param("auto")? {
-        "allow" => Some(Consent::Allow { email }),
-        "untick" => Some(Consent::Untick { email }),
-        _ => Some(Consent::Deny),
+    match call.query_param("auto")? {
+        "allow" => Some(ConsentDecision::Allow { email }),
+        "untick" => Some(ConsentDecision::Untick { email }),
+        _ => Some(ConsentDecision::Deny),
     }
 }
 
-fn read(state: &State, call: &Call) -> Result<Request, (&'static str, String)> {
-    let client = call.param("client_id").unwrap_or_default();
+fn parse_request(
+    state: &DriveState,
+    call: &HttpCall,
+) -> Result<ConsentForm, (&'static str, String)> {
+    let client = call.query_param("client_id").unwrap_or_default();
     let app = state.oauth.apps.get(client);
     let app = app.ok_or((
         "invalid_client",
         "The OAuth client was not found.".to_owned(),
     ))?;
-    let redirect = call.param("redirect_uri").unwrap_or_default();
-    if !app.allows(redirect) {
+    let redirect = call.query_param("redirect_uri").unwrap_or_default();
+    if !app.allows_redirect(redirect) {
         return Err((
             "redirect_uri_mismatch",
             format!("The app does not list {redirect} among its addresses."),
@@ -72,44 +75,44 @@ fn read(state: &State, call: &Call) -> Result<Request, (&'static str, String)> {
     }
 
     let bad = |message: &str| ("invalid_request", message.to_owned());
-    if call.param("response_type") != Some("code") {
+    if call.query_param("response_type") != Some("code") {
         return Err(bad("response_type has to be code."));
     }
 
     let scopes: Vec<_> = call
-        .param("scope")
+        .query_param("scope")
         .unwrap_or_default()
         .split_whitespace()
-        .map(canonical)
+        .map(canonical_scope)
         .collect();
     if scopes.is_empty() {
         return Err(bad("Required parameter is missing: scope"));
     }
 
-    let challenge = call.param("code_challenge").map(str::to_owned);
-    if challenge.is_some() && call.param("code_challenge_method") != Some("S256") {
+    let challenge = call.query_param("code_challenge").map(str::to_owned);
+    if challenge.is_some() && call.query_param("code_challenge_method") != Some("S256") {
         return Err(bad("code_challenge_method has to be S256."));
     }
 
-    let text = |name| call.param(name).map(str::to_owned);
-    Ok(Request {
+    let text = |name| call.query_param(name).map(str::to_owned);
+    Ok(ConsentForm {
         client: client.to_owned(),
         redirect: redirect.to_owned(),
         scopes,
         state: text("state"),
         challenge,
         nonce: text("nonce"),
-        offline: call.param("access_type") == Some("offline"),
+        offline: call.query_param("access_type") == Some("offline"),
         prompt: call
-            .param("prompt")
+            .query_param("prompt")
             .is_some_and(|prompt| prompt.split(' ').any(|word| word == "consent")),
         hint: text("login_hint"),
     })
 }
 
 /// Handles the decision that a user sent from the consent page.
-pub(super) fn decide(state: &mut State, call: &Call) -> Reply {
-    let form = call.form();
+pub(super) fn handle_decision(state: &mut DriveState, call: &HttpCall) -> Reply {
+    let form = call.form_fields();
     let field = |name: &str| {
         form.iter()
             .find(|(field, _)| field == name)
@@ -117,14 +120,14 @@ pub(super) fn decide(state: &mut State, call: &Call) -> Reply {
     };
 
     let Some(request) = field("request").and_then(|name| state.oauth.requests.remove(name)) else {
-        return pages::error(
+        return pages::render_error(
             "invalid_request",
             "This question has been answered already.",
         );
     };
 
     if field("decision") != Some("allow") {
-        return settle(state, request, &Consent::Deny);
+        return apply_decision(state, request, &ConsentDecision::Deny);
     }
 
     let ticked: Vec<_> = form
@@ -138,35 +141,44 @@ pub(super) fn decide(state: &mut State, call: &Call) -> Reply {
         .filter(|scope| is_identity(scope) || ticked.contains(scope));
     let scopes = scopes.cloned().collect();
 
-    give(state, request, field("account").unwrap_or_default(), scopes)
+    grant_permission(state, request, field("account").unwrap_or_default(), scopes)
 }
 
-fn settle(state: &mut State, request: Request, consent: &Consent) -> Reply {
+fn apply_decision(
+    state: &mut DriveState,
+    request: ConsentForm,
+    consent: &ConsentDecision,
+) -> Reply {
     match consent {
-        Consent::Allow { email } => {
+        ConsentDecision::Allow { email } => {
             let scopes = request.scopes.clone();
-            give(state, request, email, scopes)
+            grant_permission(state, request, email, scopes)
         }
-        Consent::Untick { email } => {
+        ConsentDecision::Untick { email } => {
             let scopes = request
                 .scopes
                 .iter()
                 .filter(|scope| is_identity(scope))
                 .cloned()
                 .collect();
-            give(state, request, email, scopes)
+            grant_permission(state, request, email, scopes)
         }
 
-        Consent::Deny => back(&request, &[("error", "access_denied")]),
+        ConsentDecision::Deny => redirect_back(&request, &[("error", "access_denied")]),
     }
 }
 
-fn give(state: &mut State, request: Request, email: &str, scopes: Vec<String>) -> Reply {
+fn grant_permission(
+    state: &mut DriveState,
+    request: ConsentForm,
+    email: &str,
+    scopes: Vec<String>,
+) -> Reply {
     if !state.world.accounts.contains_key(email) {
-        return pages::error("invalid_request", &format!("There is no account {email}."));
+        return pages::render_error("invalid_request", &format!("There is no account {email}."));
     }
-    let code = format!("4/0A{}", state.world.random.name(60));
-    let reply = back(
+    let code = format!("4/0A{}", state.world.random.random_name(60));
+    let reply = redirect_back(
         &request,
         &[
             ("code", &code),
@@ -181,7 +193,7 @@ fn give(state: &mut State, request: Request, email: &str, scopes: Vec<String>) -
     let made = state.world.clock.now();
     state.oauth.codes.insert(
         code,
-        Code {
+        AuthorizationCode {
             request,
             email: email.to_owned(),
             scopes,
@@ -193,9 +205,9 @@ fn give(state: &mut State, request: Request, email: &str, scopes: Vec<String>) -
     reply
 }
 
-fn back(request: &Request, fields: &[(&str, &str)]) -> Reply {
+fn redirect_back(request: &ConsentForm, fields: &[(&str, &str)]) -> Reply {
     let Ok(mut url) = Url::parse(&request.redirect) else {
-        return pages::error("redirect_uri_mismatch", "The address is none.");
+        return pages::render_error("redirect_uri_mismatch", "The address is none.");
     };
     let mut pairs = url.query_pairs_mut();
     if let Some(state) = &request.state {
@@ -203,11 +215,11 @@ fn back(request: &Request, fields: &[(&str, &str)]) -> Reply {
     }
     pairs.extend_pairs(fields);
     drop(pairs);
-    Reply::redirect(url.into())
+    Reply::redirect_reply(url.into())
 }
 
 /// Returns the challenge of a verifier.
-pub(super) fn challenge_of(verifier: &str) -> String {
+pub(super) fn compute_challenge(verifier: &str) -> String {
     use sha2::{Digest, Sha256};
     URL_SAFE_NO_PAD.encode(Sha256::digest(verifier))
 }

@@ -1,8 +1,8 @@
 //! The pages that users see.
 
-use super::Request;
+use super::ConsentForm;
 use super::authorize::is_identity;
-use crate::wire::{Reply, escape};
+use crate::wire::{Reply, escape_html};
 use crate::world::Account;
 
 const STYLE: &str = "<meta name=\"viewport\" content=\"width=device-width\"><style>body{font:16px/1.5 system-ui;\
@@ -10,19 +10,19 @@ const STYLE: &str = "<meta name=\"viewport\" content=\"width=device-width\"><sty
     padding:.4rem 1rem;margin:1rem .5rem 0 0}</style>";
 
 /// Renders a page that says why the consent request is invalid.
-pub(super) fn error(error: &str, message: &str) -> Reply {
+pub(super) fn render_error(error: &str, message: &str) -> Reply {
     let status = if error == "invalid_client" { 401 } else { 400 };
-    let (error, message) = (escape(error), escape(message));
-    Reply::html(
+    let (error, message) = (escape_html(error), escape_html(message));
+    Reply::html_reply(
         status,
         &format!("<title>Error</title>{STYLE}<h1>Error {status}: {error}</h1><p>{message}</p>"),
     )
 }
 
 /// Renders the consent page, with the accounts to choose from and the permissions to grant.
-pub(super) fn question<'a>(
+pub(super) fn render_consent<'a>(
     name: &str,
-    request: &Request,
+    request: &ConsentForm,
     accounts: impl Iterator<Item = &'a Account>,
 ) -> Reply {
     let accounts: Vec<_> = accounts.collect();
@@ -31,7 +31,7 @@ pub(super) fn question<'a>(
         .position(|account| Some(&account.email) == request.hint.as_ref())
         .unwrap_or(0);
     let radio = |(at, account): (usize, &&Account)| {
-        let (email, name) = (escape(&account.email), escape(&account.name));
+        let (email, name) = (escape_html(&account.email), escape_html(&account.name));
         let checked = if at == hinted { " checked" } else { "" };
         format!(
             "<label><input type=\"radio\" name=\"account\" value=\"{email}\"{checked}> {name} ({email})</label>"
@@ -40,7 +40,7 @@ pub(super) fn question<'a>(
     let people: String = accounts.iter().enumerate().map(radio).collect();
 
     let tick = |scope: &String| {
-        let (text, scope) = (escape(describe(scope)), escape(scope));
+        let (text, scope) = (escape_html(describe_scope(scope)), escape_html(scope));
         format!(
             "<label><input type=\"checkbox\" name=\"scope\" value=\"{scope}\" checked> {text}</label>"
         )
@@ -52,7 +52,7 @@ pub(super) fn question<'a>(
         .filter(|scope| !is_identity(scope))
         .map(tick)
         .collect();
-    Reply::html(
+    Reply::html_reply(
         200,
         &format!(
             "<title>Permission</title>{STYLE}<h1>An app asks for permission</h1>\
@@ -62,12 +62,12 @@ pub(super) fn question<'a>(
              </fieldset><fieldset><legend>{app} may</legend>{ticks}</fieldset>\
              <button name=\"decision\" value=\"allow\">Allow</button>\
              <button name=\"decision\" value=\"deny\">Deny</button></form>",
-            app = escape(&request.client),
+            app = escape_html(&request.client),
         ),
     )
 }
 
-fn describe(scope: &str) -> &str {
+fn describe_scope(scope: &str) -> &str {
     match scope.rsplit('/').next() {
         Some("drive.readonly") => "see and download all files of the drive",
         Some("drive.file") => "see the files of the drive that are chosen for it",

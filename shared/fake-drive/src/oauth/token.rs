@@ -5,32 +5,32 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
-use super::authorize::challenge_of;
-use super::{Access, Code};
-use crate::state::State;
-use crate::wire::{Call, Reply};
+use super::authorize::compute_challenge;
+use super::{AccessToken, AuthorizationCode};
+use crate::state::DriveState;
+use crate::wire::{HttpCall, Reply};
 
 /// The lifetime of a code in milliseconds.
-const CODE: i64 = 10 * 60_000;
+const CODE_LIFETIME_MS: i64 = 10 * 60_000;
 
 /// An error of the token endpoint.
-struct Refusal(u16, &'static str, &'static str);
+struct TokenError(u16, &'static str, &'static str);
 
-impl Refusal {
-    fn reply(&self) -> Reply {
-        Reply::json(
+impl TokenError {
+    fn to_reply(&self) -> Reply {
+        Reply::json_reply(
             self.0,
             &json!({ "error": self.1, "error_description": self.2 }),
         )
     }
 }
 
-const DEAD: Refusal = Refusal(400, "invalid_grant", "Token has been expired or revoked.");
+const DEAD: TokenError = TokenError(400, "invalid_grant", "Token has been expired or revoked.");
 
 /// The fields of the form.
-struct Form(Vec<(String, String)>);
+struct TokenForm(Vec<(String, String)>);
 
-impl Form {
+impl TokenForm {
     fn get(&self, name: &str) -> Option<&str> {
         self.0
             .iter()
@@ -39,26 +39,31 @@ impl Form {
     }
 }
 
-pub(super) fn exchange(state: &mut State, call: &Call) -> Reply {
-    let form = Form(call.form());
-    let answer = client(state, call, &form).and_then(|client| match form.get("grant_type") {
-        Some("authorization_code") => by_code(state, &client, &form),
-        Some("refresh_token") => by_refresh(state, &client, &form),
-        _ => Err(Refusal(
-            400,
-            "unsupported_grant_type",
-            "Invalid grant_type.",
-        )),
-    });
+pub(super) fn exchange_grant(state: &mut DriveState, call: &HttpCall) -> Reply {
+    let form = TokenForm(call.form_fields());
+    let answer =
+        authenticate_client(state, call, &form).and_then(|client| match form.get("grant_type") {
+            Some("authorization_code") => exchange_code(state, &client, &form),
+            Some("refresh_token") => by_refresh(state, &client, &form),
+            _ => Err(TokenError(
+                400,
+                "unsupported_grant_type",
+                "Invalid grant_type.",
+            )),
+        });
 
     match answer {
-        Ok(value) => Reply::json(200, &value).with("cache-control", "no-store"),
-        Err(refusal) => refusal.reply(),
+        Ok(value) => Reply::json_reply(200, &value).with_header("cache-control", "no-store"),
+        Err(refusal) => refusal.to_reply(),
     }
 }
 
 /// Authenticates the app. Its id and secret come through HTTP Basic or in the form.
-fn client(state: &State, call: &Call, form: &Form) -> Result<String, Refusal> {
+fn authenticate_client(
+    state: &DriveState,
+    call: &HttpCall,
+    form: &TokenForm,
+) -> Result<String, TokenError> {
     let in_form = || {
         Some((
             form.get("client_id")?.to_owned(),
@@ -66,12 +71,12 @@ fn client(state: &State, call: &Call, form: &Form) -> Result<String, Refusal> {
         ))
     };
 
-    let (id, secret) = call.basic().or_else(in_form).ok_or(Refusal(
+    let (id, secret) = call.basic_credentials().or_else(in_form).ok_or(TokenError(
         400,
         "invalid_request",
         "Could not determine client ID from request.",
     ))?;
-    let app = state.oauth.apps.get(&id).ok_or(Refusal(
+    let app = state.oauth.apps.get(&id).ok_or(TokenError(
         401,
         "invalid_client",
         "The OAuth client was not found.",
@@ -80,46 +85,50 @@ fn client(state: &State, call: &Call, form: &Form) -> Result<String, Refusal> {
     if app.secret == secret {
         Ok(id)
     } else {
-        Err(Refusal(401, "invalid_client", "Unauthorized"))
+        Err(TokenError(401, "invalid_client", "Unauthorized"))
     }
 }
 
-fn by_code(state: &mut State, client: &str, form: &Form) -> Result<Value, Refusal> {
-    let malformed = Refusal(400, "invalid_grant", "Malformed auth code.");
+fn exchange_code(
+    state: &mut DriveState,
+    client: &str,
+    form: &TokenForm,
+) -> Result<Value, TokenError> {
+    let malformed = TokenError(400, "invalid_grant", "Malformed auth code.");
     let now = state.world.clock.now();
     // A code is valid for one attempt, whether that attempt succeeds or not.
     let code = form
         .get("code")
         .and_then(|code| state.oauth.codes.remove(code))
         .ok_or(malformed)?;
-    if code.request.client != client || now - code.made > CODE {
-        return Err(Refusal(400, "invalid_grant", "Bad Request"));
+    if code.request.client != client || now - code.made > CODE_LIFETIME_MS {
+        return Err(TokenError(400, "invalid_grant", "Bad Request"));
     }
     if form.get("redirect_uri") != Some(code.request.redirect.as_str()) {
-        return Err(Refusal(400, "redirect_uri_mismatch", "Bad Request"));
+        return Err(TokenError(400, "redirect_uri_mismatch", "Bad Request"));
     }
 
     if let Some(challenge) = &code.request.challenge {
-        let verifier = form.get("code_verifier").ok_or(Refusal(
+        let verifier = form.get("code_verifier").ok_or(TokenError(
             400,
             "invalid_grant",
             "Missing code verifier.",
         ))?;
-        if challenge_of(verifier) != *challenge {
-            return Err(Refusal(400, "invalid_grant", "Invalid code verifier."));
+        if compute_challenge(verifier) != *challenge {
+            return Err(TokenError(400, "invalid_grant", "Invalid code verifier."));
         }
     }
 
-    Ok(issue(state, &code, now))
+    Ok(issue_tokens(state, &code, now))
 }
 
-fn issue(state: &mut State, code: &Code, now: i64) -> Value {
+fn issue_tokens(state: &mut DriveState, code: &AuthorizationCode, now: i64) -> Value {
     let mut answer = access(state, &code.email, &code.request.client, &code.scopes, now);
     let wanted = code.request.offline && (code.request.prompt || code.first);
     if state.oauth.without_refresh > 0 {
         state.oauth.without_refresh -= 1;
     } else if wanted {
-        refresh(
+        refresh_access_token(
             state,
             &mut answer,
             &code.email,
@@ -130,21 +139,23 @@ fn issue(state: &mut State, code: &Code, now: i64) -> Value {
     }
 
     if code.scopes.iter().any(|scope| scope == "openid") {
-        answer["id_token"] = json!(identity(state, code, now));
+        answer["id_token"] = json!(build_identity_token(state, code, now));
     }
 
     answer
 }
 
-fn access(state: &mut State, email: &str, client: &str, scopes: &[String], now: i64) -> Value {
+fn access(state: &mut DriveState, email: &str, client: &str, scopes: &[String], now: i64) -> Value {
     let seconds = state.world.quirks.access_seconds;
-    let access = Access::new(email, client, scopes.to_vec(), now + seconds * 1000);
-    let token = state.oauth.grant_access(&mut state.world.random, access);
+    let access = AccessToken::new(email, client, scopes.to_vec(), now + seconds * 1000);
+    let token = state
+        .oauth
+        .issue_access_token(&mut state.world.random, access);
     json!({ "access_token": token, "expires_in": seconds, "scope": scopes.join(" "), "token_type": "Bearer" })
 }
 
-fn refresh(
-    state: &mut State,
+fn refresh_access_token(
+    state: &mut DriveState,
     answer: &mut Value,
     email: &str,
     client: &str,
@@ -152,7 +163,7 @@ fn refresh(
     now: i64,
 ) {
     let seconds = state.world.quirks.refresh_seconds;
-    let access = Access::new(email, client, scopes.to_vec(), 0);
+    let access = AccessToken::new(email, client, scopes.to_vec(), 0);
     let expires = seconds.map(|seconds| now + seconds * 1000);
     answer["refresh_token"] = json!(state.oauth.grant_refresh(
         &mut state.world.random,
@@ -165,7 +176,7 @@ fn refresh(
     }
 }
 
-fn by_refresh(state: &mut State, client: &str, form: &Form) -> Result<Value, Refusal> {
+fn by_refresh(state: &mut DriveState, client: &str, form: &TokenForm) -> Result<Value, TokenError> {
     let now = state.world.clock.now();
     let token = form.get("refresh_token").unwrap_or_default();
     let found = state
@@ -180,7 +191,7 @@ fn by_refresh(state: &mut State, client: &str, form: &Form) -> Result<Value, Ref
     let mut answer = access(state, &email, client, &scopes, now);
     if state.world.quirks.rotation {
         state.oauth.refresh.remove(token);
-        refresh(state, &mut answer, &email, client, &scopes, now);
+        refresh_access_token(state, &mut answer, &email, client, &scopes, now);
     } else if let Some(expires) = expires {
         answer["refresh_token_expires_in"] = json!((expires - now) / 1000);
     }
@@ -190,7 +201,7 @@ fn by_refresh(state: &mut State, client: &str, form: &Form) -> Result<Value, Ref
 
 /// Builds an unsigned identity token. The client reads it from the same connection on which it
 /// asked for it, so it needs no signature.
-fn identity(state: &State, code: &Code, now: i64) -> String {
+fn build_identity_token(state: &DriveState, code: &AuthorizationCode, now: i64) -> String {
     let account = state.world.accounts.get(&code.email);
     let mut claims = json!({
         "iss": "https://accounts.google.com",
@@ -226,11 +237,11 @@ fn identity(state: &State, code: &Code, now: i64) -> String {
 }
 
 /// Ends the whole permission that the account of a token has given to the token's app.
-pub(super) fn revoke(state: &mut State, call: &Call) -> Reply {
-    let form = Form(call.form());
+pub(super) fn revoke_token(state: &mut DriveState, call: &HttpCall) -> Reply {
+    let form = TokenForm(call.form_fields());
     let token = form
         .get("token")
-        .or_else(|| call.param("token"))
+        .or_else(|| call.query_param("token"))
         .unwrap_or_default();
     let oauth = &state.oauth;
     let by_refresh = oauth
@@ -245,9 +256,9 @@ pub(super) fn revoke(state: &mut State, call: &Call) -> Reply {
     };
 
     let Some((email, client)) = by_refresh.or_else(by_access) else {
-        return Refusal(400, "invalid_token", "Token expired or revoked").reply();
+        return TokenError(400, "invalid_token", "Token expired or revoked").to_reply();
     };
 
-    state.oauth.end(&email, Some(&client));
-    Reply::json(200, &json!({}))
+    state.oauth.revoke_permissions(&email, Some(&client));
+    Reply::json_reply(200, &json!({}))
 }

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use std::collections::HashMap;
 
 use super::*;
-use crate::{Consent, Fault};
+use crate::{ConsentDecision, PlannedFault};
 
 const REDIRECT: &str = "http://127.0.0.1:9999/back";
 const READONLY: &str = "https://www.googleapis.com/auth/drive.readonly";
@@ -13,18 +13,18 @@ const VERIFIER: &str = "a-verifier-that-is-long-enough-for-everybody-0123456789"
 /// The S256 challenge of the verifier, computed independently.
 const CHALLENGE: &str = "PHM9a-qxpUltWoI3ziazj5vvI-plRkZSHJ-T5lnalQo";
 
-fn allow() -> Consent {
-    Consent::Allow {
+fn allow() -> ConsentDecision {
+    ConsentDecision::Allow {
         email: ADA.to_owned(),
     }
 }
 
-impl Rig {
+impl DriveFixture {
     async fn ask(&self, change: &[(&str, &str)]) -> reqwest::Response {
         let scope = format!("openid email {READONLY}");
         let mut query: HashMap<&str, &str> = [
             ("response_type", "code"),
-            ("client_id", self.drive.client().0),
+            ("client_id", self.drive.client_credentials().0),
             ("redirect_uri", REDIRECT),
             ("scope", &scope),
             ("state", "s1"),
@@ -38,7 +38,7 @@ impl Rig {
         query.extend(change.iter().copied());
 
         self.http
-            .get(format!("{}/o/oauth2/v2/auth", self.drive.url()))
+            .get(format!("{}/o/oauth2/v2/auth", self.drive.base_url()))
             .query(&query)
             .send()
             .await
@@ -46,19 +46,23 @@ impl Rig {
     }
 
     /// Returns the parameters of the redirect.
-    async fn answer(&self, consent: Consent, change: &[(&str, &str)]) -> HashMap<String, String> {
+    async fn redirect_parameters(
+        &self,
+        consent: ConsentDecision,
+        change: &[(&str, &str)],
+    ) -> HashMap<String, String> {
         self.drive.plan_consent(consent);
-        returned(&self.ask(change).await)
+        parse_redirect(&self.ask(change).await)
     }
 
     async fn token(&self, fields: &[(&str, &str)]) -> (u16, Value) {
         let mut form: HashMap<&str, &str> = [
-            ("client_id", self.drive.client().0),
-            ("client_secret", self.drive.client().1),
+            ("client_id", self.drive.client_credentials().0),
+            ("client_secret", self.drive.client_credentials().1),
         ]
         .into();
         form.extend(fields.iter().copied());
-        let url = format!("{}/token", self.drive.url());
+        let url = format!("{}/token", self.drive.base_url());
         let response = self.http.post(url).form(&form).send().await.unwrap();
         (
             response.status().as_u16(),
@@ -76,8 +80,8 @@ impl Rig {
     }
 
     /// Returns the tokens of a new permission.
-    async fn permitted(&self) -> Value {
-        let answer = self.answer(allow(), &[]).await;
+    async fn obtain_tokens(&self) -> Value {
+        let answer = self.redirect_parameters(allow(), &[]).await;
         self.exchange(&answer["code"]).await.1
     }
 }
@@ -91,7 +95,7 @@ fn exchange(code: &str) -> [(&str, &str); 4] {
     ]
 }
 
-fn returned(response: &reqwest::Response) -> HashMap<String, String> {
+fn parse_redirect(response: &reqwest::Response) -> HashMap<String, String> {
     assert_eq!(response.status().as_u16(), 302);
     let location = url::Url::parse(response.headers()["location"].to_str().unwrap()).unwrap();
     assert!(location.as_str().starts_with(REDIRECT));
@@ -104,8 +108,8 @@ fn text<'a>(value: &'a Value, field: &str) -> &'a str {
 
 #[tokio::test]
 async fn a_code_becomes_tokens_and_an_identity() {
-    let mut rig = Rig::new().await;
-    let answer = rig.answer(allow(), &[]).await;
+    let mut rig = DriveFixture::new().await;
+    let answer = rig.redirect_parameters(allow(), &[]).await;
     assert_eq!(answer["state"], "s1");
 
     let (status, tokens) = rig.exchange(&answer["code"]).await;
@@ -124,17 +128,17 @@ async fn a_code_becomes_tokens_and_an_identity() {
         (text(&claims, "email"), text(&claims, "nonce")),
         (ADA, "n1")
     );
-    assert_eq!(text(&claims, "aud"), rig.drive.client().0);
+    assert_eq!(text(&claims, "aud"), rig.drive.client_credentials().0);
 
     rig.token = text(&tokens, "access_token").to_owned();
-    rig.ok("files").await;
-    rig.drive.advance_seconds(3600);
+    rig.get_ok("files").await;
+    rig.drive.advance_clock(3600);
     assert_eq!(rig.get("files").await.0, 401);
 
     let (status, fresh) = rig.refresh(text(&tokens, "refresh_token")).await;
     assert_eq!((status, fresh.get("refresh_token")), (200, None));
     rig.token = text(&fresh, "access_token").to_owned();
-    rig.ok("files").await;
+    rig.get_ok("files").await;
     // A code is valid once.
     let (status, again) = rig.exchange(&answer["code"]).await;
     assert_eq!((status, text(&again, "error")), (400, "invalid_grant"));
@@ -142,7 +146,7 @@ async fn a_code_becomes_tokens_and_an_identity() {
 
 #[tokio::test]
 async fn wrong_exchanges_are_refused() {
-    let rig = Rig::new().await;
+    let rig = DriveFixture::new().await;
     for (field, value, status, error) in [
         ("code_verifier", "another", 400, "invalid_grant"),
         ("code", "4/unknown", 400, "invalid_grant"),
@@ -156,22 +160,22 @@ async fn wrong_exchanges_are_refused() {
         ("client_id", "nobody", 401, "invalid_client"),
         ("grant_type", "password", 400, "unsupported_grant_type"),
     ] {
-        let answer = rig.answer(allow(), &[]).await;
+        let answer = rig.redirect_parameters(allow(), &[]).await;
         let mut form = exchange(&answer["code"]).to_vec();
         form.push((field, value));
         let (got, body) = rig.token(&form).await;
         assert_eq!((got, text(&body, "error")), (status, error), "{field}");
     }
 
-    let answer = rig.answer(allow(), &[]).await;
-    rig.drive.advance_seconds(601);
+    let answer = rig.redirect_parameters(allow(), &[]).await;
+    rig.drive.advance_clock(601);
     assert_eq!(rig.exchange(&answer["code"]).await.0, 400);
 }
 
 #[tokio::test]
 async fn wrong_questions_get_a_page_and_no_redirect() {
-    let rig = Rig::new().await;
-    rig.drive.always_consent(Some(allow()));
+    let rig = DriveFixture::new().await;
+    rig.drive.set_default_consent(Some(allow()));
     for (field, value, status) in [
         ("client_id", "nobody", 401),
         ("redirect_uri", "https://elsewhere.test/", 400),
@@ -188,16 +192,16 @@ async fn wrong_questions_get_a_page_and_no_redirect() {
 
 #[tokio::test]
 async fn people_refuse_and_leave_things_out() {
-    let mut rig = Rig::new().await;
-    let answer = rig.answer(Consent::Deny, &[]).await;
+    let mut rig = DriveFixture::new().await;
+    let answer = rig.redirect_parameters(ConsentDecision::Deny, &[]).await;
     assert_eq!(
         (answer["error"].as_str(), answer["state"].as_str()),
         ("access_denied", "s1")
     );
 
     let answer = rig
-        .answer(
-            Consent::Untick {
+        .redirect_parameters(
+            ConsentDecision::Untick {
                 email: ADA.to_owned(),
             },
             &[],
@@ -222,14 +226,14 @@ async fn people_refuse_and_leave_things_out() {
         "ACCESS_TOKEN_SCOPE_INSUFFICIENT"
     );
 
-    let answer = returned(&rig.ask(&[("auto", "allow"), ("account", ADA)]).await);
+    let answer = parse_redirect(&rig.ask(&[("auto", "allow"), ("account", ADA)]).await);
     assert!(answer.contains_key("code"));
 }
 
 #[tokio::test]
 async fn the_page_lets_people_choose() {
-    let rig = Rig::new().await;
-    rig.drive.account(BEN);
+    let rig = DriveFixture::new().await;
+    rig.drive.get_or_create_account(BEN);
     let page = rig.ask(&[("login_hint", BEN)]).await.text().await.unwrap();
     assert!(page.contains(&format!("value=\"{BEN}\" checked")) && page.contains(ADA));
 
@@ -240,7 +244,7 @@ async fn the_page_lets_people_choose() {
         .split('"')
         .next()
         .unwrap();
-    let url = format!("{}/o/oauth2/v2/auth/answer", rig.drive.url());
+    let url = format!("{}/o/oauth2/v2/auth/answer", rig.drive.base_url());
     let form = [
         ("request", request),
         ("account", BEN),
@@ -248,7 +252,7 @@ async fn the_page_lets_people_choose() {
         ("decision", "allow"),
     ];
     let response = rig.http.post(&url).form(&form).send().await.unwrap();
-    let code = returned(&response).remove("code").unwrap();
+    let code = parse_redirect(&response).remove("code").unwrap();
     let (_, tokens) = rig.exchange(&code).await;
     assert!(text(&tokens, "scope").contains(READONLY));
     assert_eq!(
@@ -266,13 +270,13 @@ async fn the_page_lets_people_choose() {
 
 #[tokio::test]
 async fn permissions_end() {
-    let mut rig = Rig::new().await;
-    let (one, two) = (rig.permitted().await, rig.permitted().await);
+    let mut rig = DriveFixture::new().await;
+    let (one, two) = (rig.obtain_tokens().await, rig.obtain_tokens().await);
     let (old, young) = (text(&one, "refresh_token"), text(&two, "refresh_token"));
     assert_eq!(rig.refresh(old).await.0, 200);
 
     let revoke = async |token: &str| {
-        let url = format!("{}/revoke", rig.drive.url());
+        let url = format!("{}/revoke", rig.drive.base_url());
         rig.http
             .post(url)
             .form(&[("token", token)])
@@ -291,17 +295,19 @@ async fn permissions_end() {
 
     rig.token = text(&one, "access_token").to_owned();
     assert_eq!(rig.get("files").await.0, 401);
-    let three = rig.permitted().await;
-    rig.drive.revoke(ADA);
+    let three = rig.obtain_tokens().await;
+    rig.drive.revoke_permissions(ADA);
     assert_eq!(rig.refresh(text(&three, "refresh_token")).await.0, 400);
 }
 
 #[tokio::test]
 async fn refresh_tokens_are_missing_expire_rotate_and_push_each_other_out() {
-    let rig = Rig::new().await;
-    rig.drive.without_refresh_token(1);
-    assert_eq!(rig.permitted().await.get("refresh_token"), None);
-    let answer = rig.answer(allow(), &[("prompt", "none")]).await;
+    let rig = DriveFixture::new().await;
+    rig.drive.withhold_refresh_tokens(1);
+    assert_eq!(rig.obtain_tokens().await.get("refresh_token"), None);
+    let answer = rig
+        .redirect_parameters(allow(), &[("prompt", "none")])
+        .await;
     assert_eq!(
         rig.exchange(&answer["code"]).await.1.get("refresh_token"),
         None
@@ -309,9 +315,9 @@ async fn refresh_tokens_are_missing_expire_rotate_and_push_each_other_out() {
 
     rig.drive
         .set_quirks(|quirks| quirks.refresh_seconds = Some(604_800));
-    let tokens = rig.permitted().await;
+    let tokens = rig.obtain_tokens().await;
     assert_eq!(tokens["refresh_token_expires_in"], 604_800);
-    rig.drive.advance_seconds(604_801);
+    rig.drive.advance_clock(604_801);
     assert_eq!(rig.refresh(text(&tokens, "refresh_token")).await.0, 400);
 
     rig.drive.set_quirks(|quirks| {
@@ -321,16 +327,16 @@ async fn refresh_tokens_are_missing_expire_rotate_and_push_each_other_out() {
         }
     });
 
-    let tokens = rig.permitted().await;
+    let tokens = rig.obtain_tokens().await;
     let first = text(&tokens, "refresh_token");
     let (_, turned) = rig.refresh(first).await;
     assert_eq!(rig.refresh(first).await.0, 400);
     assert_eq!(rig.refresh(text(&turned, "refresh_token")).await.0, 200);
 
     rig.drive.set_quirks(|quirks| quirks.rotation = false);
-    let oldest = rig.permitted().await;
+    let oldest = rig.obtain_tokens().await;
     for _ in 0..100 {
-        rig.permitted().await;
+        rig.obtain_tokens().await;
     }
 
     assert_eq!(rig.refresh(text(&oldest, "refresh_token")).await.0, 400);
@@ -338,10 +344,10 @@ async fn refresh_tokens_are_missing_expire_rotate_and_push_each_other_out() {
 
 #[tokio::test]
 async fn apps_may_authenticate_by_basic_and_are_kept_apart() {
-    let rig = Rig::new().await;
-    let answer = rig.answer(allow(), &[]).await;
-    let (id, secret) = rig.drive.client();
-    let url = format!("{}/token", rig.drive.url());
+    let rig = DriveFixture::new().await;
+    let answer = rig.redirect_parameters(allow(), &[]).await;
+    let (id, secret) = rig.drive.client_credentials();
+    let url = format!("{}/token", rig.drive.base_url());
     let post = rig
         .http
         .post(&url)
@@ -359,7 +365,7 @@ async fn apps_may_authenticate_by_basic_and_are_kept_apart() {
     ];
     assert_eq!(rig.token(&form).await.0, 400);
 
-    rig.drive.plan(Fault::oauth(
+    rig.drive.plan_fault(PlannedFault::oauth_error(
         "/token",
         400,
         "invalid_grant",

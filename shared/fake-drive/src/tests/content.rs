@@ -3,7 +3,11 @@
 use super::*;
 use crate::Restrictions;
 
-async fn fetch(rig: &Rig, path: &str, range: Option<&str>) -> (u16, Vec<u8>, Option<String>) {
+async fn fetch(
+    rig: &DriveFixture,
+    path: &str,
+    range: Option<&str>,
+) -> (u16, Vec<u8>, Option<String>) {
     let mut request = rig.request(Method::GET, path);
     if let Some(range) = range {
         request = request.header("range", range);
@@ -19,7 +23,7 @@ async fn fetch(rig: &Rig, path: &str, range: Option<&str>) -> (u16, Vec<u8>, Opt
 
 #[tokio::test]
 async fn bytes_come_whole_or_in_ranges_with_their_sums() {
-    let rig = Rig::new().await;
+    let rig = DriveFixture::new().await;
     let file = rig
         .drive
         .add_file(&rig.root, "a.txt", "text/plain", "0123456789")
@@ -38,7 +42,7 @@ async fn bytes_come_whole_or_in_ranges_with_their_sums() {
     assert_eq!(fetch(&rig, &media, Some("bytes=10-")).await.0, 416);
 
     let sums = rig
-        .ok(&format!(
+        .get_ok(&format!(
             "files/{file}?fields=md5Checksum,size,headRevisionId"
         ))
         .await;
@@ -48,16 +52,16 @@ async fn bytes_come_whole_or_in_ranges_with_their_sums() {
     );
 
     rig.drive
-        .edit(
+        .replace_content(
             &file,
-            crate::Body::Bytes {
+            crate::FakeContent::Bytes {
                 media_type: "text/plain".to_owned(),
                 bytes: "x".into(),
             },
         )
         .unwrap();
     let edited = rig
-        .ok(&format!(
+        .get_ok(&format!(
             "files/{file}?fields=md5Checksum,size,headRevisionId"
         ))
         .await;
@@ -67,18 +71,18 @@ async fn bytes_come_whole_or_in_ranges_with_their_sums() {
 
 #[tokio::test]
 async fn what_cannot_be_had_says_why() {
-    let rig = Rig::new().await;
-    let doc = rig.doc(&rig.root, "doc");
+    let rig = DriveFixture::new().await;
+    let doc = rig.add_doc(&rig.root, "doc");
     let file = rig
         .drive
         .add_file(&rig.root, "a.txt", "text/plain", "x")
         .unwrap();
     let form = rig
         .drive
-        .add(
+        .add_item(
             &rig.root,
             "form",
-            crate::Body::Other("application/vnd.google-apps.form".to_owned()),
+            crate::FakeContent::Other("application/vnd.google-apps.form".to_owned()),
         )
         .unwrap();
     let bad = rig
@@ -86,7 +90,7 @@ async fn what_cannot_be_had_says_why() {
         .add_file(&rig.root, "b.exe", "application/x-dosexec", "x")
         .unwrap();
     rig.drive
-        .restrict(
+        .set_restrictions(
             &bad,
             Restrictions {
                 abusive: true,
@@ -94,9 +98,9 @@ async fn what_cannot_be_had_says_why() {
             },
         )
         .unwrap();
-    let locked = rig.doc(&rig.root, "locked");
+    let locked = rig.add_doc(&rig.root, "locked");
     rig.drive
-        .restrict(
+        .set_restrictions(
             &locked,
             Restrictions {
                 no_download: true,
@@ -139,12 +143,12 @@ async fn what_cannot_be_had_says_why() {
             (200, ""),
         ),
     ] {
-        let (status, reason) = rig.refusal(&path).await;
+        let (status, reason) = rig.get_error(&path).await;
         assert_eq!((status, reason.as_str()), expected, "{path}");
     }
 
     let capabilities = rig
-        .ok(&format!(
+        .get_ok(&format!(
             "files/{locked}?fields=capabilities(canDownload,canAccessViaGenAi)"
         ))
         .await;
@@ -156,7 +160,7 @@ async fn what_cannot_be_had_says_why() {
 
 #[tokio::test]
 async fn an_export_over_the_limit_goes_by_a_lighter_form_or_a_download() {
-    let rig = Rig::new().await;
+    let rig = DriveFixture::new().await;
     let picture = format!(
         "# Big\n\n![p](data:image/png;base64,{})\n",
         "A".repeat(11 * 1024 * 1024)
@@ -164,7 +168,7 @@ async fn an_export_over_the_limit_goes_by_a_lighter_form_or_a_download() {
     let doc = rig.drive.add_doc(&rig.root, "Big", &picture).unwrap();
     let markdown = format!("files/{doc}/export?mimeType=text/markdown");
     assert_eq!(
-        rig.refusal(&markdown).await,
+        rig.get_error(&markdown).await,
         (403, "exportSizeLimitExceeded".to_owned())
     );
     assert_eq!(
@@ -186,7 +190,7 @@ async fn an_export_over_the_limit_goes_by_a_lighter_form_or_a_download() {
         .await;
     assert_eq!((status, &begun["done"]), (200, &json!(false)));
     let name = begun["name"].as_str().unwrap();
-    let done = rig.ok(&format!("operations/{name}")).await;
+    let done = rig.get_ok(&format!("operations/{name}")).await;
     assert_eq!(done["done"], true);
     let address = done["response"]["downloadUri"].as_str().unwrap();
     let response = rig
@@ -204,6 +208,6 @@ async fn an_export_over_the_limit_goes_by_a_lighter_form_or_a_download() {
             .unwrap()
             .starts_with("text/html")
     );
-    rig.drive.advance_seconds(25 * 3600);
+    rig.drive.advance_clock(25 * 3600);
     assert_eq!(rig.get(&format!("operations/{name}")).await.0, 404);
 }

@@ -4,15 +4,15 @@ use super::*;
 
 #[tokio::test]
 async fn queries_choose() {
-    let rig = Rig::new().await;
+    let rig = DriveFixture::new().await;
     let (a, b) = (
-        rig.folder(&rig.root, "Alpha"),
-        rig.folder(&rig.root, "Beta"),
+        rig.add_folder(&rig.root, "Alpha"),
+        rig.add_folder(&rig.root, "Beta"),
     );
-    rig.doc(&a, "it's here");
-    rig.doc(&b, "Boat plan");
-    let gone = rig.doc(&b, "Boat bin");
-    rig.drive.trash(&gone).unwrap();
+    rig.add_doc(&a, "it's here");
+    rig.add_doc(&b, "Boat plan");
+    let gone = rig.add_doc(&b, "Boat bin");
+    rig.drive.trash_item(&gone).unwrap();
     rig.drive
         .add_file(&a, "boat.txt", "text/plain", "x")
         .unwrap();
@@ -41,7 +41,8 @@ async fn queries_choose() {
         let encoded: String = url::form_urlencoded::byte_serialize(q.as_bytes()).collect();
         for size in [1, 1000] {
             assert_eq!(
-                rig.names(&format!("pageSize={size}&q={encoded}")).await,
+                rig.list_names(&format!("pageSize={size}&q={encoded}"))
+                    .await,
                 expected,
                 "{q}"
             );
@@ -51,17 +52,17 @@ async fn queries_choose() {
     rig.drive
         .set_quirks(|quirks| quirks.no_parent_groups = true);
     let encoded: String = url::form_urlencoded::byte_serialize(groups.as_bytes()).collect();
-    assert!(rig.names(&format!("q={encoded}")).await.is_empty());
+    assert!(rig.list_names(&format!("q={encoded}")).await.is_empty());
 }
 
 #[tokio::test]
 async fn orders_hold_across_pages() {
-    let rig = Rig::new().await;
+    let rig = DriveFixture::new().await;
     for name in ["b", "C", "a"] {
-        rig.doc(&rig.root, name);
+        rig.add_doc(&rig.root, name);
     }
 
-    rig.folder(&rig.root, "z");
+    rig.add_folder(&rig.root, "z");
     for (order, expected) in [
         ("name", ["a", "b", "C", "z"]),
         ("folder,name%20desc", ["z", "C", "b", "a"]),
@@ -69,7 +70,7 @@ async fn orders_hold_across_pages() {
         ("", ["b", "C", "a", "z"]),
     ] {
         assert_eq!(
-            rig.names(&format!("pageSize=3&orderBy={order}")).await,
+            rig.list_names(&format!("pageSize=3&orderBy={order}")).await,
             expected,
             "{order}"
         );
@@ -78,30 +79,31 @@ async fn orders_hold_across_pages() {
 
 #[tokio::test]
 async fn a_page_token_is_for_its_query_and_some_hours() {
-    let rig = Rig::new().await;
+    let rig = DriveFixture::new().await;
     for name in ["a", "b", "c"] {
-        rig.doc(&rig.root, name);
+        rig.add_doc(&rig.root, name);
     }
 
-    let page = rig.ok("files?pageSize=1&fields=nextPageToken").await;
+    let page = rig.get_ok("files?pageSize=1&fields=nextPageToken").await;
     let token = page["nextPageToken"].as_str().unwrap();
-    rig.ok(&format!("files?pageSize=2&pageToken={token}")).await;
+    rig.get_ok(&format!("files?pageSize=2&pageToken={token}"))
+        .await;
     let other = format!("files?q=trashed%3Dfalse&pageToken={token}");
-    assert_eq!(rig.refusal(&other).await, (400, "invalid".to_owned()));
-    rig.drive.advance_seconds(7 * 3600);
+    assert_eq!(rig.get_error(&other).await, (400, "invalid".to_owned()));
+    rig.drive.advance_clock(7 * 3600);
     assert_eq!(
-        rig.refusal(&format!("files?pageToken={token}")).await.0,
+        rig.get_error(&format!("files?pageToken={token}")).await.0,
         400
     );
 }
 
 #[tokio::test]
 async fn shared_drives_are_found_only_by_those_who_ask_for_them() {
-    let rig = Rig::new().await;
-    rig.doc(&rig.root, "mine");
-    let drive = rig.drive.add_drive("Team", &[ADA]);
-    let folder = rig.folder(&drive, "plans");
-    let doc = rig.doc(&folder, "ours");
+    let rig = DriveFixture::new().await;
+    rig.add_doc(&rig.root, "mine");
+    let drive = rig.drive.create_shared_drive("Team", &[ADA]);
+    let folder = rig.add_folder(&drive, "plans");
+    let doc = rig.add_doc(&folder, "ours");
     let in_drive = format!("corpora=drive&driveId={drive}&{DRIVES}");
     for (query, expected) in [
         (String::new(), vec!["mine"]),
@@ -114,80 +116,80 @@ async fn shared_drives_are_found_only_by_those_who_ask_for_them() {
         (format!("{DRIVES}&q='{folder}'+in+parents"), vec!["ours"]),
         (format!("q='{folder}'+in+parents"), vec![]),
     ] {
-        assert_eq!(rig.names(&query).await, expected, "{query}");
+        assert_eq!(rig.list_names(&query).await, expected, "{query}");
     }
 
     assert_eq!(rig.get(&format!("files/{doc}")).await.0, 404);
     let file = rig
-        .ok(&format!(
+        .get_ok(&format!(
             "files/{doc}?supportsAllDrives=true&fields=driveId,owners,parents"
         ))
         .await;
     assert_eq!(file, json!({ "driveId": drive, "parents": [folder] }));
     let root = rig
-        .ok(&format!(
+        .get_ok(&format!(
             "files/{drive}?supportsAllDrives=true&fields=name,parents"
         ))
         .await;
     assert_eq!(root, json!({ "name": "Drive" }));
     assert_eq!(
-        rig.ok(&format!("drives/{drive}?fields=id,name")).await,
+        rig.get_ok(&format!("drives/{drive}?fields=id,name")).await,
         json!({ "id": drive, "name": "Team" })
     );
-    rig.drive.leave(&drive, ADA).unwrap();
+    rig.drive.remove_member(&drive, ADA).unwrap();
     assert_eq!(
-        rig.refusal(&format!("files?{in_drive}")).await,
+        rig.get_error(&format!("files?{in_drive}")).await,
         (404, "notFound".to_owned())
     );
     assert_eq!(
-        rig.ok("drives?fields=drives(id)").await,
+        rig.get_ok("drives?fields=drives(id)").await,
         json!({ "drives": [] })
     );
 }
 
 #[tokio::test]
 async fn what_others_share_is_seen_as_long_as_they_do() {
-    let rig = Rig::new().await;
-    let ben = rig.drive.account(BEN);
-    let folder = rig.folder(ben.root(), "tours");
-    let doc = rig.doc(&folder, "north");
-    rig.doc(ben.root(), "secret");
-    assert!(rig.names("").await.is_empty());
+    let rig = DriveFixture::new().await;
+    let ben = rig.drive.get_or_create_account(BEN);
+    let folder = rig.add_folder(ben.root(), "tours");
+    let doc = rig.add_doc(&folder, "north");
+    rig.add_doc(ben.root(), "secret");
+    assert!(rig.list_names("").await.is_empty());
 
-    rig.drive.share(&folder, ADA).unwrap();
-    assert_eq!(rig.names("").await, ["tours", "north"]);
-    assert_eq!(rig.names("q=sharedWithMe%3Dtrue").await, ["tours"]);
+    rig.drive.share_item(&folder, ADA).unwrap();
+    assert_eq!(rig.list_names("").await, ["tours", "north"]);
+    assert_eq!(rig.list_names("q=sharedWithMe%3Dtrue").await, ["tours"]);
 
     let fields = "fields=parents,ownedByMe,owners(emailAddress)";
-    let shared = rig.ok(&format!("files/{folder}?{fields}")).await;
+    let shared = rig.get_ok(&format!("files/{folder}?{fields}")).await;
     assert_eq!(
         shared,
         json!({ "ownedByMe": false, "owners": [{ "emailAddress": BEN }] })
     );
     assert_eq!(
-        rig.ok(&format!("files/{doc}?{fields}")).await["parents"],
+        rig.get_ok(&format!("files/{doc}?{fields}")).await["parents"],
         json!([folder])
     );
 
     rig.drive
         .set_quirks(|quirks| quirks.shared_folders_only = true);
-    rig.drive.withhold(&doc, ADA).unwrap();
+    rig.drive.hide_item(&doc, ADA).unwrap();
     assert_eq!(rig.get(&format!("files/{doc}")).await.0, 404);
 
-    rig.drive.give_back(&doc, ADA).unwrap();
-    rig.drive.unshare(&folder, ADA).unwrap();
+    rig.drive.unhide_item(&doc, ADA).unwrap();
+    rig.drive.unshare_item(&folder, ADA).unwrap();
     assert_eq!(rig.get(&format!("files/{doc}")).await.0, 404);
-    assert!(rig.names("").await.is_empty());
+    assert!(rig.list_names("").await.is_empty());
 }
 
 #[tokio::test]
 async fn a_link_needs_its_key() {
-    let rig = Rig::new().await;
-    let doc = rig.doc(rig.drive.account(BEN).root(), "linked");
+    let rig = DriveFixture::new().await;
+    let doc = rig.add_doc(rig.drive.get_or_create_account(BEN).root(), "linked");
     rig.drive.share_by_link(&doc, "k-1").unwrap();
     let shortcut = rig.drive.add_shortcut(&rig.root, "to it", &doc).unwrap();
     let details = rig
-        .ok(&format!(
+        .get_ok(&format!(
             "files/{shortcut}?fields=shortcutDetails(targetId,targetResourceKey)"
         ))
         .await;
@@ -195,12 +197,12 @@ async fn a_link_needs_its_key() {
         details["shortcutDetails"],
         json!({ "targetId": doc, "targetResourceKey": "k-1" })
     );
-    rig.doc(&rig.root, "no shortcut");
+    rig.add_doc(&rig.root, "no shortcut");
     for (sign, expected) in [("=", vec!["to it"]), ("!=", vec!["no shortcut"])] {
         let query = format!("shortcutDetails.targetId{sign}'{doc}' and trashed=false");
         let encoded: String = url::form_urlencoded::byte_serialize(query.as_bytes()).collect();
         assert_eq!(
-            rig.names(&format!("q={encoded}")).await,
+            rig.list_names(&format!("q={encoded}")).await,
             expected,
             "{query}"
         );
@@ -224,18 +226,18 @@ async fn a_link_needs_its_key() {
 
 #[tokio::test]
 async fn listings_misbehave_as_set() {
-    let rig = Rig::with(Quirks {
+    let rig = DriveFixture::with(Quirks {
         page_cap: Some(2),
         repeats: true,
         ..Quirks::default()
     })
     .await;
     for name in ["a", "b", "c", "d"] {
-        rig.doc(&rig.root, name);
+        rig.add_doc(&rig.root, name);
     }
 
     assert_eq!(
-        rig.names("pageSize=1000").await,
+        rig.list_names("pageSize=1000").await,
         ["a", "b", "b", "c", "c", "d"]
     );
     rig.drive.set_quirks(|quirks| {
@@ -246,7 +248,7 @@ async fn listings_misbehave_as_set() {
     });
 
     let all = rig
-        .ok(&format!(
+        .get_ok(&format!(
             "files?corpora=allDrives&{DRIVES}&fields=incompleteSearch,files(name)"
         ))
         .await;

@@ -12,7 +12,7 @@ use super::*;
 type Inbox = Arc<Mutex<Vec<(String, String, String, String)>>>;
 
 /// Starts a server that keeps every request it receives.
-async fn listener() -> (String, Inbox) {
+async fn start_listener() -> (String, Inbox) {
     let inbox = Inbox::default();
     let keep = async |State(inbox): State<Inbox>, headers: HeaderMap| {
         let header = |name: &str| headers[name].to_str().unwrap().to_owned();
@@ -33,20 +33,20 @@ async fn listener() -> (String, Inbox) {
     (url, inbox)
 }
 
-async fn until(rig: &Rig, deliveries: usize) {
+async fn wait_until(rig: &DriveFixture, deliveries: usize) {
     for _ in 0..200 {
-        if rig.drive.deliveries().len() >= deliveries {
+        if rig.drive.sent_notifications().len() >= deliveries {
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    panic!("only {:?}", rig.drive.deliveries());
+    panic!("only {:?}", rig.drive.sent_notifications());
 }
 
 #[tokio::test]
 async fn channels_tell_changes_until_they_are_stopped_or_over() {
-    let rig = Rig::new().await;
-    let (address, inbox) = listener().await;
+    let rig = DriveFixture::new().await;
+    let (address, inbox) = start_listener().await;
     let path = format!("changes/watch?pageToken={}", rig.start("").await);
     let body = json!({ "id": "c1", "type": "web_hook", "address": address, "token": "t1" });
     let (status, channel) = rig.post(&path, &body).await;
@@ -59,15 +59,15 @@ async fn channels_tell_changes_until_they_are_stopped_or_over() {
         .unwrap()
         .parse::<i64>()
         .unwrap()
-        - rig.drive.now();
+        - rig.drive.now_millis();
     assert!((3_590_000..=3_600_000).contains(&left), "{left}");
     let again = rig.post(&path, &body).await;
     assert_eq!(
         (again.0, reason(&again.1).as_str()),
         (400, "channelIdNotUnique")
     );
-    rig.doc(&rig.root, "a");
-    until(&rig, 2).await;
+    rig.add_doc(&rig.root, "a");
+    wait_until(&rig, 2).await;
     let message = |state: &str, number: &str| {
         (
             "c1".to_owned(),
@@ -81,23 +81,23 @@ async fn channels_tell_changes_until_they_are_stopped_or_over() {
         *inbox.lock().unwrap(),
         [message("sync", "1"), message("change", "2")]
     );
-    assert_eq!(rig.drive.deliveries()[1].status, Some(200));
+    assert_eq!(rig.drive.sent_notifications()[1].status, Some(200));
 
     let stop = json!({ "id": "c1", "resourceId": channel["resourceId"] });
     assert_eq!(rig.post("channels/stop", &stop).await.0, 204);
     assert_eq!(rig.post("channels/stop", &stop).await.0, 404);
-    let expiration = (rig.drive.now() + 30 * 24 * 3_600_000).to_string();
+    let expiration = (rig.drive.now_millis() + 30 * 24 * 3_600_000).to_string();
     let body =
         json!({ "id": "c2", "type": "web_hook", "address": address, "expiration": expiration });
     rig.post(&path, &body).await;
-    assert_eq!(rig.drive.channels(), ["c2"]);
-    rig.drive.advance_seconds(7 * 24 * 3600 + 1);
-    assert!(rig.drive.channels().is_empty());
+    assert_eq!(rig.drive.open_channel_ids(), ["c2"]);
+    rig.drive.advance_clock(7 * 24 * 3600 + 1);
+    assert!(rig.drive.open_channel_ids().is_empty());
 }
 
 #[tokio::test]
 async fn wrong_channels_are_refused() {
-    let rig = Rig::new().await;
+    let rig = DriveFixture::new().await;
     let token = rig.start("").await;
     let good = json!({ "id": "c", "type": "web_hook", "address": "https://example.test/" });
     for (field, value, expected) in [

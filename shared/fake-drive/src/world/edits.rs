@@ -2,55 +2,65 @@
 
 use std::collections::BTreeSet;
 
-use super::item::Sums;
-use super::{Body, Feed, Restrictions, SharedDrive, Subject, World};
+use super::item::Checksums;
+use super::{ChangeFeed, ChangedObject, DriveContents, FakeContent, Restrictions, SharedDrive};
 use crate::quirks::Descendants;
 
 /// The reason why a change to the drive was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused(pub String);
+pub struct EditRefused(pub String);
 
-impl std::fmt::Display for Refused {
+impl std::fmt::Display for EditRefused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for EditRefused {}
 
-pub(crate) type Done = Result<(), Refused>;
+pub(crate) type EditResult = Result<(), EditRefused>;
 
-impl World {
+impl DriveContents {
     /// Creates an item in a folder. The owner of the folder owns the item.
-    pub(crate) fn add(&mut self, parent: &str, name: &str, body: Body) -> Result<String, Refused> {
+    pub(crate) fn add_item(
+        &mut self,
+        parent: &str,
+        name: &str,
+        body: FakeContent,
+    ) -> Result<String, EditRefused> {
         let folder = self.folder(parent)?;
         let (owner, drive) = (folder.owner.clone(), folder.drive.clone());
-        let id = format!("1{}", self.random.name(32));
-        let mut item = self.blank(id.clone(), name, body, owner, drive);
+        let id = format!("1{}", self.random.random_name(32));
+        let mut item = self.new_item(id.clone(), name, body, owner, drive);
         item.parent = Some(parent.to_owned());
-        self.shelves.place(&item);
+        self.shelves.insert_item(&item);
         self.items.insert(id.clone(), item);
-        self.tell(&id, &self.feeds_of(&id));
+        self.log_change(&id, &self.feeds_of(&id));
         Ok(id)
     }
 
-    fn folder(&self, id: &str) -> Result<&super::Item, Refused> {
+    fn folder(&self, id: &str) -> Result<&super::Item, EditRefused> {
         let item = self
             .items
             .get(id)
-            .ok_or_else(|| Refused(format!("no item {id}")))?;
+            .ok_or_else(|| EditRefused(format!("no item {id}")))?;
         if item.is_folder() {
             Ok(item)
         } else {
-            Err(Refused(format!("{id} is no folder")))
+            Err(EditRefused(format!("{id} is no folder")))
         }
     }
 
     /// Changes an item and logs the change for everybody who saw the item before or sees it after.
     /// `deep` says that the change can affect everything below the item.
-    fn change(&mut self, id: &str, deep: bool, act: impl FnOnce(&mut Self) -> Done) -> Done {
+    fn change_item(
+        &mut self,
+        id: &str,
+        deep: bool,
+        act: impl FnOnce(&mut Self) -> EditResult,
+    ) -> EditResult {
         if !self.items.contains_key(id) {
-            return Err(Refused(format!("no item {id}")));
+            return Err(EditRefused(format!("no item {id}")));
         }
 
         let touched = if deep {
@@ -66,7 +76,7 @@ impl World {
                 item.version += 1;
             }
             let feeds = &before | &self.feeds_of(id);
-            self.tell(id, &feeds);
+            self.log_change(id, &feeds);
         }
 
         Ok(())
@@ -75,24 +85,24 @@ impl World {
     fn touched(&mut self, id: &str) -> Vec<String> {
         match self.quirks.descendants {
             Descendants::None => vec![id.to_owned()],
-            Descendants::All => self.tree(id),
+            Descendants::All => self.descendants(id),
             Descendants::Some => {
-                let tree = self.tree(id);
+                let tree = self.descendants(id);
                 tree.into_iter()
-                    .filter(|below| below == id || self.random.coin())
+                    .filter(|below| below == id || self.random.flip_coin())
                     .collect()
             }
         }
     }
 
-    fn tell(&mut self, id: &str, feeds: &BTreeSet<Feed>) {
+    fn log_change(&mut self, id: &str, feeds: &BTreeSet<ChangeFeed>) {
         for feed in feeds {
-            self.record(feed.clone(), &Subject::Item(id.to_owned()));
+            self.record_change(feed.clone(), &ChangedObject::Item(id.to_owned()));
         }
     }
 
-    fn set(&mut self, id: &str, deep: bool, act: impl FnOnce(&mut super::Item)) -> Done {
-        self.change(id, deep, |world| {
+    fn set(&mut self, id: &str, deep: bool, act: impl FnOnce(&mut super::Item)) -> EditResult {
+        self.change_item(id, deep, |world| {
             if let Some(item) = world.items.get_mut(id) {
                 act(item);
             }
@@ -100,42 +110,42 @@ impl World {
         })
     }
 
-    pub(crate) fn rename(&mut self, id: &str, name: &str) -> Done {
+    pub(crate) fn rename(&mut self, id: &str, name: &str) -> EditResult {
         self.set(id, false, |item| name.clone_into(&mut item.name))
     }
 
     /// Replaces the content of an item.
-    pub(crate) fn edit(&mut self, id: &str, body: Body) -> Done {
+    pub(crate) fn replace_content(&mut self, id: &str, body: FakeContent) -> EditResult {
         let now = self.clock.now();
         self.set(id, false, |item| {
-            item.sums = Sums::of(&body);
+            item.sums = Checksums::of(&body);
             item.body = body;
             item.modified = now;
             item.revision += 1;
         })
     }
 
-    pub(crate) fn restrict(&mut self, id: &str, restrictions: Restrictions) -> Done {
+    pub(crate) fn restrict(&mut self, id: &str, restrictions: Restrictions) -> EditResult {
         self.set(id, false, |item| item.restrictions = restrictions)
     }
 
     /// Sets the time of the last modification, as uploads of old files do.
-    pub(crate) fn date(&mut self, id: &str, modified: i64) -> Done {
+    pub(crate) fn set_modified_time(&mut self, id: &str, modified: i64) -> EditResult {
         self.set(id, false, |item| item.modified = modified)
     }
 
-    pub(crate) fn view(&mut self, email: &str, id: &str) -> Done {
+    pub(crate) fn view(&mut self, email: &str, id: &str) -> EditResult {
         let now = self.clock.now();
         self.set(id, false, |item| {
-            item.viewed.insert(email.to_owned(), now);
+            item.viewed_at.insert(email.to_owned(), now);
         })
     }
 
-    pub(crate) fn bin(&mut self, id: &str, binned: bool) -> Done {
-        self.set(id, true, |item| item.binned = binned)
+    pub(crate) fn bin(&mut self, id: &str, binned: bool) -> EditResult {
+        self.set(id, true, |item| item.is_trashed = binned)
     }
 
-    pub(crate) fn share(&mut self, id: &str, email: &str) -> Done {
+    pub(crate) fn share(&mut self, id: &str, email: &str) -> EditResult {
         let now = self.clock.now();
         self.shelves.share(email, id);
         self.set(id, true, |item| {
@@ -143,7 +153,7 @@ impl World {
         })
     }
 
-    pub(crate) fn unshare(&mut self, id: &str, email: &str) -> Done {
+    pub(crate) fn unshare(&mut self, id: &str, email: &str) -> EditResult {
         self.shelves.unshare(email, id);
         self.set(id, true, |item| {
             item.shared.remove(email);
@@ -151,17 +161,17 @@ impl World {
     }
 
     /// Shares an item with everybody who knows a key. No log records this change.
-    pub(crate) fn share_by_link(&mut self, id: &str, key: &str) -> Done {
+    pub(crate) fn share_by_link(&mut self, id: &str, key: &str) -> EditResult {
         let item = self
             .items
             .get_mut(id)
-            .ok_or_else(|| Refused(format!("no item {id}")))?;
+            .ok_or_else(|| EditRefused(format!("no item {id}")))?;
         item.link_key = Some(key.to_owned());
         Ok(())
     }
 
     /// Hides an item and everything in it from an account, or reveals it again.
-    pub(crate) fn withhold(&mut self, id: &str, email: &str, withheld: bool) -> Done {
+    pub(crate) fn withhold(&mut self, id: &str, email: &str, withheld: bool) -> EditResult {
         self.set(id, true, |item| {
             if withheld {
                 item.withheld.insert(email.to_owned());
@@ -172,27 +182,33 @@ impl World {
     }
 
     /// Moves an item into another folder, which may be in another drive.
-    pub(crate) fn move_to(&mut self, id: &str, parent: &str) -> Done {
+    pub(crate) fn move_to(&mut self, id: &str, parent: &str) -> EditResult {
         let folder = self.folder(parent)?;
         let (owner, drive) = (folder.owner.clone(), folder.drive.clone());
-        if self.line(parent).any(|above| above.id == id) {
-            return Err(Refused("a folder cannot lie in itself".to_owned()));
+        if self.ancestors(parent).any(|above| above.id == id) {
+            return Err(EditRefused("a folder cannot lie in itself".to_owned()));
         }
         if self.items.get(id).is_some_and(|item| item.parent.is_none()) {
-            return Err(Refused("a root cannot be moved".to_owned()));
+            return Err(EditRefused("a root cannot be moved".to_owned()));
         }
-        self.change(id, true, |world| {
-            world.carry(id, parent, owner, drive);
+        self.change_item(id, true, |world| {
+            world.move_descendants(id, parent, owner, drive);
             Ok(())
         })
     }
 
-    fn carry(&mut self, id: &str, parent: &str, owner: Option<String>, drive: Option<String>) {
-        for below in self.tree(id) {
+    fn move_descendants(
+        &mut self,
+        id: &str,
+        parent: &str,
+        owner: Option<String>,
+        drive: Option<String>,
+    ) {
+        for below in self.descendants(id) {
             let Some(mut item) = self.items.remove(&below) else {
                 continue;
             };
-            self.shelves.take(&item);
+            self.shelves.remove_item(&item);
             if below == id {
                 item.parent = Some(parent.to_owned());
             }
@@ -204,21 +220,21 @@ impl World {
                 item.owner.clone_from(&owner);
             }
 
-            self.shelves.place(&item);
+            self.shelves.insert_item(&item);
             self.items.insert(below, item);
         }
     }
 
     /// Deletes an item permanently, with everything in it.
-    pub(crate) fn remove(&mut self, id: &str) -> Done {
+    pub(crate) fn remove(&mut self, id: &str) -> EditResult {
         if self.items.get(id).is_some_and(|item| item.parent.is_none()) {
-            return Err(Refused("a root cannot be removed".to_owned()));
+            return Err(EditRefused("a root cannot be removed".to_owned()));
         }
 
-        self.change(id, true, |world| {
-            for below in world.tree(id) {
+        self.change_item(id, true, |world| {
+            for below in world.descendants(id) {
                 if let Some(item) = world.items.remove(&below) {
-                    world.shelves.take(&item);
+                    world.shelves.remove_item(&item);
                     for email in item.shared.keys() {
                         world.shelves.unshare(email, &below);
                     }
@@ -231,8 +247,14 @@ impl World {
 
     /// Creates a shared drive. Its id is also the id of its root folder.
     pub(crate) fn add_drive(&mut self, name: &str, members: &[&str]) -> String {
-        let id = format!("0A{}PVA", self.random.name(14));
-        let root = self.blank(id.clone(), "Drive", Body::Folder, None, Some(id.clone()));
+        let id = format!("0A{}PVA", self.random.random_name(14));
+        let root = self.new_item(
+            id.clone(),
+            "Drive",
+            FakeContent::Folder,
+            None,
+            Some(id.clone()),
+        );
         self.items.insert(id.clone(), root);
         let created = self.clock.now();
         let drive = SharedDrive {
@@ -245,8 +267,8 @@ impl World {
 
         self.drives.insert(id.clone(), drive);
         for email in members {
-            self.account(email);
-            let _known = self.join(&id, email, true);
+            self.get_or_create_account(email);
+            let _known = self.set_member(&id, email, true);
         }
 
         id
@@ -254,35 +276,43 @@ impl World {
 
     /// Makes an account a member of a shared drive, or ends the membership. Only the account's own
     /// log records this change.
-    pub(crate) fn join(&mut self, drive: &str, email: &str, member: bool) -> Done {
+    pub(crate) fn set_member(&mut self, drive: &str, email: &str, member: bool) -> EditResult {
         let found = self
             .drives
             .get_mut(drive)
-            .ok_or_else(|| Refused(format!("no drive {drive}")))?;
+            .ok_or_else(|| EditRefused(format!("no drive {drive}")))?;
         if member {
             found.members.insert(email.to_owned());
         } else {
             found.members.remove(email);
         }
 
-        self.shelves.touch();
-        self.record(
-            Feed::User(email.to_owned()),
-            &Subject::Drive(drive.to_owned()),
+        self.shelves.invalidate_shared();
+        self.record_change(
+            ChangeFeed::User(email.to_owned()),
+            &ChangedObject::Drive(drive.to_owned()),
         );
 
         Ok(())
     }
 
-    pub(crate) fn rename_drive(&mut self, drive: &str, name: &str) -> Done {
+    pub(crate) fn rename_drive(&mut self, drive: &str, name: &str) -> EditResult {
         let found = self
             .drives
             .get_mut(drive)
-            .ok_or_else(|| Refused(format!("no drive {drive}")))?;
+            .ok_or_else(|| EditRefused(format!("no drive {drive}")))?;
         name.clone_into(&mut found.name);
-        let members: Vec<_> = found.members.iter().cloned().map(Feed::User).collect();
-        for feed in members.into_iter().chain([Feed::Drive(drive.to_owned())]) {
-            self.record(feed, &Subject::Drive(drive.to_owned()));
+        let members: Vec<_> = found
+            .members
+            .iter()
+            .cloned()
+            .map(ChangeFeed::User)
+            .collect();
+        for feed in members
+            .into_iter()
+            .chain([ChangeFeed::Drive(drive.to_owned())])
+        {
+            self.record_change(feed, &ChangedObject::Drive(drive.to_owned()));
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 /// The owner of a log.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Feed {
+pub(crate) enum ChangeFeed {
     /// The account with this email address.
     User(String),
     /// The shared drive with this id.
@@ -13,20 +13,20 @@ pub(crate) enum Feed {
 
 /// The changed object.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Subject {
+pub(crate) enum ChangedObject {
     Item(String),
     Drive(String),
 }
 
 /// A log of changes. It records which object changed and when, but not the change itself: readers
 /// see the current state.
-pub(crate) struct Log {
-    entries: BTreeMap<u64, (Subject, i64)>,
-    latest: HashMap<Subject, u64>,
+pub(crate) struct ChangeLog {
+    entries: BTreeMap<u64, (ChangedObject, i64)>,
+    latest: HashMap<ChangedObject, u64>,
     next: u64,
 }
 
-impl Default for Log {
+impl Default for ChangeLog {
     fn default() -> Self {
         Self {
             entries: BTreeMap::new(),
@@ -36,10 +36,10 @@ impl Default for Log {
     }
 }
 
-impl Log {
+impl ChangeLog {
     /// Adds an entry and removes the earlier one for the same subject. With `twice`, also adds a
     /// second entry that later entries do not remove.
-    pub(crate) fn add(&mut self, subject: &Subject, at: i64, twice: bool) {
+    pub(crate) fn add_entry(&mut self, subject: &ChangedObject, at: i64, twice: bool) {
         if let Some(old) = self.latest.remove(subject) {
             self.entries.remove(&old);
         }
@@ -52,12 +52,15 @@ impl Log {
         self.next += 1;
     }
 
-    pub(crate) fn head(&self) -> u64 {
+    pub(crate) fn next_position(&self) -> u64 {
         self.next
     }
 
     /// Returns the entries from a position on.
-    pub(crate) fn since(&self, from: u64) -> impl Iterator<Item = (u64, &Subject, i64)> {
+    pub(crate) fn entries_since(
+        &self,
+        from: u64,
+    ) -> impl Iterator<Item = (u64, &ChangedObject, i64)> {
         self.entries
             .range(from..)
             .map(|(at, (subject, time))| (*at, subject, *time))
@@ -71,23 +74,23 @@ mod tests {
     #[test]
     fn a_newer_entry_takes_the_place_of_the_older() {
         let (mut log, a, b) = (
-            Log::default(),
-            Subject::Item("a".to_owned()),
-            Subject::Item("b".to_owned()),
+            ChangeLog::default(),
+            ChangedObject::Item("a".to_owned()),
+            ChangedObject::Item("b".to_owned()),
         );
-        let begin = log.head();
-        log.add(&a, 1, false);
-        log.add(&b, 2, false);
-        log.add(&a, 3, false);
+        let begin = log.next_position();
+        log.add_entry(&a, 1, false);
+        log.add_entry(&b, 2, false);
+        log.add_entry(&a, 3, false);
         let seen: Vec<_> = log
-            .since(begin)
+            .entries_since(begin)
             .map(|(_, subject, at)| (subject.clone(), at))
             .collect();
         assert_eq!(seen, [(b.clone(), 2), (a.clone(), 3)]);
 
-        log.add(&b, 4, true);
+        log.add_entry(&b, 4, true);
         let seen: Vec<_> = log
-            .since(begin)
+            .entries_since(begin)
             .map(|(_, subject, _)| subject.clone())
             .collect();
         assert_eq!(seen, [a, b.clone(), b]);

@@ -28,7 +28,7 @@ pub struct Slide {
 
 /// A table of a spreadsheet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Table {
+pub struct SheetTable {
     /// The name on the tab.
     pub name: String,
     /// The cells, row by row.
@@ -37,13 +37,13 @@ pub struct Table {
 
 /// The content of an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Body {
+pub enum FakeContent {
     /// A folder of other items.
     Folder,
     /// A text document, as Markdown.
     Doc(String),
     /// A spreadsheet.
-    Sheet(Vec<Table>),
+    Sheet(Vec<SheetTable>),
     /// A presentation.
     Slides(Vec<Slide>),
     /// A file of bytes.
@@ -59,7 +59,7 @@ pub enum Body {
     Other(String),
 }
 
-impl Body {
+impl FakeContent {
     pub(crate) fn media_type(&self) -> &str {
         match self {
             Self::Folder => FOLDER,
@@ -96,14 +96,14 @@ impl Body {
 
 /// The checksums of a file.
 #[derive(Debug, Clone)]
-pub(crate) struct Sums {
+pub(crate) struct Checksums {
     pub(crate) md5: String,
     pub(crate) sha256: String,
 }
 
-impl Sums {
-    pub(crate) fn of(body: &Body) -> Option<Self> {
-        let Body::Bytes { bytes, .. } = body else {
+impl Checksums {
+    pub(crate) fn of(body: &FakeContent) -> Option<Self> {
+        let FakeContent::Bytes { bytes, .. } = body else {
             return None;
         };
         Some(Self {
@@ -136,8 +136,8 @@ pub(crate) struct Item {
     /// The sequence number of creation, which is the order of listings.
     pub(crate) seq: u64,
     pub(crate) name: String,
-    pub(crate) body: Body,
-    pub(crate) sums: Option<Sums>,
+    pub(crate) body: FakeContent,
+    pub(crate) sums: Option<Checksums>,
     pub(crate) parent: Option<String>,
     /// The email address of the owner; `None` in a shared drive.
     pub(crate) owner: Option<String>,
@@ -146,19 +146,19 @@ pub(crate) struct Item {
     pub(crate) modified: i64,
     pub(crate) version: u64,
     pub(crate) revision: u64,
-    pub(crate) binned: bool,
+    pub(crate) is_trashed: bool,
     /// The accounts with which the item itself is shared, and the times since when.
     pub(crate) shared: BTreeMap<String, i64>,
     /// The key that gives everybody who knows it read access.
     pub(crate) link_key: Option<String>,
     /// The accounts from which the item and everything in it is withheld.
     pub(crate) withheld: BTreeSet<String>,
-    pub(crate) viewed: BTreeMap<String, i64>,
+    pub(crate) viewed_at: BTreeMap<String, i64>,
     pub(crate) restrictions: Restrictions,
 }
 
 impl Item {
     pub(crate) fn is_folder(&self) -> bool {
-        self.body == Body::Folder
+        self.body == FakeContent::Folder
     }
 }

@@ -4,29 +4,29 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::{Item, World};
+use super::{DriveContents, Item};
 
 /// A set of items in order of creation.
-pub(crate) type Shelf = BTreeMap<u64, String>;
+pub(crate) type ItemSet = BTreeMap<u64, String>;
 
 #[derive(Default)]
-pub(crate) struct Shelves {
+pub(crate) struct ItemIndex {
     /// The contents of each folder.
-    pub(crate) children: HashMap<String, Shelf>,
+    pub(crate) children: HashMap<String, ItemSet>,
     /// The items that each account owns, without its root folder.
-    pub(crate) owned: HashMap<String, Shelf>,
+    pub(crate) owned: HashMap<String, ItemSet>,
     /// The items of each shared drive, without its root folder.
-    pub(crate) drives: HashMap<String, Shelf>,
+    pub(crate) drives: HashMap<String, ItemSet>,
     /// The items that are themselves shared with each account.
     shared_roots: HashMap<String, BTreeSet<String>>,
     /// The items that each account sees because somebody shared them, as of a revision.
-    shared: HashMap<String, (u64, Arc<Shelf>)>,
+    shared: HashMap<String, (u64, Arc<ItemSet>)>,
     /// A counter that increases with every change that may affect `shared`.
     revision: u64,
 }
 
-impl Shelves {
-    pub(crate) fn place(&mut self, item: &Item) {
+impl ItemIndex {
+    pub(crate) fn insert_item(&mut self, item: &Item) {
         self.revision += 1;
         if let Some(parent) = &item.parent {
             self.children
@@ -34,12 +34,12 @@ impl Shelves {
                 .or_default()
                 .insert(item.seq, item.id.clone());
         }
-        if let Some(shelf) = self.corpus(item) {
+        if let Some(shelf) = self.owner_set(item) {
             shelf.insert(item.seq, item.id.clone());
         }
     }
 
-    pub(crate) fn take(&mut self, item: &Item) {
+    pub(crate) fn remove_item(&mut self, item: &Item) {
         self.revision += 1;
         if let Some(shelf) = item
             .parent
@@ -48,17 +48,17 @@ impl Shelves {
         {
             shelf.remove(&item.seq);
         }
-        if let Some(shelf) = self.corpus(item) {
+        if let Some(shelf) = self.owner_set(item) {
             shelf.remove(&item.seq);
         }
     }
 
     /// Invalidates the shared items after a change of a drive's members.
-    pub(crate) fn touch(&mut self) {
+    pub(crate) fn invalidate_shared(&mut self) {
         self.revision += 1;
     }
 
-    fn corpus(&mut self, item: &Item) -> Option<&mut Shelf> {
+    fn owner_set(&mut self, item: &Item) -> Option<&mut ItemSet> {
         if let Some(drive) = &item.drive {
             return Some(self.drives.entry(drive.clone()).or_default());
         }
@@ -83,9 +83,9 @@ impl Shelves {
     }
 }
 
-impl World {
+impl DriveContents {
     /// Returns the items that an account sees because somebody shared them or a folder above them.
-    pub(crate) fn shared_shelf(&mut self, email: &str) -> Arc<Shelf> {
+    pub(crate) fn shared_items(&mut self, email: &str) -> Arc<ItemSet> {
         let revision = self.shelves.revision;
         if let Some((as_of, shelf)) = self.shelves.shared.get(email)
             && *as_of == revision
@@ -98,7 +98,7 @@ impl World {
             let found = if self.quirks.shared_folders_only {
                 vec![root.clone()]
             } else {
-                self.tree(root)
+                self.descendants(root)
             };
             seen.extend(found);
         }
@@ -110,7 +110,7 @@ impl World {
             item.owner.as_deref() != Some(email) && !item.drive.as_ref().is_some_and(theirs)
         });
 
-        let shelf: Shelf = foreign.map(|item| (item.seq, item.id.clone())).collect();
+        let shelf: ItemSet = foreign.map(|item| (item.seq, item.id.clone())).collect();
         let shelf = Arc::new(shelf);
         self.shelves
             .shared

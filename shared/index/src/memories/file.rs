@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::io::Read;
 
 use domain::ports::PortResult;
-use domain::{DocumentId, MemoryAction, PortError, SearchDocument, Statement};
-use memory::{Ledger, Told};
+use domain::{DocumentId, IndexedDocument, MemoryEdit, PortError, Statement};
+use memory::{DocumentStatements, Ledger};
 use serde::{Deserialize, Serialize};
 
 /// The statements of documents and the edits of callers between two points of the log, as one
@@ -18,12 +18,12 @@ pub(crate) struct MemoryFile {
     pub(super) told: Vec<FiledDocument>,
     /// The documents that no longer have statements.
     pub(super) gone: Vec<DocumentId>,
-    pub(super) actions: Vec<MemoryAction>,
+    pub(super) actions: Vec<MemoryEdit>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct FiledDocument {
-    pub(super) document: SearchDocument,
+    pub(super) document: IndexedDocument,
     pub(super) statements: Vec<Statement>,
 }
 
@@ -69,18 +69,20 @@ impl MemoryFile {
     }
 
     pub(super) fn apply(self, ledger: &mut Ledger) {
-        self.gone.iter().for_each(|id| ledger.retract(id));
+        self.gone.iter().for_each(|id| ledger.remove_document(id));
         for FiledDocument {
             document,
             statements,
         } in self.told
         {
-            ledger.tell(Told {
+            ledger.insert_document(DocumentStatements {
                 document,
                 statements,
             });
         }
-        self.actions.iter().for_each(|action| ledger.act(action));
+        self.actions
+            .iter()
+            .for_each(|action| ledger.apply_edit(action));
     }
 
     /// Merges two files. If `oldest` is set, nothing older exists, so documents without statements

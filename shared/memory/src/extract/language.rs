@@ -72,7 +72,8 @@ const COMMON_WORDS: [(Language, &str); 7] = [
     ),
 ];
 
-/// Letters that a language has and most others lack, with the index of the language in [`WORDS`].
+/// Letters that a language has and most others lack, with the index of the language in
+/// [`COMMON_WORDS`].
 const MARKER_LETTERS: [(usize, &str); 6] = [
     (1, "ßäöü"),
     (2, "ñ¿¡íóáú"),

@@ -9,9 +9,9 @@ mod words;
 
 use std::ops::Range;
 
-use domain::Medium;
+use domain::SourceMedium;
 
-use super::{Passage, Quoted, Role};
+use super::{Passage, Role, TextOrigin};
 
 /// The number of lines in which the sender of a mail is looked for, from the line that announces
 /// it.
@@ -23,13 +23,17 @@ struct PassagePart<'a> {
     range: Range<usize>,
     role: Role,
     speaker: Option<&'a str>,
-    quoted: Option<Quoted<'a>>,
+    quoted: Option<TextOrigin<'a>>,
 }
 
 impl<'a> PassagePart<'a> {
     /// Creates a part that holds a third party's text.
-    fn third_party_document(range: Range<usize>, medium: Medium, name: Option<&'a str>) -> Self {
-        let quoted = Some(Quoted { medium, name });
+    fn third_party_document(
+        range: Range<usize>,
+        medium: SourceMedium,
+        name: Option<&'a str>,
+    ) -> Self {
+        let quoted = Some(TextOrigin { medium, name });
         Self {
             range,
             role: Role::Author,
@@ -91,22 +95,23 @@ pub(super) fn divide_passage<'a>(passage: &Passage<'a>) -> Vec<Passage<'a>> {
 /// Cuts a passage into `parts` and the text between them, which keeps the role of the passage.
 fn cut_passage<'a>(passage: &Passage<'a>, parts: &[PassagePart<'a>]) -> Vec<Passage<'a>> {
     let mut pieces = Vec::new();
-    let (mut byte, mut start) = (0, passage.start);
-    let mut cut = |to: usize, role: Role, speaker: Option<&'a str>, quoted: Option<Quoted<'a>>| {
-        let text = &passage.text[byte..to];
-        if !text.trim().is_empty() {
-            pieces.push(Passage {
-                text,
-                start,
-                role,
-                speaker,
-                quoted,
-                said_at: passage.said_at,
-            });
-        }
-        start += text.chars().count();
-        byte = to;
-    };
+    let (mut byte, mut start) = (0, passage.start_char);
+    let mut cut =
+        |to: usize, role: Role, speaker: Option<&'a str>, quoted: Option<TextOrigin<'a>>| {
+            let text = &passage.text[byte..to];
+            if !text.trim().is_empty() {
+                pieces.push(Passage {
+                    text,
+                    start_char: start,
+                    role,
+                    speaker,
+                    quoted,
+                    said_at: passage.said_at,
+                });
+            }
+            start += text.chars().count();
+            byte = to;
+        };
 
     for part in parts {
         cut(
@@ -172,7 +177,7 @@ fn third_party_part_at<'a>(text: &'a str, at: usize, line: &'a str) -> Option<Pa
             .find_map(marks::parse_sender);
         return Some(PassagePart::third_party_document(
             at..text.len(),
-            Medium::Mail,
+            SourceMedium::Mail,
             sender,
         ));
     }
@@ -205,7 +210,11 @@ fn third_party_part_at<'a>(text: &'a str, at: usize, line: &'a str) -> Option<Pa
 /// Returns the part that was handed over and begins at `from`: a quotation up to its closing mark,
 /// any other text up to the end. Returns `None` for quoted lines and code, which are recognized by
 /// their own marks.
-fn handed_over_part(text: &str, from: usize, medium: Option<Medium>) -> Option<PassagePart<'_>> {
+fn handed_over_part(
+    text: &str,
+    from: usize,
+    medium: Option<SourceMedium>,
+) -> Option<PassagePart<'_>> {
     let rest = &text[from..];
     let begin = from + rest.len() - rest.trim_start().len();
     let follows = &text[begin..];

@@ -41,7 +41,7 @@ pub(crate) fn split_sentences<'a>(passage: &Passage<'a>) -> Vec<Sentence<'a>> {
     let mut out = SentenceCollector {
         text: passage.text,
         byte: 0,
-        char: passage.start,
+        char: passage.start_char,
         sentences: Vec::new(),
     };
 

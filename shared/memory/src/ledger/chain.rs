@@ -4,30 +4,33 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use domain::memory::Review;
+use domain::memory::ReviewDecision;
 use domain::{
-    Attribution, DocumentId, Medium, MemoryId, MemoryKind, SearchDocument, Statement, Timestamp,
-    TopicId, Trust,
+    Attribution, DocumentId, IndexedDocument, MemoryId, MemoryKind, SourceMedium, Statement,
+    Timestamp, TopicId, Trust,
 };
 use serde_json::Value;
 
-use super::{Forgotten, Memory, MemoryEdits, Relation, Support, Told, TopicEntry};
-use crate::words::{essence, is_negated, words};
+use super::{
+    DocumentStatements, ForgetRecord, Memory, MemoryEdits, MemoryRelation, SupportingSpan,
+    TopicEntry,
+};
+use crate::words::{content_words, is_negated, split_words};
 
 /// A statement with everything that decides its place in the fold.
 struct PlacedStatement<'a> {
     statement: &'a Statement,
     /// The document of the statement; `None` for a version that a caller wrote.
-    document: Option<&'a SearchDocument>,
+    document: Option<&'a IndexedDocument>,
     answer: String,
     negated: bool,
 }
 
 impl<'a> PlacedStatement<'a> {
-    fn new(statement: &'a Statement, document: Option<&'a SearchDocument>) -> Self {
+    fn new(statement: &'a Statement, document: Option<&'a IndexedDocument>) -> Self {
         let (answer, negated) = match &statement.topic {
-            Some(topic) => (words(&topic.value).join(" "), topic.negated),
-            None if document.is_none() => (essence(&statement.text).join(" "), false),
+            Some(topic) => (split_words(&topic.value).join(" "), topic.negated),
+            None if document.is_none() => (content_words(&statement.text).join(" "), false),
             None => (String::new(), is_negated(&statement.text)),
         };
         Self {
@@ -83,17 +86,17 @@ impl<'a> VersionDraft<'a> {
     /// claim.
     fn trust(&self) -> Trust {
         let all = self.claims.iter().map(|claim| claim.statement.trust);
-        all.min_by_key(|trust| (!trust.is_own(), *trust))
+        all.min_by_key(|trust| (!trust.is_own_words(), *trust))
             .unwrap_or_default()
     }
 
     /// Returns the claims that decide the content of the version. If the user's own words are among
     /// them, those of others are left out.
     fn deciding(&self) -> impl Iterator<Item = &PlacedStatement<'a>> + Clone {
-        let is_own = self.trust().is_own();
+        let is_own = self.trust().is_own_words();
         self.claims
             .iter()
-            .filter(move |claim| !is_own || claim.statement.trust.is_own())
+            .filter(move |claim| !is_own || claim.statement.trust.is_own_words())
     }
 
     /// Returns where the version was read, if it is not in the user's own words.
@@ -102,15 +105,16 @@ impl<'a> VersionDraft<'a> {
         let claim = self
             .claims
             .iter()
-            .find(|claim| claim.statement.trust == trust && !trust.is_own())?;
+            .find(|claim| claim.statement.trust == trust && !trust.is_own_words())?;
         let document = claim.document;
         let known = || document?.authorship.as_ref()?.attribution.clone();
         let shown = || {
-            document.map(|document| Attribution::of_shown(document.kind, document.title.as_deref()))
+            document
+                .map(|document| Attribution::of_document(document.kind, document.title.as_deref()))
         };
 
         match trust {
-            Trust::Assistant => Some(Attribution::new(Medium::Assistant, None)),
+            Trust::Assistant => Some(Attribution::new(SourceMedium::Assistant, None)),
             _ => claim
                 .statement
                 .attribution
@@ -135,7 +139,7 @@ type VersionLine<'a> = Vec<VersionDraft<'a>>;
 pub(super) fn fold_topic(
     topic: &TopicId,
     claims: &TopicEntry,
-    told: &HashMap<DocumentId, Arc<Told>>,
+    told: &HashMap<DocumentId, Arc<DocumentStatements>>,
     acts: &HashMap<MemoryId, MemoryEdits>,
 ) -> Vec<Memory> {
     let mut ordered: Vec<(Option<&MemoryId>, PlacedStatement<'_>)> = Vec::new();
@@ -145,7 +149,7 @@ pub(super) fn fold_topic(
             .and_then(|told| Some((told.statements.get(*place)?, &told.document)));
         // Only the user may instruct, so instructions in the words of others are dropped.
         let stated = stated.filter(|(statement, _)| {
-            statement.kind != MemoryKind::Instruction || statement.trust.is_own()
+            statement.kind != MemoryKind::Instruction || statement.trust.is_own_words()
         });
         ordered.extend(
             stated.map(|(statement, document)| {
@@ -242,12 +246,13 @@ impl<'a> TopicFold<'a, '_> {
         line: usize,
         claim: PlacedStatement<'a>,
     ) -> Option<(PlacedStatement<'a>, Vec<PlacedStatement<'a>>)> {
-        let is_own = |line: &VersionLine<'_>| line.last().is_some_and(|last| last.trust().is_own());
+        let is_own =
+            |line: &VersionLine<'_>| line.last().is_some_and(|last| last.trust().is_own_words());
         let said = |line: &VersionLine<'_>| {
             is_own(line) && line.last().is_some_and(|last| may_replace(last, &claim))
         };
 
-        let confirms = claim.statement.trust.is_own() && !is_own(&self.lines[line]);
+        let confirms = claim.statement.trust.is_own_words() && !is_own(&self.lines[line]);
         if confirms && self.lines.iter().any(said) {
             let earlier = self
                 .lines
@@ -329,16 +334,20 @@ impl<'a> TopicFold<'a, '_> {
             for (place, version) in line.iter().enumerate() {
                 let mut memory = self.memory(version, root);
                 memory.version = u32::try_from(place + 1).unwrap_or(u32::MAX);
-                memory.answers = version.claims[0].statement.topic.clone();
+                memory.topic_answer = version.claims[0].statement.topic.clone();
                 if let Some(previous) = place.checked_sub(1).map(|before| &line[before].id) {
                     memory.parent = Some(previous.clone());
-                    memory.relations.insert(previous.clone(), Relation::Updates);
+                    memory
+                        .relations
+                        .insert(previous.clone(), MemoryRelation::Updates);
                 }
                 if let Some(next) = line.get(place + 1) {
                     memory.is_latest = false;
                     memory.superseded_at =
                         next.deciding().next().map(|claim| claim.statement.said_at);
-                    memory.related_by.insert(next.id.clone(), Relation::Updates);
+                    memory
+                        .reverse_relations
+                        .insert(next.id.clone(), MemoryRelation::Updates);
                     memory.updated_at = memory.updated_at.max(next.claims[0].recorded_at());
                 }
                 memories.push(memory);
@@ -360,7 +369,7 @@ impl<'a> TopicFold<'a, '_> {
         let trust = version.trust();
         let acts = self.acts.get(&version.id);
         let forgotten = self.forgotten(version).cloned();
-        let forgotten = forgotten.map(|(at, reason)| Forgotten { at, reason });
+        let forgotten = forgotten.map(|(at, reason)| ForgetRecord { at, reason });
         let recorded = version.claims.iter().map(PlacedStatement::recorded_at);
         let updated = recorded
             .clone()
@@ -370,14 +379,15 @@ impl<'a> TopicFold<'a, '_> {
         Memory {
             id: version.id.clone(),
             topic: self.topic.clone(),
-            answers: None,
+            topic_answer: None,
             text: first.text.clone(),
             kind: first.kind,
-            is_static: trust.is_own() && deciding.clone().any(|claim| claim.statement.is_static),
+            is_static: trust.is_own_words()
+                && deciding.clone().any(|claim| claim.statement.is_static),
             is_inference: false,
             review: acts
                 .and_then(MemoryEdits::review)
-                .filter(|review| *review == Review::Approve),
+                .filter(|review| *review == ReviewDecision::Approve),
             confidence: combined_confidence(version),
             trust,
             speaker: deciding
@@ -387,9 +397,9 @@ impl<'a> TopicFold<'a, '_> {
             version: 1,
             is_latest: true,
             parent: None,
-            root: root.clone(),
+            first_version: root.clone(),
             relations: BTreeMap::new(),
-            related_by: BTreeMap::new(),
+            reverse_relations: BTreeMap::new(),
             contradicts: Vec::new(),
             sources: version_sources(version),
             forgotten,
@@ -423,7 +433,7 @@ fn considers_documents_of(claim: &PlacedStatement<'_>, version: &VersionDraft<'_
         return true;
     };
 
-    let has = |document: &SearchDocument| {
+    let has = |document: &IndexedDocument| {
         wanted.iter().all(|(key, value)| {
             document.metadata.get(key).is_some_and(|held| match value {
                 Value::Array(any) => any.contains(held),
@@ -491,10 +501,10 @@ fn combined_confidence(version: &VersionDraft<'_>) -> f32 {
     }
 }
 
-fn version_sources(version: &VersionDraft<'_>) -> Vec<Support> {
+fn version_sources(version: &VersionDraft<'_>) -> Vec<SupportingSpan> {
     let support = |claim: &PlacedStatement<'_>| {
         let document = claim.document?.id.clone();
-        Some(Support {
+        Some(SupportingSpan {
             document,
             start: claim.statement.start,
             end: claim.statement.end,

@@ -6,10 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use domain::memory::Review;
+use domain::memory::ReviewDecision;
 use domain::{MemoryId, Timestamp, Topic, TopicId, Trust};
 
-use super::{Forgotten, Ledger, Memory, MemoryEdits, Relation};
+use super::{ForgetRecord, Ledger, Memory, MemoryEdits, MemoryRelation};
 
 /// Attributes whose value is the name of a person or an animal. Sorted.
 const KINSHIP_ATTRIBUTES: &[&str] = &[
@@ -63,7 +63,7 @@ impl Ledger {
                     before
                         .entry(parent.clone())
                         .or_insert_with(|| known.clone());
-                    known.related_by.remove(&id);
+                    known.reverse_relations.remove(&id);
                 }
             }
             before.insert(id, memory);
@@ -78,8 +78,8 @@ impl Ledger {
                         .entry(parent.clone())
                         .or_insert_with(|| known.clone());
                     known
-                        .related_by
-                        .insert(memory.id.clone(), Relation::Derives);
+                        .reverse_relations
+                        .insert(memory.id.clone(), MemoryRelation::Derives);
                 }
             }
             self.conclusions.push(memory.id.clone());
@@ -118,7 +118,7 @@ impl Ledger {
         let memories = ids.filter_map(|id| self.memories.get(id));
         memories
             .filter(|memory| memory.is_latest && memory.forgotten.is_none())
-            .filter_map(|memory| Some((memory, memory.answers.as_ref()?)))
+            .filter_map(|memory| Some((memory, memory.topic_answer.as_ref()?)))
     }
 
     /// Returns the inference from `name`, which names a relative, and `fact`, which is known about
@@ -154,9 +154,9 @@ impl Ledger {
 
         Some(Memory {
             topic: key,
-            answers: None,
+            topic_answer: None,
             text,
-            is_inference: review != Some(Review::Approve),
+            is_inference: review != Some(ReviewDecision::Approve),
             review,
             confidence: name.confidence * fact.confidence * INFERENCE_CONFIDENCE_FACTOR,
             trust: name.trust.weaker(fact.trust),
@@ -166,11 +166,11 @@ impl Ledger {
                 .or_else(|| fact.attribution.clone()),
             version: 1,
             parent: None,
-            root: id.clone(),
+            first_version: id.clone(),
             relations: [&name.id, &fact.id]
-                .map(|parent| (parent.clone(), Relation::Derives))
+                .map(|parent| (parent.clone(), MemoryRelation::Derives))
                 .into(),
-            related_by: BTreeMap::new(),
+            reverse_relations: BTreeMap::new(),
             contradicts: Vec::new(),
             sources: name.sources.iter().chain(&fact.sources).cloned().collect(),
             forgotten: inference_forgotten(acts, review),
@@ -184,16 +184,19 @@ impl Ledger {
     }
 }
 
-fn inference_forgotten(acts: Option<&MemoryEdits>, review: Option<Review>) -> Option<Forgotten> {
+fn inference_forgotten(
+    acts: Option<&MemoryEdits>,
+    review: Option<ReviewDecision>,
+) -> Option<ForgetRecord> {
     let acts = acts?;
     if let Some((at, reason)) = &acts.forgotten {
-        return Some(Forgotten {
+        return Some(ForgetRecord {
             at: *at,
             reason: reason.clone(),
         });
     }
     let at: Option<Timestamp> = acts.reviews.iter().map(|(at, _)| *at).max();
-    (review == Some(Review::Decline)).then_some(Forgotten {
+    (review == Some(ReviewDecision::Decline)).then_some(ForgetRecord {
         at: at?,
         reason: Some("declined".into()),
     })

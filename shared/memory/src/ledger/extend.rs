@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::MemoryId;
 
-use super::{Ledger, Memory, Relation};
-use crate::words::{essence, is_negated};
+use super::{Ledger, Memory, MemoryRelation};
+use crate::words::{content_words, is_negated};
 
 /// The number of words with which two statements must begin alike. They mostly say who does what to
 /// whom.
@@ -16,7 +16,7 @@ const MAX_GROUP_SIZE: usize = 200;
 
 /// Returns the key of a statement's group.
 pub(super) fn group_key(text: &str) -> String {
-    let mut words = essence(text);
+    let mut words = content_words(text);
     words.truncate(GROUP_KEY_WORDS);
     words.join(" ")
 }
@@ -48,10 +48,10 @@ impl Ledger {
                 let old = memory.clone();
                 memory
                     .relations
-                    .retain(|_, relation| *relation != Relation::Extends);
+                    .retain(|_, relation| *relation != MemoryRelation::Extends);
                 memory
-                    .related_by
-                    .retain(|_, relation| *relation != Relation::Extends);
+                    .reverse_relations
+                    .retain(|_, relation| *relation != MemoryRelation::Extends);
                 // A memory that was just created is not in `before` and does not have to be.
                 if *memory != old {
                     before.entry(id.clone()).or_insert(old);
@@ -77,7 +77,7 @@ impl Ledger {
             .map(|memory| {
                 (
                     memory,
-                    essence(&memory.text).into_iter().collect(),
+                    content_words(&memory.text).into_iter().collect(),
                     is_negated(&memory.text),
                 )
             })
@@ -108,9 +108,9 @@ impl Ledger {
             let relations = if outgoing {
                 &mut memory.relations
             } else {
-                &mut memory.related_by
+                &mut memory.reverse_relations
             };
-            relations.insert(other.clone(), Relation::Extends);
+            relations.insert(other.clone(), MemoryRelation::Extends);
             before.entry(id.clone()).or_insert(old);
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::memory::{Period, Review};
+use domain::memory::{EventPeriod, ReviewDecision};
 use domain::{Attribution, DocumentId, MemoryId, MemoryKind, Timestamp, Topic, TopicId, Trust};
 use serde_json::{Map, Value};
 
@@ -10,7 +10,7 @@ use crate::ledger::Ledger;
 
 /// The relation of one memory to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Relation {
+pub enum MemoryRelation {
     /// It replaces the other.
     Updates,
     /// It adds to the other, which stays true.
@@ -19,7 +19,7 @@ pub enum Relation {
     Derives,
 }
 
-impl Relation {
+impl MemoryRelation {
     /// Returns the name on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -32,7 +32,7 @@ impl Relation {
 
 /// The origin of a memory: a span of a document's canonical text, in characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Support {
+pub struct SupportingSpan {
     /// The document.
     pub document: DocumentId,
     /// The first character.
@@ -43,7 +43,7 @@ pub struct Support {
 
 /// The time at which a memory was forgotten, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Forgotten {
+pub struct ForgetRecord {
     /// The time from which the memory is hidden.
     pub at: Timestamp,
     /// The reason, in the caller's words.
@@ -58,7 +58,7 @@ pub struct Memory {
     /// The topic.
     pub topic: TopicId,
     /// The answer that it gives, if the topic has one answer at a time.
-    pub answers: Option<Topic>,
+    pub topic_answer: Option<Topic>,
     /// The sentence.
     pub text: String,
     /// The kind.
@@ -68,7 +68,7 @@ pub struct Memory {
     /// True if it was inferred from other memories and has not been approved.
     pub is_inference: bool,
     /// The decision of a caller about it.
-    pub review: Option<Review>,
+    pub review: Option<ReviewDecision>,
     /// Between 0 and 1. More sources raise it.
     pub confidence: f32,
     /// The highest trust of its sources.
@@ -84,23 +84,23 @@ pub struct Memory {
     /// The previous version.
     pub parent: Option<MemoryId>,
     /// The first version.
-    pub root: MemoryId,
+    pub first_version: MemoryId,
     /// Its relations to other memories.
-    pub relations: BTreeMap<MemoryId, Relation>,
+    pub relations: BTreeMap<MemoryId, MemoryRelation>,
     /// The relations of other memories to it.
-    pub related_by: BTreeMap<MemoryId, Relation>,
+    pub reverse_relations: BTreeMap<MemoryId, MemoryRelation>,
     /// Current memories of the same topic that contradict it.
     pub contradicts: Vec<MemoryId>,
     /// The spans that state it. Empty for versions that callers wrote.
-    pub sources: Vec<Support>,
+    pub sources: Vec<SupportingSpan>,
     /// The forget that hides it, if there is one.
-    pub forgotten: Option<Forgotten>,
+    pub forgotten: Option<ForgetRecord>,
     /// The time from which readers leave it out, because it no longer matters.
     pub forget_after: Option<Timestamp>,
     /// The reason why it no longer matters then.
     pub forget_reason: Option<String>,
     /// The time of the event that it describes.
-    pub event: Option<Period>,
+    pub event: Option<EventPeriod>,
     /// The time at which it was first said. It is taken to be true from then on.
     pub said_at: Timestamp,
     /// The time at which its successor was first said. It was true until then.
@@ -129,12 +129,12 @@ impl Memory {
     pub fn is_derived(&self) -> bool {
         self.relations
             .values()
-            .any(|relation| *relation == Relation::Derives)
+            .any(|relation| *relation == MemoryRelation::Derives)
     }
 
     /// Returns the sentence in a form that needs no context: words of others come with their
     /// attribution.
-    pub fn shown(&self) -> String {
+    pub fn display_text(&self) -> String {
         match &self.attribution {
             Some(attribution) => format!("According to {attribution}: {}", self.text),
             None => self.text.clone(),
@@ -154,9 +154,12 @@ impl Memory {
 impl Ledger {
     /// Returns the time at which a memory was last said. It may be in the future, because callers
     /// choose the dates.
-    pub fn last_said(&self, memory: &Memory) -> Timestamp {
+    pub fn last_said_at(&self, memory: &Memory) -> Timestamp {
         let said = memory.sources.iter().filter_map(|source| {
-            let statements = self.told(&source.document)?.statements.iter();
+            let statements = self
+                .document_statements(&source.document)?
+                .statements
+                .iter();
             let here = statements.filter(|statement| statement.start == source.start);
             here.map(|statement| statement.said_at).max()
         });

@@ -2,13 +2,13 @@
 
 mod histories;
 
-use domain::memory::Review;
+use domain::memory::ReviewDecision;
 use domain::{
-    ContainerId, DocumentId, DocumentType, MemoryAction, MemoryId, MemoryKind, Revision,
-    SearchDocument, Statement, Timestamp, Topic, Trust,
+    ContainerId, DocumentId, DocumentType, IndexedDocument, MemoryEdit, MemoryId, MemoryKind,
+    Revision, Statement, Timestamp, Topic, Trust,
 };
 
-use super::{Ledger, Memory, Relation, Told};
+use super::{DocumentStatements, Ledger, Memory, MemoryRelation};
 
 const DAY: i64 = 86_400_000;
 
@@ -57,14 +57,14 @@ fn lives_in(place: &str, said: i64) -> Statement {
 }
 
 /// Returns a document whose id is made of `name`.
-fn document_statements(name: u8, statements: Vec<Statement>) -> Told {
+fn document_statements(name: u8, statements: Vec<Statement>) -> DocumentStatements {
     let id = DocumentId::parse(&format!("{name:0>22}")).unwrap();
     let created_at = statements
         .iter()
         .map(|statement| statement.said_at.as_millis())
         .max()
         .unwrap_or(0);
-    let document = SearchDocument {
+    let document = IndexedDocument {
         id,
         revision: Revision::parse("1111111111111111111111").unwrap(),
         tag: "t".into(),
@@ -79,16 +79,17 @@ fn document_statements(name: u8, statements: Vec<Statement>) -> Told {
         updated_at: created_at,
     };
 
-    Told {
+    DocumentStatements {
         document,
         statements,
     }
 }
 
-fn ledger(all: impl IntoIterator<Item = Told>) -> Ledger {
+fn ledger(all: impl IntoIterator<Item = DocumentStatements>) -> Ledger {
     let mut ledger = Ledger::new(ContainerId::parse("cccccccccccccccccccccc").unwrap());
-    all.into_iter().for_each(|told| ledger.tell(told));
-    ledger.settle();
+    all.into_iter()
+        .for_each(|told| ledger.insert_document(told));
+    ledger.recompute_memories();
     ledger
 }
 
@@ -123,11 +124,17 @@ fn a_later_answer_replaces_an_earlier_one_and_keeps_it_as_history() {
     );
 
     assert_eq!((old.version, new.version), (1, 2));
-    assert_eq!((new.parent.as_ref(), &new.root), (Some(&old.id), &old.id));
-    assert_eq!(new.relations.get(&old.id), Some(&Relation::Updates));
-    assert_eq!(old.related_by.get(&new.id), Some(&Relation::Updates));
+    assert_eq!(
+        (new.parent.as_ref(), &new.first_version),
+        (Some(&old.id), &old.id)
+    );
+    assert_eq!(new.relations.get(&old.id), Some(&MemoryRelation::Updates));
+    assert_eq!(
+        old.reverse_relations.get(&new.id),
+        Some(&MemoryRelation::Updates)
+    );
     assert_eq!((old.said_at, old.superseded_at), (day(1), Some(day(2))));
-    assert_eq!(ledger.history(new).len(), 2);
+    assert_eq!(ledger.memory_history(new).len(), 2);
 }
 
 #[test]
@@ -208,14 +215,14 @@ fn repetition_adds_a_source_and_confidence_and_goes_with_its_document() {
         .iter()
         .map(|source| source.document.clone())
         .collect();
-    ledger.retract(&documents[0]);
-    ledger.settle();
+    ledger.remove_document(&documents[0]);
+    ledger.recompute_memories();
     assert_eq!(
         find_memory(&ledger, "User lives in Bonn.").source_count(),
         1
     );
-    ledger.retract(&documents[1]);
-    let changed = ledger.settle();
+    ledger.remove_document(&documents[1]);
+    let changed = ledger.recompute_memories();
     assert_eq!((ledger.memories().count(), changed.removed.len()), (0, 1));
 }
 
@@ -243,14 +250,20 @@ fn a_fuller_statement_extends_a_shorter_one_and_both_stay() {
         find_memory(&ledger, "Anna plays guitar in a jazz band."),
     );
     assert!(short.is_latest && long.is_latest);
-    assert_eq!(long.relations.get(&short.id), Some(&Relation::Extends));
-    assert_eq!(short.related_by.get(&long.id), Some(&Relation::Extends));
+    assert_eq!(
+        long.relations.get(&short.id),
+        Some(&MemoryRelation::Extends)
+    );
+    assert_eq!(
+        short.reverse_relations.get(&long.id),
+        Some(&MemoryRelation::Extends)
+    );
     let document = long.sources[0].document.clone();
-    ledger.retract(&document);
-    ledger.settle();
+    ledger.remove_document(&document);
+    ledger.recompute_memories();
     assert!(
         find_memory(&ledger, "Anna plays guitar.")
-            .related_by
+            .reverse_relations
             .is_empty()
     );
 }
@@ -276,22 +289,22 @@ fn what_is_known_of_a_named_relative_is_concluded_until_it_is_declined() {
     assert_eq!(concluded.relations.len(), 2);
 
     for (review, expected) in [
-        (Review::Approve, (false, false)),
-        (Review::Undo, (true, false)),
-        (Review::Decline, (true, true)),
+        (ReviewDecision::Approve, (false, false)),
+        (ReviewDecision::Undo, (true, false)),
+        (ReviewDecision::Decline, (true, true)),
     ] {
         let at = day(10 + review as i64);
-        let at = if review == Review::Decline {
+        let at = if review == ReviewDecision::Decline {
             day(20)
         } else {
             at
         };
-        ledger.act(&MemoryAction::Review {
+        ledger.apply_edit(&MemoryEdit::Review {
             memory: concluded.id.clone(),
             review,
             at,
         });
-        ledger.settle();
+        ledger.recompute_memories();
         let now = find_memory(&ledger, "User's sister lives in Bonn.");
         assert_eq!(
             (now.is_inference, now.forgotten.is_some()),
@@ -300,13 +313,13 @@ fn what_is_known_of_a_named_relative_is_concluded_until_it_is_declined() {
         );
     }
 
-    ledger.retract(&concluded.sources[0].document);
-    ledger.settle();
+    ledger.remove_document(&concluded.sources[0].document);
+    ledger.recompute_memories();
     assert_eq!(live_texts(&ledger), ["Anna lives in Bonn."]);
 }
 
-fn forget(memory: &MemoryId, at: i64) -> MemoryAction {
-    MemoryAction::Forget {
+fn forget(memory: &MemoryId, at: i64) -> MemoryEdit {
+    MemoryEdit::Forget {
         memory: memory.clone(),
         reason: None,
         at: day(at),
@@ -317,14 +330,14 @@ fn forget(memory: &MemoryId, at: i64) -> MemoryAction {
 fn what_was_forgotten_stays_so_when_its_document_is_processed_again_but_may_be_said_again() {
     let mut ledger = ledger([document_statements(1, vec![lives_in("Bonn", 1)])]);
     let id = find_memory(&ledger, "User lives in Bonn.").id.clone();
-    ledger.act(&forget(&id, 5));
-    ledger.settle();
+    ledger.apply_edit(&forget(&id, 5));
+    ledger.recompute_memories();
     assert!(live_texts(&ledger).is_empty());
-    ledger.tell(document_statements(1, vec![lives_in("Bonn", 1)]));
-    ledger.settle();
+    ledger.insert_document(document_statements(1, vec![lives_in("Bonn", 1)]));
+    ledger.recompute_memories();
     assert!(live_texts(&ledger).is_empty());
-    ledger.tell(document_statements(2, vec![lives_in("Bonn", 9)]));
-    ledger.settle();
+    ledger.insert_document(document_statements(2, vec![lives_in("Bonn", 9)]));
+    ledger.recompute_memories();
     assert_eq!(live_texts(&ledger), ["User lives in Bonn."]);
 }
 
@@ -345,14 +358,14 @@ fn what_was_forgotten_stays_so_when_a_document_before_it_goes() {
         .find(|memory| memory.is_latest)
         .expect("a latest")
         .clone();
-    ledger.act(&forget(&latest.id, 5));
+    ledger.apply_edit(&forget(&latest.id, 5));
     let first = document_statements(0, Vec::new()).document.id;
-    ledger.retract(&first);
-    ledger.settle();
+    ledger.remove_document(&first);
+    ledger.recompute_memories();
     assert!(live_texts(&ledger).is_empty(), "{:?}", live_texts(&ledger));
-    ledger.tell(document_statements(9, vec![lives_in("Bonn", 9)]));
-    ledger.tell(document_statements(0, vec![lives_in("Bonn", 1)]));
-    ledger.settle();
+    ledger.insert_document(document_statements(9, vec![lives_in("Bonn", 9)]));
+    ledger.insert_document(document_statements(0, vec![lives_in("Bonn", 1)]));
+    ledger.recompute_memories();
 
     assert_eq!(
         live_texts(&ledger),
@@ -368,8 +381,8 @@ fn forgetting_the_present_answer_does_not_bring_back_the_one_before() {
         document_statements(2, vec![lives_in("Rome", 2)]),
     ]);
     let id = find_memory(&ledger, "User lives in Rome.").id.clone();
-    ledger.act(&forget(&id, 5));
-    ledger.settle();
+    ledger.apply_edit(&forget(&id, 5));
+    ledger.recompute_memories();
     assert!(live_texts(&ledger).is_empty());
 }
 
@@ -382,16 +395,16 @@ fn a_correction_survives_processing_again_and_the_end_of_its_document() {
         ..lives_in("Paris, Texas", 3)
     });
 
-    let edit = MemoryAction::Update {
+    let edit = MemoryEdit::Update {
         memory: old.id.clone(),
         topic: old.topic.clone(),
         version,
     };
 
     for _ in 0..2 {
-        ledger.act(&edit);
-        ledger.tell(document_statements(1, vec![lives_in("Paris", 1)]));
-        ledger.settle();
+        ledger.apply_edit(&edit);
+        ledger.insert_document(document_statements(1, vec![lives_in("Paris", 1)]));
+        ledger.recompute_memories();
         assert_eq!(live_texts(&ledger), ["User lives in Paris, Texas."]);
     }
 
@@ -399,11 +412,11 @@ fn a_correction_survives_processing_again_and_the_end_of_its_document() {
         find_memory(&ledger, "User lives in Paris, Texas.").parent,
         Some(old.id)
     );
-    ledger.retract(&old.sources[0].document);
-    ledger.settle();
+    ledger.remove_document(&old.sources[0].document);
+    ledger.recompute_memories();
     assert_eq!(live_texts(&ledger), ["User lives in Paris, Texas."]);
-    ledger.tell(document_statements(2, vec![lives_in("Rome", 7)]));
-    ledger.settle();
+    ledger.insert_document(document_statements(2, vec![lives_in("Rome", 7)]));
+    ledger.recompute_memories();
     assert_eq!(live_texts(&ledger), ["User lives in Rome."]);
 }
 
@@ -434,14 +447,14 @@ fn what_callers_did_can_be_told_to_another_ledger() {
             trust: Trust::Client,
             ..lives_in(place, said)
         });
-        MemoryAction::Update {
+        MemoryEdit::Update {
             memory: paris.id.clone(),
             topic: paris.topic.clone(),
             version,
         }
     };
 
-    let review = |review, at| MemoryAction::Review {
+    let review = |review, at| MemoryEdit::Review {
         memory: concluded.clone(),
         review,
         at: day(at),
@@ -451,31 +464,33 @@ fn what_callers_did_can_be_told_to_another_ledger() {
     let acts = [
         edit("Rome", 5),
         edit("Lyon", 5),
-        review(Review::Decline, 3),
-        review(Review::Approve, 6),
+        review(ReviewDecision::Decline, 3),
+        review(ReviewDecision::Approve, 6),
     ];
-    acts.iter().for_each(|action| ledger.act(action));
-    ledger.settle();
+    acts.iter().for_each(|action| ledger.apply_edit(action));
+    ledger.recompute_memories();
     let lyon = find_memory(&ledger, "User lives in Lyon.").id.clone();
-    ledger.act(&forget(&lyon, 7));
-    ledger.act(&forget(&paris.id, 4));
-    ledger.settle();
+    ledger.apply_edit(&forget(&lyon, 7));
+    ledger.apply_edit(&forget(&paris.id, 4));
+    ledger.recompute_memories();
 
-    let actions = ledger.actions();
+    let actions = ledger.list_edits();
     assert_eq!(actions.len(), 6);
     let times: Vec<_> = actions.iter().map(super::edit_time).collect();
     assert!(times.is_sorted());
 
     let mut other = Ledger::new(ledger.container.clone());
-    documents.into_iter().for_each(|told| other.tell(told));
-    actions.iter().for_each(|action| other.act(action));
-    other.settle();
+    documents
+        .into_iter()
+        .for_each(|told| other.insert_document(told));
+    actions.iter().for_each(|action| other.apply_edit(action));
+    other.recompute_memories();
     assert!(
         other.memories().eq(ledger.memories()),
         "{:#?}",
         other.memories
     );
-    assert_eq!(other.actions(), actions);
+    assert_eq!(other.list_edits(), actions);
 }
 
 #[test]
@@ -526,14 +541,17 @@ fn what_others_add_to_the_users_words_changes_nothing_of_them() {
         (said.confidence, &None)
     );
     let own = known.sources[0].document.clone();
-    both.retract(&own);
-    both.settle();
+    both.remove_document(&own);
+    both.recompute_memories();
     let left = find_memory(&both, "User lives in Bonn.");
     assert_eq!(
         (left.trust, left.forget_after, left.is_static),
         (Trust::External, Some(day(3)), false)
     );
-    assert_eq!(left.shown(), "According to a document: User lives in Bonn.");
+    assert_eq!(
+        left.display_text(),
+        "According to a document: User lives in Bonn."
+    );
 }
 
 #[test]
@@ -624,9 +642,9 @@ fn the_past_can_be_asked_for() {
     late.document.created_at = day(30).as_millis();
     let mut ledger = ledger([late, document_statements(2, vec![lives_in("Rome", 20)])]);
     let id = find_memory(&ledger, "User lives in Rome.").id.clone();
-    ledger.act(&forget(&id, 40));
-    ledger.settle();
-    let at = |recorded, said| ledger.as_of(day(recorded), day(said));
+    ledger.apply_edit(&forget(&id, 40));
+    ledger.recompute_memories();
+    let at = |recorded, said| ledger.snapshot_as_of(day(recorded), day(said));
     assert_eq!(live_texts(&at(25, 25)), ["User lives in Rome."]);
     assert_eq!(
         live_texts(&at(35, 10)),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 /// The reason why an answer cannot be used. The same request may be sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Garbage {
+pub enum ModelAnswerError {
     /// The answer is not JSON.
     NotJson,
     /// The answer is JSON of a different shape.
@@ -16,7 +16,7 @@ pub enum Garbage {
     Unsupported,
 }
 
-impl fmt::Display for Garbage {
+impl fmt::Display for ModelAnswerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NotJson => "the model's answer was not JSON",
@@ -26,7 +26,7 @@ impl fmt::Display for Garbage {
     }
 }
 
-impl std::error::Error for Garbage {}
+impl std::error::Error for ModelAnswerError {}
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -56,20 +56,20 @@ pub(super) struct ProposedTopic {
 ///
 /// A proposal of a different shape is left out: small models get about one in twenty wrong. If all
 /// of them have a different shape, the answer is garbage.
-pub(super) fn parse_proposals(answer: &str) -> Result<Vec<Proposal>, Garbage> {
+pub(super) fn parse_proposals(answer: &str) -> Result<Vec<Proposal>, ModelAnswerError> {
     let value: Value =
-        serde_json::from_str(find_json_object(answer)?).map_err(|_| Garbage::NotJson)?;
+        serde_json::from_str(find_json_object(answer)?).map_err(|_| ModelAnswerError::NotJson)?;
     let items = value
         .get("memories")
         .and_then(Value::as_array)
-        .ok_or(Garbage::OtherShape)?;
+        .ok_or(ModelAnswerError::OtherShape)?;
     let proposals: Vec<_> = items
         .iter()
         .filter_map(|item| Proposal::deserialize(item).ok())
         .collect();
 
     if proposals.is_empty() && !items.is_empty() {
-        Err(Garbage::OtherShape)
+        Err(ModelAnswerError::OtherShape)
     } else {
         Ok(proposals)
     }
@@ -77,18 +77,18 @@ pub(super) fn parse_proposals(answer: &str) -> Result<Vec<Proposal>, Garbage> {
 
 /// Returns the outermost JSON object. Models that are not held to a format put it into a code
 /// fence, or write their reasoning before it.
-fn find_json_object(answer: &str) -> Result<&str, Garbage> {
+fn find_json_object(answer: &str) -> Result<&str, ModelAnswerError> {
     let said = answer.rsplit("</think>").next().unwrap_or(answer);
     let (from, to) = said
         .find('{')
         .zip(said.rfind('}'))
-        .ok_or(Garbage::NotJson)?;
-    said.get(from..=to).ok_or(Garbage::NotJson)
+        .ok_or(ModelAnswerError::NotJson)?;
+    said.get(from..=to).ok_or(ModelAnswerError::NotJson)
 }
 
 /// Returns the JSON schema of an answer. It is also valid for endpoints that require every field to
 /// be listed as required.
-pub fn schema() -> Value {
+pub fn answer_schema() -> Value {
     let nullable = |kind: &str| json!({ "type": [kind, "null"] });
     let topic = closed_object_schema(&json!({
         "subject": { "type": "string" },

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use domain::{Period, Timestamp};
+use domain::{EventPeriod, Timestamp};
 use jiff::civil::Date;
 
 use super::words::tokenize_words;
@@ -70,7 +70,7 @@ pub(super) fn resolve_event(
     text: Option<&str>,
     said_at: Timestamp,
     sentences: &[&str],
-) -> Option<Period> {
+) -> Option<EventPeriod> {
     let period = parse_period(text?)?;
     let said: Vec<_> = sentences
         .iter()
@@ -119,7 +119,7 @@ pub(super) fn parse_expiry(text: Option<&str>) -> Option<Timestamp> {
 }
 
 /// Returns the spellings that the days of a period may have in a statement.
-pub(super) fn spell_period(period: Period) -> String {
+pub(super) fn spell_period(period: EventPeriod) -> String {
     let at =
         |time: Timestamp| jiff::Timestamp::from_millisecond(time.as_millis()).unwrap_or_default();
     let spelled = |time: Timestamp| {
@@ -131,11 +131,11 @@ pub(super) fn spell_period(period: Period) -> String {
 }
 
 /// Parses a year, a month, a day, a point in time, or two of these with a slash between them.
-fn parse_period(text: &str) -> Option<Period> {
+fn parse_period(text: &str) -> Option<EventPeriod> {
     let text = text.trim();
     if let Some((from, to)) = text.split_once('/') {
         let (from, to) = (parse_single_date(from)?, parse_single_date(to)?);
-        return (from.from <= to.to).then_some(Period {
+        return (from.from <= to.to).then_some(EventPeriod {
             from: from.from,
             to: to.to,
         });
@@ -143,7 +143,7 @@ fn parse_period(text: &str) -> Option<Period> {
     parse_single_date(text)
 }
 
-fn parse_single_date(text: &str) -> Option<Period> {
+fn parse_single_date(text: &str) -> Option<EventPeriod> {
     let first = |ending: &str| -> Option<Date> { format!("{text}{ending}").parse().ok() };
     let (from, to) = match text.len() {
         4 => first("-01-01").map(|day| (day, day.last_of_year()))?,
@@ -151,7 +151,7 @@ fn parse_single_date(text: &str) -> Option<Period> {
         10 => first("").map(|day| (day, day))?,
         _ => {
             let moment = Timestamp::parse("date", text).ok()?;
-            return Some(Period {
+            return Some(EventPeriod {
                 from: moment,
                 to: moment,
             });

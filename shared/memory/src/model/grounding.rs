@@ -48,7 +48,7 @@ impl SourceEvidence {
     /// Checks that nothing in `text` is invented or taken from `borrowed`.
     ///
     /// # Errors
-    /// The [`Rejection`] that names the first failed check.
+    /// The [`ProposalRejection`] that names the first failed check.
     pub(super) fn support(
         &self,
         text: &str,

@@ -4,14 +4,14 @@ use std::fmt;
 
 use domain::Statement;
 
-use crate::extract::{Source, extract};
+use crate::extract::{SourceText, extract_statements};
 
-use super::prompt::Request;
+use super::prompt::ModelRequest;
 
 /// The extractor that found the statements of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Extractor {
-    /// The rules of [`extract`].
+pub enum ExtractorKind {
+    /// The rules of [`extract_statements`].
     BuiltIn,
     /// The operator's model.
     Model,
@@ -22,7 +22,7 @@ pub enum Extractor {
 /// The reason why the built-in extractor was used. Its message contains nothing of the source, so
 /// it may be logged and shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fallback {
+pub enum FallbackReason {
     /// The model did not answer in time.
     TimedOut,
     /// The endpoint could not be reached, was too busy, or closed the connection early.
@@ -35,7 +35,7 @@ pub enum Fallback {
     NotConfigured,
 }
 
-impl fmt::Display for Fallback {
+impl fmt::Display for FallbackReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TimedOut => f.write_str("the model timed out"),
@@ -52,22 +52,22 @@ impl fmt::Display for Fallback {
 
 /// The statements of a document, with the extractor that found them.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
+pub struct ExtractionOutcome {
     /// The statements, in the order of the text.
     pub statements: Vec<Statement>,
     /// The extractor that found them.
-    pub extractor: Extractor,
+    pub extractor: ExtractorKind,
     /// The reason why the built-in extractor was needed; the first one of several.
-    pub fallback: Option<Fallback>,
+    pub fallback: Option<FallbackReason>,
 }
 
-impl Outcome {
+impl ExtractionOutcome {
     /// Returns the statements that the rules alone find, for sources without a model and for those
     /// with nothing to ask a model about.
-    pub fn built_in(source: &Source<'_>) -> Self {
+    pub fn built_in(source: &SourceText<'_>) -> Self {
         Self {
-            statements: extract(source),
-            extractor: Extractor::BuiltIn,
+            statements: extract_statements(source),
+            extractor: ExtractorKind::BuiltIn,
             fallback: None,
         }
     }
@@ -77,17 +77,17 @@ impl Outcome {
 ///
 /// For a part without an answer, the built-in extractor reads the source, so a document never ends
 /// up without memories because a model failed.
-pub fn outcome(
-    source: &Source<'_>,
-    answers: Vec<(&Request<'_>, Result<Vec<Statement>, Fallback>)>,
-) -> Outcome {
-    combine_with(answers, || extract(source))
+pub fn combine_answers(
+    source: &SourceText<'_>,
+    answers: Vec<(&ModelRequest<'_>, Result<Vec<Statement>, FallbackReason>)>,
+) -> ExtractionOutcome {
+    combine_with(answers, || extract_statements(source))
 }
 
 pub(super) fn combine_with(
-    answers: Vec<(&Request<'_>, Result<Vec<Statement>, Fallback>)>,
+    answers: Vec<(&ModelRequest<'_>, Result<Vec<Statement>, FallbackReason>)>,
     built_in: impl FnOnce() -> Vec<Statement>,
-) -> Outcome {
+) -> ExtractionOutcome {
     let fallback = answers
         .iter()
         .find_map(|(_, answer)| answer.as_ref().err().copied());
@@ -107,12 +107,12 @@ pub(super) fn combine_with(
     }
 
     let extractor = match (answered, fallback) {
-        (_, None) => Extractor::Model,
-        (true, Some(_)) => Extractor::Both,
-        (false, Some(_)) => Extractor::BuiltIn,
+        (_, None) => ExtractorKind::Model,
+        (true, Some(_)) => ExtractorKind::Both,
+        (false, Some(_)) => ExtractorKind::BuiltIn,
     };
 
-    Outcome {
+    ExtractionOutcome {
         statements: sort_and_dedup(statements),
         extractor,
         fallback,

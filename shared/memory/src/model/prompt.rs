@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt::Write;
 
 use crate::extract::sentences::{BlockKind, Sentence, split_sentences};
-use crate::extract::{Passage, Role, Source};
+use crate::extract::{Passage, Role, SourceText};
 
 use super::words::content_roots;
 
@@ -26,7 +26,7 @@ const INSTRUCTIONS: &str = include_str!("instructions.txt");
 
 /// An existing memory, shown so that the model uses the same words for the same topic.
 #[derive(Debug, Clone, Copy)]
-pub struct Known<'a> {
+pub struct KnownMemory<'a> {
     /// Its number in the request; never an id.
     pub number: usize,
     /// Its text.
@@ -35,7 +35,7 @@ pub struct Known<'a> {
 
 /// One request to a model, with the sentences that the answer may refer to.
 #[derive(Debug, Clone)]
-pub struct Request<'a> {
+pub struct ModelRequest<'a> {
     /// The system message: the task, and the note that the source is data.
     pub instructions: &'static str,
     /// The user message: guidance, known memories and the source, each in its own frame.
@@ -59,11 +59,11 @@ pub(super) struct ShownSentence<'a> {
 ///
 /// `guidance` says what matters in the container and to its organization. Both it and `known` are
 /// context: a statement that only they support is not a statement of the source.
-pub fn prompt<'a>(
-    source: &Source<'a>,
+pub fn build_requests<'a>(
+    source: &SourceText<'a>,
     guidance: Option<&str>,
-    known: &[Known<'_>],
-) -> Vec<Request<'a>> {
+    known: &[KnownMemory<'_>],
+) -> Vec<ModelRequest<'a>> {
     let shown = readable_sentences(source);
     let known = &known[..known.len().min(MAX_KNOWN)];
     let context = format_context(guidance, known);
@@ -72,7 +72,7 @@ pub fn prompt<'a>(
     let request = |(from, repeated, to): (usize, usize, usize)| {
         let shown = shown[from..to].to_vec();
         let text = format!("{context}{}", format_source(source, &shown));
-        Request {
+        ModelRequest {
             instructions: INSTRUCTIONS,
             text,
             shown,
@@ -84,7 +84,7 @@ pub fn prompt<'a>(
     request_ranges(&shown).into_iter().map(request).collect()
 }
 
-impl Request<'_> {
+impl ModelRequest<'_> {
     /// Returns the characters of the canonical text that this request shows and no earlier one has
     /// shown.
     pub(super) fn covered_chars(&self) -> std::ops::Range<usize> {
@@ -97,7 +97,7 @@ impl Request<'_> {
 
 /// Returns the sentences that are worth showing to a model, without code, lines of punctuation, and
 /// the words of tools.
-fn readable_sentences<'a>(source: &Source<'a>) -> Vec<ShownSentence<'a>> {
+fn readable_sentences<'a>(source: &SourceText<'a>) -> Vec<ShownSentence<'a>> {
     let said = source
         .passages
         .iter()
@@ -139,7 +139,7 @@ fn request_ranges(shown: &[ShownSentence<'_>]) -> Vec<(usize, usize, usize)> {
     cuts
 }
 
-fn format_context(guidance: Option<&str>, known: &[Known<'_>]) -> String {
+fn format_context(guidance: Option<&str>, known: &[KnownMemory<'_>]) -> String {
     let mut text = String::new();
     if let Some(guidance) = guidance.filter(|guidance| !guidance.trim().is_empty()) {
         let _ = writeln!(
@@ -151,7 +151,7 @@ fn format_context(guidance: Option<&str>, known: &[Known<'_>]) -> String {
 
     if !known.is_empty() {
         text.push_str("<known>\n");
-        for Known { number, text: said } in known {
+        for KnownMemory { number, text: said } in known {
             let _ = writeln!(text, "({number}) {}", flatten_line(said, MAX_KNOWN_CHARS));
         }
         text.push_str("</known>\n");
@@ -162,7 +162,7 @@ fn format_context(guidance: Option<&str>, known: &[Known<'_>]) -> String {
 
 /// Writes the source into its frame. Lines of the source begin with a bracket and all other lines
 /// are ours, so a source cannot end its frame.
-fn format_source(source: &Source<'_>, shown: &[ShownSentence<'_>]) -> String {
+fn format_source(source: &SourceText<'_>, shown: &[ShownSentence<'_>]) -> String {
     let mut text = String::from("<source>\n");
     let mut passage = None;
     for (number, shown) in (1..).zip(shown) {
@@ -194,7 +194,11 @@ fn write_heading(passage: &Passage<'_>, text: &mut String) {
     let name = name
         .map(|name| format!(" \"{}\"", name.replace('"', "'")))
         .unwrap_or_default();
-    let _ = writeln!(text, "# {role}{name}, {}:", passage.said_at.long_date());
+    let _ = writeln!(
+        text,
+        "# {role}{name}, {}:",
+        passage.said_at.format_long_date()
+    );
 }
 
 /// Turns a text into a line that cannot be mistaken for a part of the frame.

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use super::answer::Proposal;
 use super::validate::{ProposalRejection, check_proposal};
-use super::{Request, prompt};
-use crate::extract::{Passage, Role, Source};
+use super::{ModelRequest, build_requests};
+use crate::extract::{Passage, Role, SourceText};
 
 fn time(text: &str) -> Timestamp {
     Timestamp::parse("time", text).unwrap()
@@ -20,7 +20,7 @@ fn time(text: &str) -> Timestamp {
 fn passage<'a>(text: &'a str, start: usize, role: Role, speaker: Option<&'a str>) -> Passage<'a> {
     Passage {
         text,
-        start,
+        start_char: start,
         role,
         speaker,
         quoted: None,
@@ -28,22 +28,22 @@ fn passage<'a>(text: &'a str, start: usize, role: Role, speaker: Option<&'a str>
     }
 }
 
-fn user_source(text: &str) -> Source<'_> {
-    Source {
+fn user_source(text: &str) -> SourceText<'_> {
+    SourceText {
         passages: vec![passage(text, 0, Role::User, None)],
         trust: Trust::User,
     }
 }
 
-fn document_source(text: &str, trust: Trust) -> Source<'_> {
-    Source {
+fn document_source(text: &str, trust: Trust) -> SourceText<'_> {
+    SourceText {
         passages: vec![passage(text, 0, Role::Author, None)],
         trust,
     }
 }
 
-fn only_request<'a>(source: &Source<'a>, guidance: Option<&str>) -> Request<'a> {
-    let mut requests = prompt(source, guidance, &[]);
+fn only_request<'a>(source: &SourceText<'a>, guidance: Option<&str>) -> ModelRequest<'a> {
+    let mut requests = build_requests(source, guidance, &[]);
     assert_eq!(requests.len(), 1);
     requests.remove(0)
 }
@@ -61,7 +61,7 @@ fn proposal(text: &str, fields: Value) -> Value {
 }
 
 fn check_first_proposal(
-    source: &Source<'_>,
+    source: &SourceText<'_>,
     proposal: Value,
 ) -> Result<Statement, ProposalRejection> {
     let proposal: Proposal = serde_json::from_value(proposal).unwrap();

@@ -1,18 +1,18 @@
 //! The validation of a model's proposals.
 
-use domain::{MemoryKind, Period, Statement, Timestamp, Topic, Trust};
+use domain::{EventPeriod, MemoryKind, Statement, Timestamp, Topic, Trust};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::extract::{Passage, Quoted, Role, Source};
+use crate::extract::{Passage, Role, SourceText, TextOrigin};
 
 use super::addressed::is_order_to_model;
-use super::answer::{Garbage, Proposal, ProposedTopic, parse_proposals};
+use super::answer::{ModelAnswerError, Proposal, ProposedTopic, parse_proposals};
 use super::dates;
 use super::grounding::SourceEvidence;
 use super::outcome::sort_and_dedup;
 use super::polarity::{agrees_in_polarity, is_negated, is_negated_or_ended};
-use super::prompt::{Request, ShownSentence};
+use super::prompt::{ModelRequest, ShownSentence};
 use super::words::tokenize_words;
 
 /// The most proposals that are read of one answer; those after them are ignored.
@@ -62,12 +62,13 @@ pub(super) enum ProposalRejection {
 /// too.
 ///
 /// # Errors
-/// [`Garbage`] if the answer cannot be read, or if it proposes something and all of it is rejected.
-pub fn validate(
+/// [`ModelAnswerError`] if the answer cannot be read, or if it proposes something and all of it is
+/// rejected.
+pub fn validate_answer(
     answer: &str,
-    request: &Request<'_>,
-    source: &Source<'_>,
-) -> Result<Vec<Statement>, Garbage> {
+    request: &ModelRequest<'_>,
+    source: &SourceText<'_>,
+) -> Result<Vec<Statement>, ModelAnswerError> {
     let proposals = parse_proposals(answer)?;
     let checked = proposals
         .iter()
@@ -75,7 +76,7 @@ pub fn validate(
         .map(|proposal| check_proposal(proposal, request, source));
     let statements: Vec<_> = checked.filter_map(Result::ok).collect();
     if statements.is_empty() && !proposals.is_empty() {
-        return Err(Garbage::Unsupported);
+        return Err(ModelAnswerError::Unsupported);
     }
 
     Ok(sort_and_dedup(statements))
@@ -93,11 +94,11 @@ struct CitedSentences<'a> {
 /// Turns a proposal into a statement.
 ///
 /// # Errors
-/// The [`Rejection`] that names the first failed check.
+/// The [`ProposalRejection`] that names the first failed check.
 pub(super) fn check_proposal(
     proposal: &Proposal,
-    request: &Request<'_>,
-    source: &Source<'_>,
+    request: &ModelRequest<'_>,
+    source: &SourceText<'_>,
 ) -> Result<Statement, ProposalRejection> {
     let cited = resolve_citation(proposal, request, source)?;
     let text = clean_text(&proposal.text)?;
@@ -147,15 +148,15 @@ pub(super) fn check_proposal(
 struct CheckedProposal {
     text: String,
     kind: MemoryKind,
-    event: Option<Period>,
+    event: Option<EventPeriod>,
     forget_after: Option<Timestamp>,
     topic: Option<Topic>,
 }
 
 fn resolve_citation<'a>(
     proposal: &Proposal,
-    request: &Request<'a>,
-    source: &Source<'a>,
+    request: &ModelRequest<'a>,
+    source: &SourceText<'a>,
 ) -> Result<CitedSentences<'a>, ProposalRejection> {
     let mut numbers = proposal.sentences.clone();
     numbers.sort_unstable();
@@ -239,7 +240,7 @@ impl CitedSentences<'_> {
             })
     }
 
-    fn evidence(&self, sentences: &[&str], event: Option<Period>) -> SourceEvidence {
+    fn evidence(&self, sentences: &[&str], event: Option<EventPeriod>) -> SourceEvidence {
         let mut evidence = SourceEvidence::new(sentences.iter().copied());
         for name in self.passages.iter().filter_map(|passage| passage.speaker) {
             evidence.add(name);
@@ -291,7 +292,7 @@ impl CitedSentences<'_> {
                 .passages
                 .iter()
                 .find_map(|passage| passage.quoted)
-                .map(Quoted::attribution),
+                .map(TextOrigin::attribution),
             said_at: self.main.said_at,
             event: found.event,
             forget_after: found.forget_after,
@@ -305,7 +306,8 @@ impl CitedSentences<'_> {
 /// Returns the text in one line.
 ///
 /// # Errors
-/// [`Rejection::Text`] for characters without a shape, which could hide an order from a person.
+/// [`ProposalRejection::Text`] for characters without a shape, which could hide an order from a
+/// person.
 fn clean_text(text: &str) -> Result<String, ProposalRejection> {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let length = text.chars().count();

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use domain::{Timestamp, Topic, Trust};
 
 use crate::ledger::{Ledger, Memory};
-use crate::words::words;
+use crate::words::split_words;
 
 /// An answer of one ledger.
 struct LedgerAnswer<'a> {
@@ -21,7 +21,7 @@ impl LedgerAnswer<'_> {
     fn replaces(&self, other: &Self) -> bool {
         let may = self.trust.may_replace(other.trust);
         let denies_other =
-            self.topic.negated && words(&self.topic.value) != words(&other.topic.value);
+            self.topic.negated && split_words(&self.topic.value) != split_words(&other.topic.value);
         self.ledger != other.ledger && self.said > other.said && may && !denies_other
     }
 }
@@ -58,10 +58,10 @@ fn ledger_answer<'a>(
     place: usize,
     memory: &'a Memory,
 ) -> Option<LedgerAnswer<'a>> {
-    let topic = memory.answers.as_ref()?;
+    let topic = memory.topic_answer.as_ref()?;
     let last_said = ledgers
         .get(place)
-        .map_or(memory.said_at, |ledger| ledger.last_said(memory));
+        .map_or(memory.said_at, |ledger| ledger.last_said_at(memory));
     Some(LedgerAnswer {
         ledger: place,
         topic,

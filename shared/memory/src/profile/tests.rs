@@ -1,13 +1,13 @@
 //! Tests of what a profile shows and of what it never shows.
 
 use domain::{
-    Bucket, ContainerId, DocumentId, DocumentType, Filter, MemoryAction, MemoryKind, Period,
-    Revision, SearchDocument, Statement, Timestamp, Topic, Trust,
+    ContainerId, DocumentId, DocumentType, EventPeriod, Filter, IndexedDocument, MemoryEdit,
+    MemoryKind, ProfileBucket, Revision, Statement, Timestamp, Topic, Trust,
 };
 use serde_json::json;
 
-use super::{Outline, Profile, Sorter, profile};
-use crate::ledger::{Ledger, Told};
+use super::{BucketSorter, Profile, ProfileOptions, build_profile};
+use crate::ledger::{DocumentStatements, Ledger};
 
 const DAY: i64 = 86_400_000;
 
@@ -67,7 +67,7 @@ fn container(name: char) -> ContainerId {
 }
 
 fn ledger_with(metadata: serde_json::Value, statements: Vec<Statement>) -> Ledger {
-    let document = SearchDocument {
+    let document = IndexedDocument {
         id: DocumentId::parse(&format!("{:0>22}", 1)).unwrap(),
         revision: Revision::parse("1111111111111111111111").unwrap(),
         tag: "t".into(),
@@ -83,12 +83,12 @@ fn ledger_with(metadata: serde_json::Value, statements: Vec<Statement>) -> Ledge
     };
 
     let mut ledger = Ledger::new(container('c'));
-    ledger.tell(Told {
+    ledger.insert_document(DocumentStatements {
         document,
         statements,
     });
 
-    ledger.settle();
+    ledger.recompute_memories();
     ledger
 }
 
@@ -97,15 +97,15 @@ fn ledger(statements: Vec<Statement>) -> Ledger {
 }
 
 fn profile_of(statements: Vec<Statement>) -> Profile {
-    profile(&[&ledger(statements)], &Outline::new(day(1000)))
+    build_profile(&[&ledger(statements)], &ProfileOptions::new(day(1000)))
 }
 
-fn sorter(buckets: &[(&str, &str)]) -> Sorter {
-    let bucket = |(key, description): &(&str, &str)| Bucket {
+fn sorter(buckets: &[(&str, &str)]) -> BucketSorter {
+    let bucket = |(key, description): &(&str, &str)| ProfileBucket {
         key: (*key).into(),
         description: (*description).into(),
     };
-    Sorter::new(buckets.iter().map(bucket).collect())
+    BucketSorter::new(buckets.iter().map(bucket).collect())
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn lasting_traits_come_by_kind_and_the_rest_by_day() {
         of_kind(MemoryKind::Preference, "User likes rain.", 4),
         fact("User bought a kiln.", 7),
         Statement {
-            event: Some(Period {
+            event: Some(EventPeriod {
                 from: day(20),
                 to: day(21),
             }),
@@ -139,15 +139,15 @@ fn lasting_traits_come_by_kind_and_the_rest_by_day() {
         "User is a potter.",
     ];
 
-    assert_eq!(found.statics, statics);
+    assert_eq!(found.static_lines, statics);
     assert_eq!(
-        found.dynamic,
+        found.dynamic_lines,
         [
             "[1970-01-08] User bought a kiln.",
             "[1970-01-21] User shows bowls."
         ]
     );
-    assert!(found.buckets.is_empty(), "nobody asked");
+    assert!(found.bucket_lines.is_empty(), "nobody asked");
     assert_eq!(profile_of(Vec::new()), Profile::default());
 }
 
@@ -159,8 +159,8 @@ fn where_somebody_lived_before_is_nowhere() {
         lives_in("Rome", 3),
         fact("User is well.", 2),
     ]);
-    assert_eq!(found.statics, ["User lives in Oslo."]);
-    assert_eq!(found.dynamic, ["[1970-01-03] User is well."]);
+    assert_eq!(found.static_lines, ["User lives in Oslo."]);
+    assert_eq!(found.dynamic_lines, ["[1970-01-03] User is well."]);
 }
 
 #[test]
@@ -181,16 +181,16 @@ fn what_is_forgotten_or_expired_is_never_shown() {
         ("preferences", "Likes."),
         ("guests", "Guests and visitors."),
     ]);
-    let outline = Outline {
+    let outline = ProfileOptions {
         sorter: Some(&sorter),
-        ..Outline::new(day(1000))
+        ..ProfileOptions::new(day(1000))
     };
 
-    let before = profile(&[&ledger], &outline);
-    assert_eq!(before.statics, ["User likes rain.", "User is tall."]);
-    assert_eq!(before.dynamic, ["[1970-01-04] User has guests."]);
+    let before = build_profile(&[&ledger], &outline);
+    assert_eq!(before.static_lines, ["User likes rain.", "User is tall."]);
+    assert_eq!(before.dynamic_lines, ["[1970-01-04] User has guests."]);
     assert_eq!(
-        before.buckets,
+        before.bucket_lines,
         [
             ["[1970-01-05] User likes rain."],
             ["[1970-01-04] User has guests."]
@@ -201,20 +201,20 @@ fn what_is_forgotten_or_expired_is_never_shown() {
         .map(|memory| memory.id.clone())
         .collect::<Vec<_>>()
     {
-        ledger.act(&MemoryAction::Forget {
+        ledger.apply_edit(&MemoryEdit::Forget {
             memory,
             reason: None,
             at: day(6),
         });
     }
 
-    ledger.settle();
+    ledger.recompute_memories();
     let empty = Profile {
-        buckets: vec![Vec::new(); 2],
+        bucket_lines: vec![Vec::new(); 2],
         ..Profile::default()
     };
 
-    assert_eq!(profile(&[&ledger], &outline), empty);
+    assert_eq!(build_profile(&[&ledger], &outline), empty);
 }
 
 #[test]
@@ -229,9 +229,9 @@ fn what_strangers_write_is_no_trait_and_gives_no_orders() {
         foreign(of_kind(MemoryKind::Preference, "The author likes rain.", 2)),
         foreign(trait_("The author is tall.", 3)),
     ]);
-    assert!(found.statics.is_empty());
+    assert!(found.static_lines.is_empty());
     assert_eq!(
-        found.dynamic,
+        found.dynamic_lines,
         [
             "[1970-01-04] According to a document: The author is tall.",
             "[1970-01-03] According to a document: The author likes rain.",
@@ -268,24 +268,24 @@ fn instructions_and_preferences_are_in_whatever_the_budget() {
         (40, 3, 2),
         (1000, 42, 41),
     ] {
-        let outline = Outline {
+        let outline = ProfileOptions {
             static_tokens: tokens,
             dynamic_tokens: tokens,
-            ..Outline::new(day(1000))
+            ..ProfileOptions::new(day(1000))
         };
-        let found = profile(&[&ledger], &outline);
+        let found = build_profile(&[&ledger], &outline);
         assert_eq!(
-            (found.statics.len(), found.dynamic.len()),
+            (found.static_lines.len(), found.dynamic_lines.len()),
             (traits, rest),
             "{tokens}: {found:?}"
         );
         assert!(
             found
-                .dynamic
+                .dynamic_lines
                 .contains(&"[1970-01-04] User likes rain.".to_owned())
         );
         assert!(
-            found.statics.contains(&"User prefers tea.".to_owned()),
+            found.static_lines.contains(&"User prefers tea.".to_owned()),
             "the newest is always in"
         );
     }
@@ -301,12 +301,12 @@ fn of_too_many_instructions_the_newest_win() {
         )
     };
 
-    let outline = Outline {
+    let outline = ProfileOptions {
         static_tokens: 100,
-        ..Outline::new(day(1000))
+        ..ProfileOptions::new(day(1000))
     };
 
-    let found = profile(&[&ledger((0..60).map(order).collect())], &outline).statics;
+    let found = build_profile(&[&ledger((0..60).map(order).collect())], &outline).static_lines;
     assert_eq!(found.len(), 20, "10 tokens each, twice the budget");
     assert!(
         found[0].contains("0059") && found[19].contains("0040"),
@@ -338,16 +338,16 @@ fn a_filter_narrows_every_part() {
         ("source", "diary", 2, 1, 2),
     ] {
         let filter = Filter::parse(&json!({"AND": [{"key": key, "value": value}]})).unwrap();
-        let outline = Outline {
+        let outline = ProfileOptions {
             filter: Some(&filter),
             sorter: Some(&sorter),
-            ..Outline::new(day(1000))
+            ..ProfileOptions::new(day(1000))
         };
-        let found = profile(&[&ledger], &outline);
+        let found = build_profile(&[&ledger], &outline);
         let counts = (
-            found.statics.len(),
-            found.dynamic.len(),
-            found.buckets[0].len(),
+            found.static_lines.len(),
+            found.dynamic_lines.len(),
+            found.bucket_lines[0].len(),
         );
         assert_eq!(counts, (traits, rest, sorted), "{key} {value}");
     }
@@ -360,10 +360,10 @@ fn several_ledgers_make_one_profile_without_repeats() {
         fact("User has guests.", 2),
     ]);
     let other = ledger(vec![trait_("User is tall.", 3), fact("User is ill.", 4)]);
-    let found = profile(&[&one, &other], &Outline::new(day(1000)));
-    assert_eq!(found.statics, ["User is tall."]);
+    let found = build_profile(&[&one, &other], &ProfileOptions::new(day(1000)));
+    assert_eq!(found.static_lines, ["User is tall."]);
     assert_eq!(
-        found.dynamic,
+        found.dynamic_lines,
         ["[1970-01-05] User is ill.", "[1970-01-03] User has guests."]
     );
 }
@@ -422,8 +422,8 @@ fn of_answers_of_several_ledgers_the_one_said_last_is_current() {
     ] {
         let (one, other) = (ledger(one), ledger(other));
         for ledgers in [[&one, &other], [&other, &one]] {
-            let found = profile(&ledgers, &Outline::new(day(1000)));
-            let lines = [found.statics, found.dynamic].concat();
+            let found = build_profile(&ledgers, &ProfileOptions::new(day(1000)));
+            let lines = [found.static_lines, found.dynamic_lines].concat();
             assert_eq!(lines.len(), shown.len(), "{lines:?}");
             assert!(
                 shown
@@ -449,14 +449,14 @@ fn a_memory_is_in_the_topic_that_it_fits_best_or_in_none() {
     ];
     let built = |buckets: &[(&str, &str)]| {
         let sorter = sorter(buckets);
-        profile(
+        build_profile(
             &[&ledger],
-            &Outline {
+            &ProfileOptions {
                 sorter: Some(&sorter),
-                ..Outline::new(day(1000))
+                ..ProfileOptions::new(day(1000))
             },
         )
-        .buckets
+        .bucket_lines
     };
 
     let (train, flight) = (

@@ -7,11 +7,11 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use domain::settings::PREFERENCES;
-use domain::{Bucket, MemoryId, MemoryKind};
-use retrieval::{Embedder, StaticEmbedder, Vector};
+use domain::{MemoryId, MemoryKind, ProfileBucket};
+use retrieval::{Embedder, QuantizedVector, StaticEmbedder};
 
 use crate::ledger::Memory;
-use crate::words::essence;
+use crate::words::content_words;
 
 /// The score below which a memory fits no bucket. It was chosen on the examples beside this file.
 const THRESHOLD: f32 = 0.2;
@@ -31,8 +31,8 @@ const MAX_WORDS: usize = 200;
 /// Sorts memories into buckets: each into the one that it fits best, or into none. It caches the
 /// bucket of each memory, because the words of a memory never change.
 #[derive(Debug)]
-pub struct Sorter {
-    buckets: Vec<Bucket>,
+pub struct BucketSorter {
+    buckets: Vec<ProfileBucket>,
     topics: Vec<BucketTopic>,
     placed: Mutex<HashMap<MemoryId, Option<usize>>>,
 }
@@ -46,7 +46,7 @@ struct BucketTopic {
 
 /// A vector and its inverse norm.
 #[derive(Debug)]
-struct NormalizedVector(Vector, f32);
+struct NormalizedVector(QuantizedVector, f32);
 
 impl NormalizedVector {
     fn of(text: &str) -> Self {
@@ -59,10 +59,10 @@ impl NormalizedVector {
     }
 }
 
-impl Sorter {
+impl BucketSorter {
     /// Creates a sorter into these buckets.
-    pub fn new(buckets: Vec<Bucket>) -> Self {
-        let topic = |bucket: &Bucket| {
+    pub fn new(buckets: Vec<ProfileBucket>) -> Self {
+        let topic = |bucket: &ProfileBucket| {
             let text = format!(
                 "{}: {}",
                 bucket.key.replace(['_', '-'], " "),
@@ -82,12 +82,12 @@ impl Sorter {
     }
 
     /// Returns the buckets, in their order.
-    pub fn buckets(&self) -> &[Bucket] {
+    pub fn buckets(&self) -> &[ProfileBucket] {
         &self.buckets
     }
 
     /// Returns the index of the bucket to which the memory belongs.
-    pub fn place(&self, memory: &Memory) -> Option<usize> {
+    pub fn bucket_index(&self, memory: &Memory) -> Option<usize> {
         if memory.kind == MemoryKind::Preference
             && let Some(place) = self
                 .buckets
@@ -159,7 +159,7 @@ fn embed_words(words: Vec<String>) -> Vec<(String, NormalizedVector)> {
 
 /// Returns the words of a text that may reveal its topic.
 fn select_topic_words(text: &str) -> Vec<String> {
-    let words = essence(text)
+    let words = content_words(text)
         .into_iter()
         .filter(|word| !STOP_WORDS.contains(&word.as_str()));
     words.take(MAX_WORDS).collect()
@@ -170,12 +170,12 @@ mod tests {
     use super::examples::{BUCKETS, CALIBRATION, CHECK};
     use super::*;
 
-    fn sorter(buckets: &[(&str, &str)]) -> Sorter {
-        let bucket = |(key, description): &(&str, &str)| Bucket {
+    fn sorter(buckets: &[(&str, &str)]) -> BucketSorter {
+        let bucket = |(key, description): &(&str, &str)| ProfileBucket {
             key: (*key).into(),
             description: (*description).into(),
         };
-        Sorter::new(buckets.iter().map(bucket).collect())
+        BucketSorter::new(buckets.iter().map(bucket).collect())
     }
 
     /// Returns the share of the examples that are sorted as a person would sort them, and the

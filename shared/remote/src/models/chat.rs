@@ -7,7 +7,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
-use super::{ModelError, Models};
+use super::{ModelClient, ModelError};
 use crate::settings;
 
 /// The number of repetitions of a question, each after a longer pause.
@@ -54,7 +54,7 @@ const FORMATS: [RequestFormat; 5] = [
     },
 ];
 
-/// The format that the endpoint has accepted before, shared by all clones of a [`Models`].
+/// The format that the endpoint has accepted before, shared by all clones of a [`ModelClient`].
 /// Initially there is none.
 #[derive(Debug)]
 pub(super) struct AcceptedFormat(AtomicUsize);
@@ -136,7 +136,7 @@ impl From<ModelError> for AnswerError {
     }
 }
 
-impl Models {
+impl ModelClient {
     /// Checks whether the operator has named a model for questions about memories.
     pub fn reads_memories(&self) -> bool {
         self.settings.memory_model.is_some()
@@ -148,7 +148,7 @@ impl Models {
     ///
     /// # Errors
     /// The last failure.
-    pub async fn answer<T, E>(
+    pub async fn ask_question<T, E>(
         &self,
         question: &Question<'_>,
         within: Duration,

@@ -169,14 +169,18 @@ async fn no_spelling_of_an_address_that_is_not_public_reaches_a_listener() {
     let server = Server::start(|_| ok_answer("", b"reached")).await;
     let fetcher = server.fetcher();
     for url in SPELLINGS {
-        let error = fetcher.fetch(url).await.expect_err(url);
+        let error = fetcher.fetch_page(url).await.expect_err(url);
         assert_eq!(error.kind, FetchErrorKind::Blocked, "{url:?}");
         assert_eq!(server.connections(), 0, "{url:?}");
     }
 
     // Without the guard, the listener would have been reached.
     assert_eq!(
-        fetcher.fetch("http://example.com/").await.unwrap().bytes,
+        fetcher
+            .fetch_page("http://example.com/")
+            .await
+            .unwrap()
+            .bytes,
         "reached"
     );
     assert_eq!(server.connections(), 1);
@@ -189,7 +193,7 @@ async fn a_name_with_an_address_that_is_not_public_reaches_no_listener() {
         for answers in [vec![literal], vec![PUBLIC, literal], vec![literal, PUBLIC]] {
             let network = server.network(move |_| answers.clone());
             let error = Fetcher::with_limits(network, quick_limits())
-                .fetch("https://rebind.example.com/")
+                .fetch_page("https://rebind.example.com/")
                 .await
                 .unwrap_err();
             assert_eq!(error.kind, FetchErrorKind::Blocked, "{literal}");
@@ -235,7 +239,7 @@ async fn a_refusal_says_what_is_wrong_with_the_address() {
         ),
     ] {
         assert_eq!(
-            server.fetcher().fetch(url).await.unwrap_err().message,
+            server.fetcher().fetch_page(url).await.unwrap_err().message,
             message,
             "{url}"
         );

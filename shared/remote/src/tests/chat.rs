@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::server::{Received, Server, build_answer, ok_answer, receive_request};
-use crate::{AnswerError, ModelSettings, Models, Question, Secret};
+use crate::{AnswerError, ModelClient, ModelSettings, Question, Secret};
 
 const KEY: &str = "sk-very-secret";
 const WITHIN: Duration = Duration::from_secs(20);
@@ -21,8 +21,8 @@ fn settings(server: &Server) -> ModelSettings {
     }
 }
 
-fn models(server: &Server) -> Models {
-    Models::with_limit(settings(server), Duration::from_secs(5))
+fn models(server: &Server) -> ModelClient {
+    ModelClient::with_limit(settings(server), Duration::from_secs(5))
 }
 
 fn chat_answer(text: &str) -> Vec<u8> {
@@ -39,7 +39,7 @@ fn parse_memories(text: &str) -> Result<Vec<Value>, ()> {
     value["memories"].as_array().cloned().ok_or(())
 }
 
-async fn ask(models: &Models) -> Result<usize, AnswerError> {
+async fn ask(models: &ModelClient) -> Result<usize, AnswerError> {
     let schema = json!({ "type": "object" });
     let question = Question {
         instructions: "List in JSON.",
@@ -47,7 +47,7 @@ async fn ask(models: &Models) -> Result<usize, AnswerError> {
         schema: &schema,
         name: "memories",
     };
-    assert_send(models.answer(&question, WITHIN, parse_memories))
+    assert_send(models.ask_question(&question, WITHIN, parse_memories))
         .await
         .map(|memories| memories.len())
 }
@@ -258,7 +258,7 @@ async fn a_silent_model_times_out_in_each_try_and_in_all() {
     };
 
     let server = silent().await;
-    let impatient = Models::with_limit(settings(&server), Duration::from_millis(50));
+    let impatient = ModelClient::with_limit(settings(&server), Duration::from_millis(50));
     assert_eq!(ask(&impatient).await, Err(AnswerError::TimedOut));
     assert_eq!(server.connections(), 3);
 
@@ -272,7 +272,7 @@ async fn a_silent_model_times_out_in_each_try_and_in_all() {
     };
 
     let outcome = models(&server)
-        .answer(&question, Duration::from_millis(50), parse_memories)
+        .ask_question(&question, Duration::from_millis(50), parse_memories)
         .await;
     assert_eq!(outcome, Err(AnswerError::TimedOut));
     assert_eq!(server.connections(), 1);
@@ -281,7 +281,7 @@ async fn a_silent_model_times_out_in_each_try_and_in_all() {
 #[tokio::test]
 async fn without_a_model_nothing_is_asked_and_the_setting_is_named() {
     let server = scripted_server(vec![chat_answer(r#"{"memories":[]}"#)]).await;
-    let models = Models::new(ModelSettings {
+    let models = ModelClient::new(ModelSettings {
         memory_model: None,
         ..settings(&server)
     });

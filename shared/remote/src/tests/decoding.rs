@@ -64,7 +64,7 @@ async fn fetch(encoding: &'static str, body: Vec<u8>) -> Result<Page, FetchError
     let server =
         Server::start(move |_| ok_answer(&format!("Content-Encoding: {encoding}\r\n"), &body))
             .await;
-    server.fetcher().fetch("http://example.com/").await
+    server.fetcher().fetch_page("http://example.com/").await
 }
 
 #[tokio::test]
@@ -176,7 +176,7 @@ async fn what_was_not_offered_fails_at_once() {
         let server = Server::start(move |_| build_answer("200 OK", headers, b"body")).await;
         let error = server
             .fetcher()
-            .fetch("http://example.com/")
+            .fetch_page("http://example.com/")
             .await
             .unwrap_err();
         assert_eq!(

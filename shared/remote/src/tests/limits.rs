@@ -44,7 +44,7 @@ async fn a_body_may_have_10_mib_and_not_one_byte_more() {
         let with_length = Server::start(move |_| ok_answer("", &announced)).await;
         let until_close = Server::start(move |_| [HEAD, body.as_slice()].concat()).await;
         for server in [with_length, until_close] {
-            let outcome = server.fetcher().fetch("http://example.com/").await;
+            let outcome = server.fetcher().fetch_page("http://example.com/").await;
             match extra {
                 0 => assert_eq!(outcome.unwrap().bytes.len(), 10 << 20),
                 _ => {
@@ -63,7 +63,7 @@ async fn a_body_that_announces_too_much_is_not_read() {
         Server::start(|_| b"HTTP/1.1 200 OK\r\nContent-Length: 10485761\r\n\r\nx".to_vec()).await;
     let error = server
         .fetcher()
-        .fetch("http://example.com/")
+        .fetch_page("http://example.com/")
         .await
         .unwrap_err();
     assert_eq!(error.kind, FetchErrorKind::TooLarge);
@@ -82,7 +82,7 @@ async fn a_body_without_end_is_too_large() {
         .await;
         let error = server
             .fetcher()
-            .fetch("http://example.com/")
+            .fetch_page("http://example.com/")
             .await
             .unwrap_err();
         assert_eq!(error.kind, FetchErrorKind::TooLarge);
@@ -96,7 +96,7 @@ async fn a_body_that_trickles_ends_with_the_time_for_the_whole_page() {
         Server::start_raw(|stream| endless(stream, HEAD, b"x", Duration::from_millis(20))).await;
     let start = Instant::now();
     let error = impatient(&server)
-        .fetch("http://example.com/")
+        .fetch_page("http://example.com/")
         .await
         .unwrap_err();
     assert_eq!(
@@ -132,7 +132,7 @@ async fn a_head_that_trickles_or_never_comes_ends_with_the_time_for_the_first_by
     for server in [trickling, informing, silent] {
         let start = Instant::now();
         let error = impatient(&server)
-            .fetch("http://example.com/")
+            .fetch_page("http://example.com/")
             .await
             .unwrap_err();
         assert_eq!(error.message, "The page did not answer in time.");
@@ -162,7 +162,7 @@ async fn the_time_for_the_whole_page_counts_over_retries_and_redirects() {
     };
 
     let fetcher = Fetcher::with_limits(server.network(|_| vec![PUBLIC]), limits);
-    let error = fetcher.fetch("http://example.com/").await.unwrap_err();
+    let error = fetcher.fetch_page("http://example.com/").await.unwrap_err();
     assert_eq!(error.message, "The page did not answer in time.");
     assert!((2..=3).contains(&server.connections()));
 }
@@ -175,7 +175,7 @@ async fn a_huge_head_is_no_answer() {
         let server = Server::start(move |_| ok_answer(&headers, b"body")).await;
         let error = server
             .fetcher()
-            .fetch("http://example.com/")
+            .fetch_page("http://example.com/")
             .await
             .unwrap_err();
         assert_eq!(error.message, "The page's server gave no valid answer.");
@@ -197,7 +197,7 @@ async fn a_huge_head_is_no_answer() {
     .await;
     let error = without_end
         .fetcher()
-        .fetch("http://example.com/")
+        .fetch_page("http://example.com/")
         .await
         .unwrap_err();
     assert_eq!(error.message, "The page's server gave no valid answer.");
@@ -212,7 +212,7 @@ async fn a_body_shorter_than_announced_broke_off() {
         let server = Server::start(move |_| bytes.clone()).await;
         let error = server
             .fetcher()
-            .fetch("http://example.com/")
+            .fetch_page("http://example.com/")
             .await
             .unwrap_err();
         assert_eq!(
@@ -231,7 +231,7 @@ async fn bytes_behind_the_announced_length_are_not_part_of_the_page() {
     assert_eq!(
         server
             .fetcher()
-            .fetch("http://example.com/")
+            .fetch_page("http://example.com/")
             .await
             .unwrap()
             .bytes,
@@ -250,7 +250,7 @@ async fn lengths_that_contradict_each_other_are_no_answer() {
         let server = Server::start(move |_| bytes.clone().into_bytes()).await;
         let error = server
             .fetcher()
-            .fetch("http://example.com/")
+            .fetch_page("http://example.com/")
             .await
             .unwrap_err();
         assert_eq!(error.kind, FetchErrorKind::Failed, "{lengths}");

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::server::{Received, Server, build_answer, ok_answer, receive_request};
-use crate::{ModelError, ModelSettings, Models, Secret};
+use crate::{ModelClient, ModelError, ModelSettings, Secret};
 
 const KEY: &str = "sk-very-secret";
 
@@ -22,8 +22,8 @@ fn settings(url: String) -> ModelSettings {
     }
 }
 
-fn models(server: &Server) -> Models {
-    Models::new(settings(format!("http://{}/v1", server.address)))
+fn models(server: &Server) -> ModelClient {
+    ModelClient::new(settings(format!("http://{}/v1", server.address)))
 }
 
 fn said(text: &str) -> Vec<u8> {
@@ -148,7 +148,7 @@ async fn the_base_of_the_endpoint_keeps_its_path_and_query() {
             key: None,
             ..settings(format!("http://{}{base}", server.address))
         };
-        Models::new(settings)
+        ModelClient::new(settings)
             .describe_image(b"x", "image/png")
             .await
             .unwrap();
@@ -255,7 +255,7 @@ async fn answers_that_are_not_as_expected_are_invalid() {
 #[tokio::test]
 async fn an_endpoint_that_is_absent_silent_or_breaks_off_is_unavailable() {
     let gone = Server::start(|_| Vec::new()).await.address;
-    let absent = Models::new(settings(format!("http://{gone}")));
+    let absent = ModelClient::new(settings(format!("http://{gone}")));
     assert_eq!(
         absent.describe_image(b"x", "image/png").await,
         Err(ModelError::Unavailable)
@@ -266,7 +266,7 @@ async fn an_endpoint_that_is_absent_silent_or_breaks_off_is_unavailable() {
         std::future::pending::<()>().await;
     })
     .await;
-    let impatient = Models::with_limit(
+    let impatient = ModelClient::with_limit(
         settings(format!("http://{}", silent.address)),
         Duration::from_millis(100),
     );
@@ -283,7 +283,7 @@ async fn an_endpoint_that_is_absent_silent_or_breaks_off_is_unavailable() {
     );
 
     let plain = Server::start_plain(b"HTTP/1.1 200 OK\r\n\r\n{}").await;
-    let insecure = Models::new(settings(format!("https://{}", plain.address)));
+    let insecure = ModelClient::new(settings(format!("https://{}", plain.address)));
     assert_eq!(
         insecure.describe_image(b"x", "image/png").await,
         Err(ModelError::Unavailable)
@@ -298,7 +298,7 @@ async fn an_endpoint_that_is_absent_silent_or_breaks_off_is_unavailable() {
 
 #[tokio::test]
 async fn what_is_not_set_or_unusable_is_named() {
-    let nothing = Models::new(ModelSettings::default());
+    let nothing = ModelClient::new(ModelSettings::default());
     let error = nothing.describe_image(b"x", "image/png").await.unwrap_err();
     assert_eq!(
         error,
@@ -310,7 +310,7 @@ async fn what_is_not_set_or_unusable_is_named() {
         error.to_string(),
         "no model is configured for this; missing or unusable: RECOLLECT_MODEL_URL, RECOLLECT_VISION_MODEL"
     );
-    let deaf = Models::new(ModelSettings {
+    let deaf = ModelClient::new(ModelSettings {
         transcription_model: None,
         ..settings("http://127.0.0.1:1".into())
     });
@@ -331,7 +331,7 @@ async fn what_is_not_set_or_unusable_is_named() {
         "data:,x",
         "http://me:word@models.example.com/",
     ] {
-        let error = Models::new(settings(url.into()))
+        let error = ModelClient::new(settings(url.into()))
             .describe_image(b"x", "image/png")
             .await
             .unwrap_err();
@@ -349,7 +349,7 @@ async fn what_is_not_set_or_unusable_is_named() {
         ..settings("http://127.0.0.1:1".into())
     };
 
-    let error = Models::new(broken_key)
+    let error = ModelClient::new(broken_key)
         .describe_image(b"x", "image/png")
         .await
         .unwrap_err();
@@ -377,7 +377,7 @@ fn settings_come_from_the_environment_and_never_show_the_key() {
     assert_eq!(settings.vision_model.as_deref(), Some("eye"));
     assert_eq!(settings.transcription_model, None);
     assert_eq!(settings.memory_model.as_deref(), Some("scribe"));
-    let shown = format!("{settings:?} {:?}", Models::new(settings.clone()));
+    let shown = format!("{settings:?} {:?}", ModelClient::new(settings.clone()));
     assert!(
         shown.contains("eye") && !shown.contains("secret"),
         "{shown}"

@@ -105,7 +105,7 @@ async fn a_name_is_looked_up_once_for_each_request_so_that_a_second_answer_count
     let fetcher = Fetcher::with_limits(server.network(resolve), quick_limits());
     assert_eq!(
         fetcher
-            .fetch("http://rebind.example.com/")
+            .fetch_page("http://rebind.example.com/")
             .await
             .unwrap()
             .bytes,
@@ -120,7 +120,7 @@ async fn a_name_that_turns_private_before_a_retry_is_not_dialed_again() {
     let (asked, resolve) = resolver(vec![vec![PUBLIC], vec![LOOPBACK]]);
     let fetcher = Fetcher::with_limits(server.network(resolve), quick_limits());
     let error = fetcher
-        .fetch("http://rebind.example.com/")
+        .fetch_page("http://rebind.example.com/")
         .await
         .unwrap_err();
     assert_eq!(error.kind, FetchErrorKind::Blocked);
@@ -133,7 +133,7 @@ async fn a_name_that_turns_private_before_a_redirect_is_not_dialed_again() {
     let (_, resolve) = resolver(vec![vec![PUBLIC], vec![PUBLIC, LOOPBACK]]);
     let fetcher = Fetcher::with_limits(server.network(resolve), quick_limits());
     let error = fetcher
-        .fetch("http://rebind.example.com/")
+        .fetch_page("http://rebind.example.com/")
         .await
         .unwrap_err();
     assert_eq!(error.kind, FetchErrorKind::Blocked);
@@ -154,7 +154,7 @@ async fn only_vetted_addresses_are_dialed_with_the_port_of_the_url() {
         },
     );
     let page = Fetcher::with_limits(network, quick_limits())
-        .fetch("http://example.com/")
+        .fetch_page("http://example.com/")
         .await
         .unwrap();
 
@@ -164,7 +164,7 @@ async fn only_vetted_addresses_are_dialed_with_the_port_of_the_url() {
 
 #[tokio::test]
 async fn the_network_of_production_asks_the_resolver_of_the_system() {
-    let addresses = crate::Network::public()
+    let addresses = crate::Network::public_internet()
         .resolve_name("localhost")
         .await
         .unwrap();

@@ -111,7 +111,7 @@ async fn public_addresses_pass_the_guard_in_every_spelling() {
     ] {
         let page = server
             .fetcher()
-            .fetch(url)
+            .fetch_page(url)
             .await
             .unwrap_or_else(|error| panic!("{url}: {error}"));
         assert_eq!(
@@ -131,7 +131,11 @@ async fn a_page_comes_with_its_bytes_and_its_whole_media_type() {
         )
     })
     .await;
-    let page = server.fetcher().fetch("http://example.com/").await.unwrap();
+    let page = server
+        .fetcher()
+        .fetch_page("http://example.com/")
+        .await
+        .unwrap();
 
     assert_eq!(page.bytes.as_ref(), b"<p>caf\xe9");
     assert_eq!(
@@ -143,7 +147,7 @@ async fn a_page_comes_with_its_bytes_and_its_whole_media_type() {
     assert_eq!(
         untyped
             .fetcher()
-            .fetch("http://example.com/")
+            .fetch_page("http://example.com/")
             .await
             .unwrap()
             .media_type,
@@ -164,7 +168,7 @@ async fn the_resolver_is_asked_for_the_plain_name() {
         move |_, _| Some(address),
     );
     Fetcher::with_limits(network, quick_limits())
-        .fetch("http://Bücher.Example./")
+        .fetch_page("http://Bücher.Example./")
         .await
         .unwrap();
 
@@ -184,7 +188,7 @@ async fn a_request_says_who_asks_and_carries_nothing_else() {
     .await;
     server
         .fetcher()
-        .fetch("http://example.com/#part")
+        .fetch_page("http://example.com/#part")
         .await
         .unwrap();
     let requests = server.received();
@@ -229,7 +233,7 @@ async fn every_printable_character_can_stand_in_an_address() {
         format!("http://example.com/?{printable}x"),
     ] {
         assert_eq!(
-            server.fetcher().fetch(&url).await.unwrap().bytes,
+            server.fetcher().fetch_page(&url).await.unwrap().bytes,
             "page",
             "{url}"
         );
@@ -241,7 +245,7 @@ async fn an_address_without_end_is_refused() {
     let server = Server::start(|_| ok_answer("", b"page")).await;
     let url = format!("http://example.com/{}", "x".repeat(100_000));
     assert_eq!(
-        server.fetcher().fetch(&url).await.unwrap_err().message,
+        server.fetcher().fetch_page(&url).await.unwrap_err().message,
         "The address cannot be requested."
     );
 }
@@ -254,7 +258,7 @@ async fn one_fetcher_serves_many_at_once() {
         let fetcher = server.fetcher();
         fetches.spawn(async move {
             let page = fetcher
-                .fetch(&format!("http://example.com/{n}"))
+                .fetch_page(&format!("http://example.com/{n}"))
                 .await
                 .unwrap();
             assert_eq!(page.bytes, format!("/{n}"));

@@ -31,7 +31,7 @@ async fn a_redirect_into_a_private_network_is_not_followed() {
         let server = Server::start(move |_| redirect_answer(location)).await;
         let error = server
             .fetcher()
-            .fetch("http://example.com/")
+            .fetch_page("http://example.com/")
             .await
             .expect_err(location);
         assert_eq!(error.kind, FetchErrorKind::Blocked, "{location}");
@@ -52,7 +52,7 @@ async fn a_redirect_that_is_no_text_is_not_followed() {
     .await;
     let error = server
         .fetcher()
-        .fetch("http://example.com/")
+        .fetch_page("http://example.com/")
         .await
         .unwrap_err();
     assert_eq!(error.kind, FetchErrorKind::Blocked);
@@ -69,7 +69,7 @@ async fn a_private_hop_after_public_ones_is_not_followed() {
     .await;
     let error = server
         .fetcher()
-        .fetch("http://example.com/1")
+        .fetch_page("http://example.com/1")
         .await
         .unwrap_err();
     assert_eq!(error.kind, FetchErrorKind::Blocked);
@@ -104,7 +104,7 @@ async fn each_status_of_a_redirect_leads_to_relative_and_foreign_places() {
             .await;
             let page = server
                 .fetcher()
-                .fetch("http://example.com/a/")
+                .fetch_page("http://example.com/a/")
                 .await
                 .unwrap();
             assert_eq!(
@@ -133,7 +133,7 @@ async fn five_redirects_are_followed_and_the_sixth_is_not() {
 
     assert_eq!(
         five.fetcher()
-            .fetch("http://example.com/0")
+            .fetch_page("http://example.com/0")
             .await
             .unwrap()
             .url,
@@ -143,7 +143,7 @@ async fn five_redirects_are_followed_and_the_sixth_is_not() {
     let endless = Server::start(|request| redirect_answer(&next(request.target()))).await;
     let error = endless
         .fetcher()
-        .fetch("http://example.com/0")
+        .fetch_page("http://example.com/0")
         .await
         .unwrap_err();
 
@@ -157,7 +157,7 @@ async fn a_loop_of_redirects_ends() {
     let server = Server::start(|_| redirect_answer("http://example.com/")).await;
     let error = server
         .fetcher()
-        .fetch("http://example.com/")
+        .fetch_page("http://example.com/")
         .await
         .unwrap_err();
     assert_eq!(error.message, "The page redirects more than 5 times.");
@@ -170,7 +170,7 @@ async fn a_redirect_without_a_place_and_other_statuses_of_300_are_no_page() {
         let server = Server::start(move |_| build_answer(&format!("{status} x"), "", b"")).await;
         let error = server
             .fetcher()
-            .fetch("http://example.com/")
+            .fetch_page("http://example.com/")
             .await
             .unwrap_err();
         assert_eq!(error.message, format!("The page answered {status}."));

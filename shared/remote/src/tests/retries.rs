@@ -30,7 +30,7 @@ async fn passing_failures_are_tried_again_twice() {
         assert_eq!(
             server
                 .fetcher()
-                .fetch("http://example.com/")
+                .fetch_page("http://example.com/")
                 .await
                 .unwrap()
                 .bytes,
@@ -52,7 +52,7 @@ async fn the_third_passing_failure_is_the_answer() {
             Server::start(move |_| build_answer(status, "", b"secret of the server")).await;
         let error = server
             .fetcher()
-            .fetch("http://example.com/")
+            .fetch_page("http://example.com/")
             .await
             .unwrap_err();
         assert_eq!(
@@ -72,7 +72,7 @@ async fn other_refusals_are_final() {
         .await;
         let error = server
             .fetcher()
-            .fetch("http://example.com/")
+            .fetch_page("http://example.com/")
             .await
             .unwrap_err();
         assert_eq!(
@@ -99,7 +99,7 @@ async fn two_retries_are_all_over_every_redirect() {
     .await;
     let error = server
         .fetcher()
-        .fetch("http://example.com/")
+        .fetch_page("http://example.com/")
         .await
         .unwrap_err();
 
@@ -119,7 +119,7 @@ async fn a_server_that_cannot_be_reached_is_dialed_three_times() {
         },
     );
     let error = Fetcher::with_limits(network, quick_limits())
-        .fetch("http://example.com/")
+        .fetch_page("http://example.com/")
         .await
         .unwrap_err();
 
@@ -132,7 +132,7 @@ async fn a_server_that_cannot_be_reached_is_dialed_three_times() {
 async fn a_name_that_is_not_found_is_said_to_be_so() {
     let network = Network::simulated(|_| Vec::new(), |_, _| None);
     let error = Fetcher::with_limits(network, quick_limits())
-        .fetch("http://example.com/")
+        .fetch_page("http://example.com/")
         .await
         .unwrap_err();
     assert_eq!(error.kind, FetchErrorKind::Failed);
@@ -155,7 +155,7 @@ async fn a_connection_that_closes_without_an_answer_is_tried_again() {
     assert_eq!(
         server
             .fetcher()
-            .fetch("http://example.com/")
+            .fetch_page("http://example.com/")
             .await
             .unwrap()
             .bytes,

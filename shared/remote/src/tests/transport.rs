@@ -61,7 +61,7 @@ async fn a_secure_page_is_fetched_from_a_server_that_proves_its_name() {
         "https://93.184.215.14/",
     ] {
         let page = trusting(&server)
-            .fetch(url)
+            .fetch_page(url)
             .await
             .unwrap_or_else(|error| panic!("{url}: {error}"));
         assert_eq!(page.bytes, "secure page", "{url}");
@@ -76,7 +76,7 @@ async fn a_server_that_proves_another_name_gets_no_request() {
         "https://example.com/",
         "https://8.8.8.8/",
     ] {
-        let error = trusting(&server).fetch(url).await.expect_err(url);
+        let error = trusting(&server).fetch_page(url).await.expect_err(url);
         assert_eq!(error.kind, FetchErrorKind::Failed);
         assert_eq!(
             error.message,
@@ -90,7 +90,7 @@ async fn a_certificate_that_nobody_vouches_for_is_not_trusted() {
     let server = secure_server().await;
     let error = server
         .fetcher()
-        .fetch("https://secure.example.com/")
+        .fetch_page("https://secure.example.com/")
         .await
         .unwrap_err();
     assert_eq!(
@@ -104,7 +104,7 @@ async fn a_secure_address_is_never_asked_in_plain() {
     let plain = Server::start_plain(b"HTTP/1.1 200 OK\r\n\r\nplain page").await;
     let error = plain
         .fetcher()
-        .fetch("https://example.com/")
+        .fetch_page("https://example.com/")
         .await
         .unwrap_err();
 

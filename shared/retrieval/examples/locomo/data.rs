@@ -147,7 +147,7 @@ pub(crate) fn index(
             );
             chunks.push(chunk(turns, position, &headings, cut));
         }
-        index.upsert(Document {
+        index.upsert_document(Document {
             id,
             chunks,
             ..Document::default()

@@ -2,8 +2,8 @@
 //! one.
 
 use retrieval::{
-    Calibration, ChunkInput, Config, ContainerIndex, Document, Embedder, Features, Query,
-    StaticEmbedder, search,
+    ChunkInput, ContainerIndex, Document, Embedder, HitFeatures, RankingConfig, SearchQuery,
+    SimilarityCalibration, StaticEmbedder, search_containers,
 };
 
 use crate::data::{Conversation, Question};
@@ -11,7 +11,7 @@ use crate::demo::{NOTES, QUESTIONS};
 use crate::measure::Corpus;
 
 struct Sample {
-    features: Features,
+    features: HitFeatures,
     kind: usize,
 }
 
@@ -81,8 +81,11 @@ impl RandomNumbers {
 }
 
 fn ask(index: &ContainerIndex, text: &str, kind: usize) -> Sample {
-    let response =
-        search(&[index], &Query::new(text, StaticEmbedder.embed(text))).unwrap_or_default();
+    let response = search_containers(
+        &[index],
+        &SearchQuery::new(text, StaticEmbedder.embed(text)),
+    )
+    .unwrap_or_default();
     Sample {
         features: response.features,
         kind,
@@ -147,13 +150,13 @@ fn add_small_containers(corpus: &Corpus<'_>, samples: &mut Vec<Sample>) {
             }
             let mut tiny = ContainerIndex::new();
             for (id, position) in chosen {
-                let stored = index.stored(id).ok().flatten().unwrap_or_default();
+                let stored = index.load_document(id).ok().flatten().unwrap_or_default();
                 let chunks = stored
                     .chunks
                     .into_iter()
                     .filter(|c| c.position == *position)
                     .collect();
-                tiny.upsert(Document {
+                tiny.upsert_document(Document {
                     id: format!("{id}-{position}"),
                     chunks,
                     ..Document::default()
@@ -180,8 +183,8 @@ fn add_note_containers(samples: &mut Vec<Sample>) {
             let mut without = ContainerIndex::new();
             for offset in 0..size {
                 let number = (home + offset * 2) % NOTES.len();
-                with.upsert(note(number));
-                without.upsert(note((number + 1) % NOTES.len()));
+                with.upsert_document(note(number));
+                without.upsert_document(note((number + 1) % NOTES.len()));
             }
             samples.push(ask(&with, text, 2));
             samples.push(ask(&without, text, 8));
@@ -189,7 +192,7 @@ fn add_note_containers(samples: &mut Vec<Sample>) {
     }
 
     let mut all = ContainerIndex::new();
-    (0..5).for_each(|number| all.upsert(note(number)));
+    (0..5).for_each(|number| all.upsert_document(note(number)));
     let unrelated = UNRELATED
         .iter()
         .filter(|text| !text.contains("invoice") && !text.contains("refund"));
@@ -203,20 +206,23 @@ fn print_floors() {
         let (mut passed, mut right) = (0, 0);
         for (text, home) in QUESTIONS {
             let mut index = ContainerIndex::new();
-            (0..5).for_each(|offset| index.upsert(note((home + offset * 2) % NOTES.len())));
-            let calibration = Calibration {
-                floor,
-                ..Calibration::default()
+            (0..5)
+                .for_each(|offset| index.upsert_document(note((home + offset * 2) % NOTES.len())));
+            let calibration = SimilarityCalibration {
+                floor_share: floor,
+                ..SimilarityCalibration::default()
             };
-            let config = Config {
+            let config = RankingConfig {
                 calibration,
-                ..Config::default()
+                ..RankingConfig::default()
             };
-            let query = Query {
+            let query = SearchQuery {
                 config,
-                ..Query::new(text, StaticEmbedder.embed(text))
+                ..SearchQuery::new(text, StaticEmbedder.embed(text))
             };
-            let hits = search(&[&index], &query).unwrap_or_default().hits;
+            let hits = search_containers(&[&index], &query)
+                .unwrap_or_default()
+                .hits;
             passed += hits.iter().filter(|hit| hit.similarity >= 0.6).count();
             right += usize::from(
                 hits.iter()
@@ -245,8 +251,8 @@ fn note(number: usize) -> Document {
     }
 }
 
-fn inputs(features: &Features) -> [f64; INPUTS] {
-    let Features { tight, cosine, .. } = *features;
+fn inputs(features: &HitFeatures) -> [f64; INPUTS] {
+    let HitFeatures { tight, cosine, .. } = *features;
     [1.0, tight, cosine.max(0.0)].map(f64::from)
 }
 
@@ -291,32 +297,32 @@ pub(crate) fn fit(corpus: &Corpus<'_>) {
     add_large_containers(corpus, &mut samples);
     add_small_containers(corpus, &mut samples);
     add_note_containers(&mut samples);
-    print_calibration("defaults", &samples, Config::default().calibration);
+    print_calibration("defaults", &samples, RankingConfig::default().calibration);
     print_floors();
     let [bias, coverage, cosine] = fit_regression(&samples).map(|b| b as f32);
 
     for accept in [0.15, 0.2, 0.25, 0.3, 0.35] {
-        let fitted = Calibration {
+        let fitted = SimilarityCalibration {
             bias,
             coverage,
             cosine,
-            accept,
-            ..Calibration::default()
+            accept_probability: accept,
+            ..SimilarityCalibration::default()
         };
         print_calibration("fitted", &samples, fitted);
     }
 }
 
-fn print_calibration(name: &str, samples: &[Sample], calibration: Calibration) {
+fn print_calibration(name: &str, samples: &[Sample], calibration: SimilarityCalibration) {
     println!("{name}: {calibration:?}");
 
     for (kind, title) in KINDS.iter().enumerate() {
         let of_kind: Vec<&Sample> = samples.iter().filter(|s| s.kind == kind).collect();
         let accepted = of_kind
             .iter()
-            .filter(|s| calibration.confidence(&s.features) >= 0.6)
+            .filter(|s| calibration.query_confidence(&s.features) >= 0.6)
             .count();
-        let mean = |f: fn(&Features) -> f32| {
+        let mean = |f: fn(&HitFeatures) -> f32| {
             of_kind.iter().map(|s| f(&s.features)).sum::<f32>() / of_kind.len() as f32
         };
         println!(

@@ -14,7 +14,7 @@ mod tune;
 
 use std::path::PathBuf;
 
-use retrieval::Config;
+use retrieval::RankingConfig;
 
 use data::{ChunkingOptions, read_conversations};
 use measure::{Corpus, measure};
@@ -58,7 +58,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn report(conversations: &[data::Conversation]) {
-    let config = Config::default();
+    let config = RankingConfig::default();
     println!("{CUT:?}\n{config:#?}");
     let corpus = Corpus::new(conversations, CUT);
     for (name, change) in SETTINGS {
@@ -68,7 +68,7 @@ fn report(conversations: &[data::Conversation]) {
     }
 }
 
-type Change = fn(&mut Config);
+type Change = fn(&mut RankingConfig);
 
 /// Settings to compare with the defaults, each as a change of them.
 const SETTINGS: [(&str, Change); 10] = [
@@ -89,11 +89,11 @@ const SETTINGS: [(&str, Change); 10] = [
         c.lexical_weight = 0.0;
     }),
     ("words only, with context", |c| c.lexical_weight = 1.0),
-    ("floor .35", |c| c.calibration.floor = 0.35),
-    ("floor .65", |c| c.calibration.floor = 0.65),
+    ("floor .35", |c| c.calibration.floor_share = 0.35),
+    ("floor .65", |c| c.calibration.floor_share = 0.65),
 ];
 
-fn alone(config: &mut Config) {
+fn alone(config: &mut RankingConfig) {
     config.neighbour_weight = 0.0;
     config.document_weight = 0.0;
     config.coverage_weight = 0.0;
@@ -110,7 +110,7 @@ fn windows(conversations: &[data::Conversation]) {
                     embed_headings: headings.1,
                 };
                 let corpus = Corpus::new(conversations, cut);
-                let line = measure(&corpus, Config::default(), |_| true).line();
+                let line = measure(&corpus, RankingConfig::default(), |_| true).line();
                 println!("window {window} overlap {overlap} headings {headings:?}: {line}");
             }
         }

@@ -2,7 +2,10 @@
 
 use std::collections::HashSet;
 
-use retrieval::{Config, ContainerIndex, Embedder, Hit, Query, StaticEmbedder, search};
+use retrieval::{
+    ContainerIndex, Embedder, RankingConfig, SearchHit, SearchQuery, StaticEmbedder,
+    search_containers,
+};
 
 use crate::data::{ChunkingOptions, Conversation, Members, index};
 
@@ -83,7 +86,7 @@ impl RecallFigures {
 /// Measures questions of categories 1 to 4 in the conversations whose number `chosen` accepts.
 pub(crate) fn measure(
     corpus: &Corpus<'_>,
-    config: Config,
+    config: RankingConfig,
     chosen: impl Fn(usize) -> bool,
 ) -> RecallFigures {
     let mut figures = RecallFigures::default();
@@ -120,15 +123,15 @@ fn measure_question(
     text: &str,
     category: usize,
     wanted: &HashSet<&str>,
-    config: Config,
+    config: RankingConfig,
 ) -> RecallFigures {
-    let query = Query {
+    let query = SearchQuery {
         limit: 100,
         config,
-        ..Query::new(text, StaticEmbedder.embed(text))
+        ..SearchQuery::new(text, StaticEmbedder.embed(text))
     };
 
-    let hits = search(&[index], &query)
+    let hits = search_containers(&[index], &query)
         .map(|response| response.hits)
         .unwrap_or_default();
     let mut figures = count_evidence(&hits, members, wanted);
@@ -144,7 +147,7 @@ fn session_of(turn: &str) -> u32 {
         .unwrap_or(0)
 }
 
-fn count_evidence(hits: &[Hit], members: &Members, wanted: &HashSet<&str>) -> RecallFigures {
+fn count_evidence(hits: &[SearchHit], members: &Members, wanted: &HashSet<&str>) -> RecallFigures {
     let wanted_sessions: HashSet<u32> = wanted.iter().map(|turn| session_of(turn)).collect();
     let mut figures = RecallFigures {
         questions: 1.0,

@@ -1,11 +1,11 @@
 //! Coordinate search for the ranking parameters, checked on halves of the data.
 
-use retrieval::Config;
+use retrieval::RankingConfig;
 
 use crate::data::{ChunkingOptions, Conversation};
 use crate::measure::{Corpus, measure};
 
-type Setter = fn(&mut Config, f32);
+type Setter = fn(&mut RankingConfig, f32);
 
 const AXES: [(&str, Setter, &[f32]); 8] = [
     ("k1", |c, v| c.k1 = v, &[0.6, 0.9, 1.2, 1.6]),
@@ -43,16 +43,20 @@ const AXES: [(&str, Setter, &[f32]); 8] = [
 ];
 
 /// Returns the weighted sum of turn recall and session recall, the latter with half the weight.
-fn weighted_recall(corpus: &Corpus<'_>, config: Config, chosen: impl Fn(usize) -> bool) -> f64 {
+fn weighted_recall(
+    corpus: &Corpus<'_>,
+    config: RankingConfig,
+    chosen: impl Fn(usize) -> bool,
+) -> f64 {
     let figures = measure(corpus, config, chosen);
     figures.turn_recall() + 0.5 * figures.session_recall()
 }
 
 fn climb_parameters(
     corpus: &Corpus<'_>,
-    start: Config,
+    start: RankingConfig,
     chosen: impl Fn(usize) -> bool + Copy,
-) -> Config {
+) -> RankingConfig {
     let mut best = (weighted_recall(corpus, start, chosen), start);
     for _ in 0..3 {
         let before = best.0;
@@ -76,7 +80,7 @@ fn climb_parameters(
 
 pub(crate) fn tune(conversations: &[Conversation], cut: ChunkingOptions) {
     let corpus = Corpus::new(conversations, cut);
-    let start = Config::default();
+    let start = RankingConfig::default();
     for half in 0..2 {
         let tuned = climb_parameters(&corpus, start, |number| number % 2 == half);
         println!("half {half}: {tuned:?}");

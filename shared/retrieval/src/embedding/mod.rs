@@ -4,16 +4,16 @@
 mod table;
 mod wordpiece;
 
-use crate::vector::Vector;
+use crate::vector::QuantizedVector;
 
 /// A model that turns a text into a direction. Equal texts give equal vectors, and a text without
-/// known words gives [`Vector::ZERO`].
+/// known words gives [`QuantizedVector::ZERO`].
 pub trait Embedder: Send + Sync {
     /// Returns the name of the model. Vectors of different models must not be compared.
     fn model_id(&self) -> &str;
 
     /// Returns the vector of the text.
-    fn embed(&self, text: &str) -> Vector;
+    fn embed(&self, text: &str) -> QuantizedVector;
 }
 
 /// The built-in embedder: the mean of a static table's rows over the word pieces of the text. It
@@ -26,7 +26,7 @@ pub struct StaticEmbedder;
 impl StaticEmbedder {
     /// Builds the vocabulary now instead of at the first use.
     #[must_use]
-    pub fn warm() -> Self {
+    pub fn build_vocabulary() -> Self {
         wordpiece::load_vocabulary();
         Self
     }
@@ -52,7 +52,7 @@ impl Embedder for StaticEmbedder {
         "static-minilm-l6-256-1"
     }
 
-    fn embed(&self, text: &str) -> Vector {
+    fn embed(&self, text: &str) -> QuantizedVector {
         table::mean_of_rows(&wordpiece::encode_text(text))
     }
 }

@@ -2,13 +2,13 @@
 //! program.
 
 use crate::embedding::StaticEmbedder;
-use crate::vector::{DIMENSIONS, Vector};
+use crate::vector::{DIMENSIONS, QuantizedVector};
 
 static ROWS: &[u8] = include_bytes!("../../model/rows.bin");
 static SCALES: &[u8] = include_bytes!("../../model/scales.bin");
 
 /// Returns the quantized mean of the rows of `ids`, leaving out the ids of special tokens.
-pub(super) fn mean_of_rows(ids: &[u32]) -> Vector {
+pub(super) fn mean_of_rows(ids: &[u32]) -> QuantizedVector {
     let (rows, _) = pulp::bytemuck::cast_slice::<u8, i8>(ROWS).as_chunks::<DIMENSIONS>();
     let (scales, _) = SCALES.as_chunks::<4>();
     let mut sum = [0f32; DIMENSIONS];
@@ -27,5 +27,5 @@ pub(super) fn mean_of_rows(ids: &[u32]) -> Vector {
         }
     });
 
-    Vector::from_f32(&sum)
+    QuantizedVector::from_f32(&sum)
 }

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::part::{IndexPart, PartSource};
 use super::tail::Tail;
 use super::{Document, DocumentView};
-use crate::error::Error;
+use crate::error::SegmentError;
 use crate::segment::{Segment, SegmentBuilder};
 
 /// The index of a container: older segments, and a tail of recent writes.
@@ -49,11 +49,11 @@ impl ContainerIndex {
     /// Adds a segment that is newer than all segments so far and older than everything in the tail.
     pub fn push_segment(&mut self, segment: Arc<Segment>) {
         let mut part = IndexPart::new(PartSource::Segment(segment.clone()));
-        for id in segment.removed() {
+        for id in segment.removed_ids() {
             delete_in_parts(&mut self.segments, id);
         }
 
-        for (id, attributes) in segment.patches() {
+        for (id, attributes) in segment.patched_attributes() {
             patch_in_parts(&mut self.segments, id, &attributes);
         }
 
@@ -75,8 +75,8 @@ impl ContainerIndex {
     }
 
     /// Writes a document into the tail, replacing any document of the same id at once.
-    pub fn upsert(&mut self, document: Document) {
-        self.remove(&document.id);
+    pub fn upsert_document(&mut self, document: Document) {
+        self.remove_document(&document.id);
         if self.removed.contains(&document.id) {
             Arc::make_mut(&mut self.removed).remove(&document.id);
         }
@@ -117,7 +117,7 @@ impl ContainerIndex {
     }
 
     /// Removes a document. Returns `false` if there is none.
-    pub fn remove(&mut self, id: &str) -> bool {
+    pub fn remove_document(&mut self, id: &str) -> bool {
         if let Some(document) = self.tail.find(id) {
             self.tail_mut().forget_id(id);
             self.tail.kill(document);
@@ -172,8 +172,8 @@ impl ContainerIndex {
     /// Returns the document `id` with texts and vectors.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if its stored texts cannot be read.
-    pub fn stored(&self, id: &str) -> Result<Option<Document>, Error> {
+    /// [`SegmentError::Corrupt`] if its stored texts cannot be read.
+    pub fn load_document(&self, id: &str) -> Result<Option<Document>, SegmentError> {
         let found = self
             .parts()
             .find_map(|part| part.find(id).map(|document| (part, document)));
@@ -209,7 +209,7 @@ impl ContainerIndex {
 
     /// Estimates the memory of the index in bytes, including the files of its segments.
     #[must_use]
-    pub fn bytes(&self) -> usize {
+    pub fn estimated_bytes(&self) -> usize {
         let parts = self.parts().map(|part| match &part.source {
             PartSource::Segment(segment) => segment.size() + segment.len_chunks() * 6,
             PartSource::Tail(tail) => tail.estimated_bytes(),
@@ -227,8 +227,8 @@ impl ContainerIndex {
     /// changed attributes.
     ///
     /// # Errors
-    /// [`Error`] if texts cannot be read or do not fit.
-    pub fn seal_tail(&self) -> Result<Vec<u8>, Error> {
+    /// [`SegmentError`] if texts cannot be read or do not fit.
+    pub fn build_tail_segment(&self) -> Result<Vec<u8>, SegmentError> {
         let mut builder = SegmentBuilder::new();
         for document in self.tail.living() {
             builder.add(self.tail.document(document)?);
@@ -248,7 +248,7 @@ impl ContainerIndex {
                 .iter()
                 .find_map(|p| p.find(id).map(|d| (p, d)))
             {
-                builder.patch(id.clone(), part.attributes_of(document));
+                builder.patch_attributes(id.clone(), part.attributes_of(document));
             }
         }
 
@@ -258,8 +258,8 @@ impl ContainerIndex {
     /// Writes all live documents as one segment that replaces the whole index.
     ///
     /// # Errors
-    /// [`Error`] if texts cannot be read or do not fit.
-    pub fn compact(&self) -> Result<Vec<u8>, Error> {
+    /// [`SegmentError`] if texts cannot be read or do not fit.
+    pub fn build_compacted(&self) -> Result<Vec<u8>, SegmentError> {
         let mut builder = SegmentBuilder::new();
         for part in self.parts() {
             for document in part.living() {
@@ -275,8 +275,11 @@ impl ContainerIndex {
 /// With `oldest_included`, no older segment exists, so removals and changed attributes are dropped.
 ///
 /// # Errors
-/// [`Error`] if texts cannot be read or do not fit.
-pub fn merge(segments: &[Arc<Segment>], oldest_included: bool) -> Result<Vec<u8>, Error> {
+/// [`SegmentError`] if texts cannot be read or do not fit.
+pub fn merge_segments(
+    segments: &[Arc<Segment>],
+    oldest_included: bool,
+) -> Result<Vec<u8>, SegmentError> {
     let mut index = ContainerIndex::new();
     let mut builder = SegmentBuilder::new();
     for segment in segments {
@@ -291,10 +294,12 @@ pub fn merge(segments: &[Arc<Segment>], oldest_included: bool) -> Result<Vec<u8>
 
     if !oldest_included {
         for segment in segments {
-            let gone = segment.removed().filter(|id| index.document(id).is_none());
+            let gone = segment
+                .removed_ids()
+                .filter(|id| index.document(id).is_none());
             gone.for_each(|id| builder.remove(id));
-            for (id, attributes) in segment.patches() {
-                builder.patch(id, attributes);
+            for (id, attributes) in segment.patched_attributes() {
+                builder.patch_attributes(id, attributes);
             }
         }
     }

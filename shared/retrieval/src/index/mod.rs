@@ -10,11 +10,11 @@ mod tail;
 use bytes::Bytes;
 
 pub(crate) use analyzer::ChunkAnalyzer;
-pub use container::{ContainerIndex, merge};
+pub use container::{ContainerIndex, merge_segments};
 pub(crate) use part::IndexPart;
 
 use crate::analysis::{Language, detect_language};
-use crate::vector::Vector;
+use crate::vector::QuantizedVector;
 
 /// A document to index: its chunks, and the attributes that come back with a hit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub struct ChunkInput {
     /// Title, section headings, date or speakers: searched like the text, and returned beside it.
     pub headings: String,
     /// The vector of the text (see [`crate::Embedder`]).
-    pub vector: Vector,
+    pub vector: QuantizedVector,
     /// The caller's number of the chunk, returned with hits.
     pub position: u32,
     /// The start of the text in its document, in the caller's unit.

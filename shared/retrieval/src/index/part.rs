@@ -10,7 +10,7 @@ use super::liveness::Liveness;
 use super::tail::Tail;
 use super::{ChunkView, Document, DocumentView};
 use crate::analysis::Language;
-use crate::error::Error;
+use crate::error::SegmentError;
 use crate::segment::{PostingList, Segment};
 
 #[derive(Debug, Clone)]
@@ -131,7 +131,7 @@ impl IndexPart {
         }
     }
 
-    pub(crate) fn chunk(&self, chunk: u32) -> Result<ChunkView, Error> {
+    pub(crate) fn chunk(&self, chunk: u32) -> Result<ChunkView, SegmentError> {
         match &self.source {
             PartSource::Segment(segment) => {
                 let [position, start, end] = segment.chunk_place(chunk);
@@ -160,7 +160,7 @@ impl IndexPart {
     }
 
     /// Returns a whole live document with its newest attributes.
-    pub(super) fn document(&self, document: u32) -> Result<Document, Error> {
+    pub(super) fn document(&self, document: u32) -> Result<Document, SegmentError> {
         let mut found = match &self.source {
             PartSource::Segment(segment) => segment.document(document)?,
             PartSource::Tail(tail) => tail.document(document).as_ref().clone(),

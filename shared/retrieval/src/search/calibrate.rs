@@ -3,11 +3,11 @@
 use super::candidates::ScoredCandidates;
 use super::lexical::LexicalQuery;
 use super::{SearchScope, compare_scored};
-use crate::config::Calibration;
+use crate::config::SimilarityCalibration;
 
 /// The features of a query's best hits.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Features {
+pub struct HitFeatures {
     /// The share of the query's terms, weighted by rarity, in the best chunk and its neighbours.
     pub coverage: f32,
     /// The same for the chunk alone.
@@ -29,7 +29,7 @@ pub(super) fn compute_features(
     scope: &SearchScope<'_>,
     scored: &ScoredCandidates,
     lexical: &LexicalQuery<'_>,
-) -> Features {
+) -> HitFeatures {
     let width = lexical.weights.len();
     let total = lexical.weights.iter().sum::<f32>().max(f32::MIN_POSITIVE);
     let share =
@@ -43,9 +43,9 @@ pub(super) fn compute_features(
     };
 
     let missed = lexical.identifiers.contains(&true) && !best.iter().any(named);
-    let mut features = Features {
+    let mut features = HitFeatures {
         terms: width,
-        ..Features::default()
+        ..HitFeatures::default()
     };
 
     for &index in &best {
@@ -109,32 +109,32 @@ fn sum_held_weights(contributions: &[f32], weights: &[f32], rows: &[usize]) -> f
         .sum()
 }
 
-impl Calibration {
-    /// Returns the probability that the query is answered, scaled so that [`Calibration::accept`]
-    /// is 0.6.
+impl SimilarityCalibration {
+    /// Returns the probability that the query is answered, scaled so that
+    /// [`SimilarityCalibration::accept_probability`] is 0.6.
     #[must_use]
-    pub fn confidence(&self, features: &Features) -> f32 {
+    pub fn query_confidence(&self, features: &HitFeatures) -> f32 {
         let z = self.bias + self.coverage * features.tight + self.cosine * features.cosine.max(0.0);
         let probability = 1.0 / (1.0 + (-z).exp());
-        if probability >= self.accept {
-            0.6 + 0.4 * (probability - self.accept) / (1.0 - self.accept)
+        if probability >= self.accept_probability {
+            0.6 + 0.4 * (probability - self.accept_probability) / (1.0 - self.accept_probability)
         } else {
-            0.6 * probability / self.accept
+            0.6 * probability / self.accept_probability
         }
     }
 
     /// Returns the similarity of a hit with score `fused`, from the `best` score and the
     /// `confidence` of the query.
     #[must_use]
-    pub fn similarity(&self, confidence: f32, fused: f32, best: f32) -> f32 {
+    pub fn hit_similarity(&self, confidence: f32, fused: f32, best: f32) -> f32 {
         let share = if best > 0.0 {
             (fused / best).clamp(0.0, 1.0)
         } else {
             0.0
         };
-        let below = (share / self.floor).min(1.0);
-        let value = if confidence >= 0.6 && share >= self.floor {
-            0.6 + (confidence - 0.6) * (share - self.floor) / (1.0 - self.floor)
+        let below = (share / self.floor_share).min(1.0);
+        let value = if confidence >= 0.6 && share >= self.floor_share {
+            0.6 + (confidence - 0.6) * (share - self.floor_share) / (1.0 - self.floor_share)
         } else {
             confidence.min(0.6) * below
         };

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::admission::FilterCache;
 use super::lexical::LexicalQuery;
 use super::top::{ChunkScore, TopChunks};
-use super::{ChunkPlace, Query, SearchScope, compare_scored, vectors};
+use super::{ChunkPlace, SearchQuery, SearchScope, compare_scored, vectors};
 use crate::analysis::QueryTerm;
 
 /// A chunk with its scores.
@@ -64,7 +64,7 @@ pub(super) fn chunks_of_document(
 /// documents.
 pub(super) fn find_candidates(
     scope: &SearchScope<'_>,
-    query: &Query<'_>,
+    query: &SearchQuery<'_>,
     lexical: &LexicalQuery<'_>,
     admission: &mut FilterCache<'_>,
 ) -> ChunksByPart {
@@ -77,7 +77,7 @@ pub(super) fn find_candidates(
         let part_scores = lexical.accumulate(scope, part);
         LexicalQuery::select(scope, part, &part_scores, admission, &mut by_words);
         scores.push(part_scores);
-        if query.vector != crate::Vector::ZERO {
+        if query.vector != crate::QuantizedVector::ZERO {
             vectors::offer_nearest(
                 scope,
                 part,
@@ -109,7 +109,7 @@ pub(super) fn find_candidates(
 
 fn expand_candidates(
     scope: &SearchScope<'_>,
-    query: &Query<'_>,
+    query: &SearchQuery<'_>,
     ranked: &[ChunkScore],
 ) -> ChunksByPart {
     let config = &query.config;
@@ -147,7 +147,7 @@ fn expand_candidates(
 /// Scores the chunks of `found` by themselves.
 pub(super) fn score_candidates(
     scope: &SearchScope<'_>,
-    query: &Query<'_>,
+    query: &SearchQuery<'_>,
     lexical: &LexicalQuery<'_>,
     terms: &[QueryTerm],
     found: ChunksByPart,
@@ -183,7 +183,7 @@ pub(super) fn score_candidates(
 }
 
 fn fuse_scores(
-    query: &Query<'_>,
+    query: &SearchQuery<'_>,
     lexical: &LexicalQuery<'_>,
     scored: &mut ScoredCandidates,
     width: usize,

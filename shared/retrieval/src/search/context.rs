@@ -2,7 +2,7 @@
 
 use super::candidates::ScoredCandidates;
 use super::lexical::LexicalQuery;
-use crate::config::Config;
+use crate::config::RankingConfig;
 
 /// Sets `fused` of every candidate.
 ///
@@ -11,7 +11,7 @@ use crate::config::Config;
 pub(super) fn apply_context(
     scored: &mut ScoredCandidates,
     lexical: &LexicalQuery<'_>,
-    config: &Config,
+    config: &RankingConfig,
 ) {
     let width = lexical.idf.len();
     let coverages: Vec<f32> = scored

@@ -4,7 +4,7 @@ use super::SearchScope;
 use super::admission::FilterCache;
 use super::top::{ChunkScore, TopChunks};
 use crate::analysis::QueryTerm;
-use crate::config::Config;
+use crate::config::RankingConfig;
 use crate::segment::PostingList;
 
 /// The terms of a query with their postings in the parts.
@@ -48,7 +48,11 @@ const RARE_SHARE: usize = 1_000;
 const RARE_CHUNKS: usize = 3;
 
 impl<'a> LexicalQuery<'a> {
-    pub(super) fn new(scope: &SearchScope<'a>, terms: &[QueryTerm], config: &Config) -> Self {
+    pub(super) fn new(
+        scope: &SearchScope<'a>,
+        terms: &[QueryTerm],
+        config: &RankingConfig,
+    ) -> Self {
         let postings: Vec<Vec<_>> = terms
             .iter()
             .map(|term| {

@@ -20,24 +20,24 @@ mod vectors;
 
 use bytes::Bytes;
 
-pub use calibrate::Features;
+pub use calibrate::HitFeatures;
 
 use crate::analysis::{LanguageSet, query_terms};
-use crate::config::Config;
-use crate::error::Error;
+use crate::config::RankingConfig;
+use crate::error::SegmentError;
 use crate::index::{ContainerIndex, DocumentView, IndexPart};
-use crate::vector::Vector;
+use crate::vector::QuantizedVector;
 use admission::FilterCache;
 use candidates::ScoredChunk;
 
 /// A query.
 #[derive(Clone, Copy)]
-pub struct Query<'a> {
+pub struct SearchQuery<'a> {
     /// The words to search for.
     pub text: &'a str,
-    /// Their vector, from the same embedder as the vectors of the chunks. [`Vector::ZERO`] searches
-    /// by words alone.
-    pub vector: Vector,
+    /// Their vector, from the same embedder as the vectors of the chunks. [`QuantizedVector::ZERO`]
+    /// searches by words alone.
+    pub vector: QuantizedVector,
     /// The most hits to return.
     pub limit: usize,
     /// A filter of documents. It is called at most once per document, and only for documents that
@@ -46,27 +46,27 @@ pub struct Query<'a> {
     /// The id of the only document to search.
     pub only_document: Option<&'a str>,
     /// The parameters of ranking.
-    pub config: Config,
+    pub config: RankingConfig,
 }
 
-impl<'a> Query<'a> {
+impl<'a> SearchQuery<'a> {
     /// Creates a query for ten hits in all documents.
     #[must_use]
-    pub fn new(text: &'a str, vector: Vector) -> Self {
+    pub fn new(text: &'a str, vector: QuantizedVector) -> Self {
         Self {
             text,
             vector,
             limit: 10,
             admit: None,
             only_document: None,
-            config: Config::default(),
+            config: RankingConfig::default(),
         }
     }
 }
 
 /// A chunk that was found.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Hit {
+pub struct SearchHit {
     /// The index of the hit's container in the slice that was searched.
     pub container: usize,
     /// The id of the hit's document.
@@ -84,7 +84,7 @@ pub struct Hit {
     /// The end of the text.
     pub end: u32,
     /// The components of the score.
-    pub scores: Scores,
+    pub scores: HitScores,
     /// The similarity, 0..=1. At least 0.6 means that this is probably an answer. Hits are sorted
     /// by it.
     pub similarity: f32,
@@ -92,7 +92,7 @@ pub struct Hit {
 
 /// The components of a hit's score.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Scores {
+pub struct HitScores {
     /// The BM25 score.
     pub lexical: f32,
     /// The cosine, -1..=1.
@@ -105,21 +105,24 @@ pub struct Scores {
 
 /// The hits of a query, with the features of the best ones.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Response {
+pub struct SearchOutcome {
     /// The hits, best first.
-    pub hits: Vec<Hit>,
+    pub hits: Vec<SearchHit>,
     /// The input of the calibration.
-    pub features: Features,
+    pub features: HitFeatures,
 }
 
 /// Searches `containers` as if they were one.
 ///
 /// # Errors
-/// [`Error::Corrupt`] if the stored text of a hit cannot be read.
-pub fn search(containers: &[&ContainerIndex], query: &Query<'_>) -> Result<Response, Error> {
+/// [`SegmentError::Corrupt`] if the stored text of a hit cannot be read.
+pub fn search_containers(
+    containers: &[&ContainerIndex],
+    query: &SearchQuery<'_>,
+) -> Result<SearchOutcome, SegmentError> {
     let scope = SearchScope::new(containers);
     if scope.chunks == 0 || query.limit == 0 {
-        return Ok(Response::default());
+        return Ok(SearchOutcome::default());
     }
 
     let terms = query_terms(query.text, scope.languages);
@@ -143,29 +146,29 @@ pub fn search(containers: &[&ContainerIndex], query: &Query<'_>) -> Result<Respo
         .first()
         .map_or(0.0, |candidate| candidate.fused);
 
-    let confidence = query.config.calibration.confidence(&features);
+    let confidence = query.config.calibration.query_confidence(&features);
     let mut hits = Vec::with_capacity(scored.candidates.len());
     for candidate in &scored.candidates {
         let similarity = query
             .config
             .calibration
-            .similarity(confidence, candidate.fused, best);
+            .hit_similarity(confidence, candidate.fused, best);
         hits.push(build_hit(&scope, candidate, similarity)?);
     }
 
-    Ok(Response { hits, features })
+    Ok(SearchOutcome { hits, features })
 }
 
 fn build_hit(
     scope: &SearchScope<'_>,
     candidate: &ScoredChunk,
     similarity: f32,
-) -> Result<Hit, Error> {
+) -> Result<SearchHit, SegmentError> {
     let part = scope.parts[candidate.part].1;
     let document = part.document_of(candidate.chunk);
     let chunk = part.chunk(candidate.chunk)?;
 
-    Ok(Hit {
+    Ok(SearchHit {
         container: scope.parts[candidate.part].0,
         document: part.id(document).to_owned(),
         attributes: part.attributes_of(document),
@@ -174,7 +177,7 @@ fn build_hit(
         headings: chunk.headings,
         start: chunk.start,
         end: chunk.end,
-        scores: Scores {
+        scores: HitScores {
             lexical: candidate.lexical,
             vector: candidate.cosine,
             context: candidate.fused - candidate.own,

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use proptest::prelude::*;
 
-use super::{Query, search};
+use super::{SearchQuery, search_containers};
 use crate::analysis::{Language, LanguageSet, index_terms, query_terms};
-use crate::{ChunkInput, Config, ContainerIndex, Document, Embedder, StaticEmbedder};
+use crate::{ChunkInput, ContainerIndex, Document, Embedder, RankingConfig, StaticEmbedder};
 
 const WORDS: [&str; 14] = [
     "painting",
@@ -58,7 +58,7 @@ fn count_terms(text: &str) -> (HashMap<String, f32>, f32) {
 fn naive_scores(
     documents: &[Document],
     query: &str,
-    config: &Config,
+    config: &RankingConfig,
 ) -> HashMap<(String, u32), f32> {
     let chunks: Vec<_> = documents
         .iter()
@@ -109,20 +109,20 @@ proptest! {
         texts in proptest::collection::vec(proptest::collection::vec(text(), 1..5), 1..12),
         query in text(),
     ) {
-        let config = Config {
+        let config = RankingConfig {
             neighbour_weight: 0.0,
             document_weight: 0.0,
             coverage_weight: 0.0,
             identifier_bonus: 0.0,
-            ..Config::default()
+            ..RankingConfig::default()
         };
 
         let documents: Vec<Document> = texts.iter().enumerate().map(|(id, texts)| document(id, texts)).collect();
         let mut index = ContainerIndex::new();
-        documents.iter().for_each(|d| index.upsert(d.clone()));
+        documents.iter().for_each(|d| index.upsert_document(d.clone()));
         let expected = naive_scores(&documents, &query, &config);
-        let query = Query { limit: 1_000, config, ..Query::new(&query, StaticEmbedder.embed(&query)) };
-        let hits = search(&[&index], &query).unwrap().hits;
+        let query = SearchQuery { limit: 1_000, config, ..SearchQuery::new(&query, StaticEmbedder.embed(&query)) };
+        let hits = search_containers(&[&index], &query).unwrap().hits;
         prop_assert!(hits.is_sorted_by(|a, b| a.scores.fused >= b.scores.fused));
         prop_assert!(hits.is_sorted_by(|a, b| a.similarity >= b.similarity));
         for hit in &hits {

@@ -21,7 +21,7 @@ impl ChunkPlace for ChunkScore {
     }
 }
 
-/// A collector of the `size` best admitted chunks. Ties are broken by [`compare`].
+/// A collector of the `size` best admitted chunks. Ties are broken by [`compare_scored`].
 pub(super) struct TopChunks {
     size: usize,
     kept: Vec<ChunkScore>,

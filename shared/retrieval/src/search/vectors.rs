@@ -4,9 +4,9 @@
 use super::SearchScope;
 use super::admission::FilterCache;
 use super::top::{ChunkScore, TopChunks};
-use crate::config::Config;
+use crate::config::RankingConfig;
 use crate::kernel;
-use crate::vector::{DIMENSIONS, Vector};
+use crate::vector::{DIMENSIONS, QuantizedVector};
 
 const STRIDE: usize = 1_024;
 
@@ -14,8 +14,8 @@ const STRIDE: usize = 1_024;
 pub(super) fn offer_nearest(
     scope: &SearchScope<'_>,
     part: usize,
-    query: &Vector,
-    config: &Config,
+    query: &QuantizedVector,
+    config: &RankingConfig,
     admission: &mut FilterCache<'_>,
     top: &mut TopChunks,
 ) {
@@ -52,8 +52,8 @@ pub(super) fn offer_nearest(
 fn offer_by_signs(
     scope: &SearchScope<'_>,
     part: usize,
-    query: &Vector,
-    config: &Config,
+    query: &QuantizedVector,
+    config: &RankingConfig,
     admission: &mut FilterCache<'_>,
     top: &mut TopChunks,
 ) {
@@ -105,7 +105,7 @@ fn distance_cutoff(distances: &[u8], keep: usize) -> u8 {
 pub(super) fn chunk_cosine(
     scope: &SearchScope<'_>,
     part: usize,
-    query: &Vector,
+    query: &QuantizedVector,
     chunk: u32,
 ) -> f32 {
     let (source, chunk) = (scope.parts[part].1, chunk as usize);

@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 use super::format::{self, StringTable};
 use super::postings::PostingsBuilder;
 use super::texts::TextWriter;
-use crate::error::Error;
+use crate::error::SegmentError;
 use crate::index::{ChunkAnalyzer, Document};
 use crate::kernel::SIGN_BYTES;
 
@@ -40,7 +40,7 @@ impl SegmentBuilder {
     }
 
     /// Records new attributes of the document `id` of older segments.
-    pub fn patch(&mut self, id: impl Into<String>, attributes: Bytes) {
+    pub fn patch_attributes(&mut self, id: impl Into<String>, attributes: Bytes) {
         self.patches.push((id.into(), attributes));
     }
 
@@ -59,12 +59,12 @@ impl SegmentBuilder {
     /// Returns the bytes of the file.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] if the documents do not fit into one segment.
-    pub fn build(mut self) -> Result<Vec<u8>, Error> {
+    /// [`SegmentError::TooLarge`] if the documents do not fit into one segment.
+    pub fn build(mut self) -> Result<Vec<u8>, SegmentError> {
         self.dedup_by_id();
         let chunk_count: usize = self.documents.iter().map(|d| d.chunks.len()).sum();
         if chunk_count >= 1 << 31 {
-            return Err(Error::TooLarge("chunks"));
+            return Err(SegmentError::TooLarge("chunks"));
         }
 
         let mut writer = SectionWriter::new(chunk_count);
@@ -141,7 +141,7 @@ impl SectionWriter {
         }
     }
 
-    fn push(&mut self, document: &Document) -> Result<(), Error> {
+    fn push(&mut self, document: &Document) -> Result<(), SegmentError> {
         let language = document.language();
         self.languages.push(language as u8);
         for chunk in &document.chunks {
@@ -172,7 +172,7 @@ impl SectionWriter {
         Ok(())
     }
 
-    fn terms(&mut self) -> Result<(Vec<u8>, Vec<u8>), Error> {
+    fn terms(&mut self) -> Result<(Vec<u8>, Vec<u8>), SegmentError> {
         let mut terms: Vec<(Box<str>, PostingsBuilder)> =
             std::mem::take(&mut self.postings).into_iter().collect();
         terms.sort_unstable_by(|a, b| a.0.cmp(&b.0));
@@ -181,11 +181,13 @@ impl SectionWriter {
         for (term, growing) in &terms {
             table
                 .insert(term.as_bytes(), postings.len() as u64)
-                .map_err(|_| Error::TooLarge("terms"))?;
+                .map_err(|_| SegmentError::TooLarge("terms"))?;
             growing.write(&mut postings);
         }
 
-        let table = table.into_inner().map_err(|_| Error::TooLarge("terms"))?;
+        let table = table
+            .into_inner()
+            .map_err(|_| SegmentError::TooLarge("terms"))?;
         Ok((table, postings))
     }
 }

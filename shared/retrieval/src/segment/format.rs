@@ -11,7 +11,7 @@
 
 use bytes::Bytes;
 
-use crate::error::Error;
+use crate::error::SegmentError;
 
 const MAGIC: &[u8; 8] = b"RCLSEG\0\0";
 const VERSION: u32 = 1;
@@ -84,20 +84,20 @@ pub(super) fn write_file(chunks: u32, documents: u32, sections: [Vec<u8>; SECTIO
 }
 
 /// Verifies the header and the checksums, and splits `file` into its sections.
-pub(super) fn read_header(file: &Bytes) -> Result<SegmentHeader, Error> {
+pub(super) fn read_header(file: &Bytes) -> Result<SegmentHeader, SegmentError> {
     if file.get(..8) != Some(MAGIC) {
-        return Err(Error::Corrupt("not a segment"));
+        return Err(SegmentError::Corrupt("not a segment"));
     }
 
     let version = u32_at(file, 8)?;
     let table_end = HEADER_BYTES + SECTIONS * SECTION_ENTRY_BYTES;
     if version > VERSION && version < 1_000 {
-        return Err(Error::Version(version));
+        return Err(SegmentError::Version(version));
     }
 
     if file.len() < table_end + 4 || u32_at(file, table_end)? != crc32fast::hash(&file[..table_end])
     {
-        return Err(Error::Corrupt("header"));
+        return Err(SegmentError::Corrupt("header"));
     }
 
     let mut sections = Vec::with_capacity(SECTIONS);
@@ -108,13 +108,13 @@ pub(super) fn read_header(file: &Bytes) -> Result<SegmentHeader, Error> {
             .checked_add(length)
             .filter(|&end| end <= file.len() as u64);
         let Some(end) = end else {
-            return Err(Error::Corrupt("cut off"));
+            return Err(SegmentError::Corrupt("cut off"));
         };
         let section = file.slice(start as usize..end as usize);
         if index != SectionKind::Texts as usize
             && crc32fast::hash(&section) != u32_at(file, entry + 16)?
         {
-            return Err(Error::Corrupt("section checksum"));
+            return Err(SegmentError::Corrupt("section checksum"));
         }
         sections.push(section);
     }
@@ -126,18 +126,18 @@ pub(super) fn read_header(file: &Bytes) -> Result<SegmentHeader, Error> {
     })
 }
 
-pub(super) fn u32_at(bytes: &[u8], at: usize) -> Result<u32, Error> {
+pub(super) fn u32_at(bytes: &[u8], at: usize) -> Result<u32, SegmentError> {
     let slice = bytes.get(at..at + 4).and_then(|b| b.try_into().ok());
     slice
         .map(u32::from_le_bytes)
-        .ok_or(Error::Corrupt("cut off"))
+        .ok_or(SegmentError::Corrupt("cut off"))
 }
 
-fn u64_at(bytes: &[u8], at: usize) -> Result<u64, Error> {
+fn u64_at(bytes: &[u8], at: usize) -> Result<u64, SegmentError> {
     let slice = bytes.get(at..at + 8).and_then(|b| b.try_into().ok());
     slice
         .map(u64::from_le_bytes)
-        .ok_or(Error::Corrupt("cut off"))
+        .ok_or(SegmentError::Corrupt("cut off"))
 }
 
 /// Appends `value` in groups of 7 bits, lowest first.
@@ -175,17 +175,17 @@ pub(super) struct StringTable {
 impl StringTable {
     pub(super) fn write<T: AsRef<[u8]>>(
         items: impl ExactSizeIterator<Item = T> + Clone,
-    ) -> Result<Vec<u8>, Error> {
+    ) -> Result<Vec<u8>, SegmentError> {
         let mut out = Vec::with_capacity(8 + items.len() * 8);
         out.extend_from_slice(&(items.len() as u32).to_le_bytes());
         let mut offset = 0u32;
         out.extend_from_slice(&offset.to_le_bytes());
         for item in items.clone() {
             let length =
-                u32::try_from(item.as_ref().len()).map_err(|_| Error::TooLarge("string"))?;
+                u32::try_from(item.as_ref().len()).map_err(|_| SegmentError::TooLarge("string"))?;
             offset = offset
                 .checked_add(length)
-                .ok_or(Error::TooLarge("strings"))?;
+                .ok_or(SegmentError::TooLarge("strings"))?;
             out.extend_from_slice(&offset.to_le_bytes());
         }
 
@@ -196,17 +196,17 @@ impl StringTable {
         Ok(out)
     }
 
-    pub(super) fn open(data: Bytes) -> Result<Self, Error> {
+    pub(super) fn open(data: Bytes) -> Result<Self, SegmentError> {
         let count = u32_at(&data, 0)? as usize;
         let blob = data
             .len()
             .checked_sub(8 + count * 4)
-            .ok_or(Error::Corrupt("string table"))?;
+            .ok_or(SegmentError::Corrupt("string table"))?;
         let mut before = 0;
         for index in 0..=count {
             let offset = u32_at(&data, 4 + index * 4)?;
             if offset < before || offset as usize > blob {
-                return Err(Error::Corrupt("string table"));
+                return Err(SegmentError::Corrupt("string table"));
             }
             before = offset;
         }

@@ -16,10 +16,10 @@ pub(crate) use texts::ChunkText;
 pub type StoredDocument = Document;
 
 use crate::analysis::Language;
-use crate::error::Error;
+use crate::error::SegmentError;
 use crate::index::{ChunkInput, Document};
 use crate::kernel::SIGN_BYTES;
-use crate::vector::{DIMENSIONS, Vector};
+use crate::vector::{DIMENSIONS, QuantizedVector};
 use format::{SectionKind, StringTable};
 use texts::TextReader;
 
@@ -50,13 +50,14 @@ impl Segment {
     /// Opens a file that [`SegmentBuilder::build`] wrote. Verifies every section but the texts.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] for anything else, and [`Error::Version`] for a file of a newer version.
-    pub fn open(file: Bytes) -> Result<Self, Error> {
+    /// [`SegmentError::Corrupt`] for anything else, and [`SegmentError::Version`] for a file of a
+    /// newer version.
+    pub fn open(file: Bytes) -> Result<Self, SegmentError> {
         let header = format::read_header(&file)?;
         let (chunks, documents) = (header.chunks as usize, header.documents as usize);
         let section = |section| header.section(section);
-        let terms =
-            fst::Map::new(section(SectionKind::Terms)).map_err(|_| Error::Corrupt("terms"))?;
+        let terms = fst::Map::new(section(SectionKind::Terms))
+            .map_err(|_| SegmentError::Corrupt("terms"))?;
         let segment = Self {
             size: file.len(),
             ids: StringTable::open(section(SectionKind::DocumentIds))?,
@@ -86,7 +87,7 @@ impl Segment {
         Ok(segment)
     }
 
-    fn check_sections(&self, chunks: usize, documents: usize) -> Result<(), Error> {
+    fn check_sections(&self, chunks: usize, documents: usize) -> Result<(), SegmentError> {
         let starts = &self.document_chunks;
         let fits = self.ids.len() == documents
             && self.attributes.len() == documents
@@ -105,7 +106,7 @@ impl Segment {
         if fits {
             Ok(())
         } else {
-            Err(Error::Corrupt("sections disagree"))
+            Err(SegmentError::Corrupt("sections disagree"))
         }
     }
 
@@ -128,21 +129,21 @@ impl Segment {
     }
 
     /// Returns the ids of the documents of older segments that this one removes.
-    pub fn removed(&self) -> impl ExactSizeIterator<Item = &str> {
+    pub fn removed_ids(&self) -> impl ExactSizeIterator<Item = &str> {
         (0..self.removed.len()).map(|index| self.removed.text(index))
     }
 
     /// Returns the ids and new attributes of documents of older segments.
-    pub fn patches(&self) -> impl ExactSizeIterator<Item = (&str, Bytes)> {
+    pub fn patched_attributes(&self) -> impl ExactSizeIterator<Item = (&str, Bytes)> {
         (0..self.patched.len()).map(|index| (self.patched.text(index), self.patches.bytes(index)))
     }
 
     /// Returns all documents in the order of their ids, with texts and vectors.
-    pub fn documents(&self) -> impl ExactSizeIterator<Item = Result<StoredDocument, Error>> {
+    pub fn documents(&self) -> impl ExactSizeIterator<Item = Result<StoredDocument, SegmentError>> {
         (0..self.len_documents() as u32).map(|index| self.document(index))
     }
 
-    pub(crate) fn document(&self, index: u32) -> Result<StoredDocument, Error> {
+    pub(crate) fn document(&self, index: u32) -> Result<StoredDocument, SegmentError> {
         let range = self.chunks_of(index);
         let mut chunks = Vec::with_capacity(range.len());
         while range.start as usize + chunks.len() < range.end as usize {
@@ -157,7 +158,7 @@ impl Segment {
                 }
             }
             if chunks.len() == before {
-                return Err(Error::Corrupt("text blocks"));
+                return Err(SegmentError::Corrupt("text blocks"));
             }
         }
 
@@ -180,15 +181,15 @@ impl Segment {
         }
     }
 
-    pub(crate) fn text(&self, chunk: u32) -> Result<ChunkText, Error> {
+    pub(crate) fn text(&self, chunk: u32) -> Result<ChunkText, SegmentError> {
         let (first, texts) = self.texts.read_block(self.texts.block_of(chunk))?;
         let offset = chunk
             .checked_sub(first)
-            .ok_or(Error::Corrupt("text blocks"))?;
+            .ok_or(SegmentError::Corrupt("text blocks"))?;
         texts
             .into_iter()
             .nth(offset as usize)
-            .ok_or(Error::Corrupt("text blocks"))
+            .ok_or(SegmentError::Corrupt("text blocks"))
     }
 
     pub(crate) fn id(&self, document: u32) -> &str {
@@ -243,10 +244,10 @@ impl Segment {
         pulp::bytemuck::cast_slice(&self.vectors)
     }
 
-    fn vector(&self, chunk: u32) -> Vector {
+    fn vector(&self, chunk: u32) -> QuantizedVector {
         let (rows, _) = self.vectors().as_chunks::<DIMENSIONS>();
         rows.get(chunk as usize)
-            .map_or(Vector::ZERO, |row| Vector(*row))
+            .map_or(QuantizedVector::ZERO, |row| QuantizedVector(*row))
     }
 
     pub(crate) fn inverse_norms(&self) -> &[f32] {

@@ -70,7 +70,7 @@ fn write_block(
 /// A posting list: read in place, borrowed from the tail, or decoded.
 #[derive(Debug, Clone)]
 pub(crate) enum PostingList<'a> {
-    /// The format of [`Growing::write`], without its count.
+    /// The format of [`PostingsBuilder::write`], without its count.
     Packed { count: u32, data: &'a [u8] },
     /// The chunk numbers and frequencies of the tail.
     Plain {

@@ -4,7 +4,7 @@
 use bytes::Bytes;
 
 use super::format::{put_varint, take_varint, u32_at};
-use crate::error::Error;
+use crate::error::SegmentError;
 
 /// The number of uncompressed bytes after which a block is closed.
 const BLOCK_BYTES: usize = 12 * 1024;
@@ -30,10 +30,10 @@ pub(super) struct TextWriter {
 }
 
 impl TextWriter {
-    pub(super) fn push_chunk(&mut self, headings: &str, text: &str) -> Result<(), Error> {
+    pub(super) fn push_chunk(&mut self, headings: &str, text: &str) -> Result<(), SegmentError> {
         for part in [headings, text] {
             put_varint(
-                u32::try_from(part.len()).map_err(|_| Error::TooLarge("chunk"))?,
+                u32::try_from(part.len()).map_err(|_| SegmentError::TooLarge("chunk"))?,
                 &mut self.raw,
             );
             self.raw.extend_from_slice(part.as_bytes());
@@ -47,13 +47,13 @@ impl TextWriter {
         }
     }
 
-    fn close_block(&mut self) -> Result<(), Error> {
+    fn close_block(&mut self) -> Result<(), SegmentError> {
         if self.raw.len() > MAX_BLOCK_BYTES {
-            return Err(Error::TooLarge("chunk"));
+            return Err(SegmentError::TooLarge("chunk"));
         }
 
         let stored = zstd::bulk::compress(&self.raw, COMPRESSION_LEVEL)
-            .map_err(|_| Error::TooLarge("text block"))?;
+            .map_err(|_| SegmentError::TooLarge("text block"))?;
         self.blocks.extend_from_slice(&self.first.to_le_bytes());
         self.blocks
             .extend_from_slice(&(self.data.len() as u64).to_le_bytes());
@@ -73,7 +73,7 @@ impl TextWriter {
     }
 
     /// Returns the block table and the blocks.
-    pub(super) fn finish(mut self) -> Result<(Vec<u8>, Vec<u8>), Error> {
+    pub(super) fn finish(mut self) -> Result<(Vec<u8>, Vec<u8>), SegmentError> {
         if !self.raw.is_empty() {
             self.close_block()?;
         }
@@ -88,9 +88,9 @@ pub(super) struct TextReader {
 }
 
 impl TextReader {
-    pub(super) fn open(blocks: Bytes, data: Bytes) -> Result<Self, Error> {
+    pub(super) fn open(blocks: Bytes, data: Bytes) -> Result<Self, SegmentError> {
         if !blocks.len().is_multiple_of(BLOCK_ENTRY_BYTES) {
-            return Err(Error::Corrupt("text blocks"));
+            return Err(SegmentError::Corrupt("text blocks"));
         }
         Ok(Self { blocks, data })
     }
@@ -114,24 +114,25 @@ impl TextReader {
     }
 
     /// Returns the number of the first chunk of `block`, and the chunks.
-    pub(super) fn read_block(&self, block: usize) -> Result<(u32, Vec<ChunkText>), Error> {
+    pub(super) fn read_block(&self, block: usize) -> Result<(u32, Vec<ChunkText>), SegmentError> {
         let at = block * BLOCK_ENTRY_BYTES;
         let number = |index: usize| u32_at(&self.blocks, at + index * 4);
         let start = u64::from(number(1)?) | u64::from(number(2)?) << 32;
         let (stored, raw, crc) = (number(3)? as usize, number(4)? as usize, number(5)?);
-        let start = usize::try_from(start).map_err(|_| Error::Corrupt("text blocks"))?;
+        let start = usize::try_from(start).map_err(|_| SegmentError::Corrupt("text blocks"))?;
         let end = start
             .checked_add(stored)
-            .ok_or(Error::Corrupt("text blocks"))?;
+            .ok_or(SegmentError::Corrupt("text blocks"))?;
         let bytes = self
             .data
             .get(start..end)
-            .ok_or(Error::Corrupt("text blocks"))?;
+            .ok_or(SegmentError::Corrupt("text blocks"))?;
         if crc32fast::hash(bytes) != crc || raw > MAX_BLOCK_BYTES {
-            return Err(Error::Corrupt("text block checksum"));
+            return Err(SegmentError::Corrupt("text block checksum"));
         }
 
-        let raw = zstd::bulk::decompress(bytes, raw).map_err(|_| Error::Corrupt("text block"))?;
+        let raw =
+            zstd::bulk::decompress(bytes, raw).map_err(|_| SegmentError::Corrupt("text block"))?;
         let mut rest = raw.as_slice();
         let mut chunks = Vec::new();
         while !rest.is_empty() {
@@ -146,11 +147,11 @@ impl TextReader {
     }
 }
 
-fn take_text(rest: &mut &[u8]) -> Result<String, Error> {
+fn take_text(rest: &mut &[u8]) -> Result<String, SegmentError> {
     let length = take_varint(rest) as usize;
     let (text, after) = rest
         .split_at_checked(length)
-        .ok_or(Error::Corrupt("text"))?;
+        .ok_or(SegmentError::Corrupt("text"))?;
     *rest = after;
-    String::from_utf8(text.to_vec()).map_err(|_| Error::Corrupt("text"))
+    String::from_utf8(text.to_vec()).map_err(|_| SegmentError::Corrupt("text"))
 }

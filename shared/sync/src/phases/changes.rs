@@ -3,42 +3,49 @@
 
 use std::collections::HashSet;
 
-use domain::connection::Phase;
-use domain::ports::{Changed, Changes, ConnectorError, Item};
+use domain::connection::RunPhase;
+use domain::ports::{ChangePage, ConnectorError, ItemChange, ProviderItem};
 
 use crate::scope::is_folder;
-use crate::work::{Halt, Work};
+use crate::work::{StepState, TickError};
 
-pub(crate) async fn tick(work: &mut Work<'_>, mut done: Vec<String>) -> Result<(), Halt> {
+pub(crate) async fn read_changes(
+    work: &mut StepState<'_>,
+    mut done: Vec<String>,
+) -> Result<(), TickError> {
     let next = work
         .state
         .feeds
         .iter()
         .find(|(name, _)| !done.contains(name));
     let Some((name, feed)) = next.map(|(name, feed)| (name.clone(), feed.clone())) else {
-        return end(work);
+        return end_phase(work);
     };
 
     let Some(cursor) = feed.cursor else {
-        return lost(work, &name).await;
+        return handle_lost_cursor(work, &name).await;
     };
 
     // All lookups for this page have to be newer than the page.
-    work.look_anew();
-    work.asked(1);
-    let page = match work.connector.changes(&work.access, &name, &cursor).await {
-        Err(ConnectorError::CursorLost) => return lost(work, &name).await,
+    work.clear_lookups();
+    work.count_requests(1);
+    let page = match work
+        .connector
+        .list_changes(&work.access, &name, &cursor)
+        .await
+    {
+        Err(ConnectorError::CursorLost) => return handle_lost_cursor(work, &name).await,
         page => page?,
     };
 
-    let Changes {
+    let ChangePage {
         changes,
         cursor,
-        more,
+        has_more: more,
         feeds_changed,
     } = page;
 
-    apply(work, &latest(changes)).await?;
+    apply_changes(work, &latest_changes(changes)).await?;
     if let Some(feed) = work.state.feeds.get_mut(&name) {
         feed.cursor = Some(cursor);
     }
@@ -48,9 +55,9 @@ pub(crate) async fn tick(work: &mut Work<'_>, mut done: Vec<String>) -> Result<(
     }
 
     work.state.phase = Some(if feeds_changed {
-        Phase::Feeds
+        RunPhase::Feeds
     } else {
-        Phase::Changes { done }
+        RunPhase::Changes { done }
     });
 
     Ok(())
@@ -58,11 +65,11 @@ pub(crate) async fn tick(work: &mut Work<'_>, mut done: Vec<String>) -> Result<(
 
 /// Ends the phase. The selected items are examined again if one of them, or a folder above one, has
 /// changed, because the changes of the items below do not show that.
-fn end(work: &mut Work<'_>) -> Result<(), Halt> {
+fn end_phase(work: &mut StepState<'_>) -> Result<(), TickError> {
     work.state.phase = Some(if work.state.roots_changed && work.tools.flags.roots {
-        Phase::Roots { next: 0 }
+        RunPhase::Roots { next: 0 }
     } else {
-        Phase::Walk
+        RunPhase::Walk
     });
     Ok(())
 }
@@ -70,7 +77,7 @@ fn end(work: &mut Work<'_>) -> Result<(), Halt> {
 /// Handles a lost cursor: the changes are unknown, so everything is scanned again. If this happens
 /// twice in a run, the provider does not behave as documented, and the scan is left to the next
 /// run.
-async fn lost(work: &mut Work<'_>, feed: &str) -> Result<(), Halt> {
+async fn handle_lost_cursor(work: &mut StepState<'_>, feed: &str) -> Result<(), TickError> {
     let again = work.state.scanning_since.is_some();
     if let Some(feed) = work.state.feeds.get_mut(feed) {
         feed.cursor = None;
@@ -78,21 +85,21 @@ async fn lost(work: &mut Work<'_>, feed: &str) -> Result<(), Halt> {
 
     work.state.must_scan = true;
     work.state.scanning_since = None;
-    work.state.phase = Some(Phase::Feeds);
+    work.state.phase = Some(RunPhase::Feeds);
     if again {
         // The halt discards what is not committed, and the next run would continue with the same
         // lost cursor.
-        work.commit().await?;
-        return Err(Halt::Provider(ConnectorError::CursorLost));
+        work.commit_tick().await?;
+        return Err(TickError::Provider(ConnectorError::CursorLost));
     }
 
     Ok(())
 }
 
 /// Keeps only the last change of each item.
-fn latest(changes: Vec<Changed>) -> Vec<Changed> {
+fn latest_changes(changes: Vec<ItemChange>) -> Vec<ItemChange> {
     let mut seen = HashSet::new();
-    let mut latest: Vec<Changed> = changes
+    let mut latest: Vec<ItemChange> = changes
         .into_iter()
         .rev()
         .filter(|change| seen.insert(change.id.clone()))
@@ -101,21 +108,21 @@ fn latest(changes: Vec<Changed>) -> Vec<Changed> {
     latest
 }
 
-async fn apply(work: &mut Work<'_>, changes: &[Changed]) -> Result<(), Halt> {
-    let items: Vec<Item> = changes
+async fn apply_changes(work: &mut StepState<'_>, changes: &[ItemChange]) -> Result<(), TickError> {
+    let items: Vec<ProviderItem> = changes
         .iter()
         .filter_map(|change| change.item.clone())
         .collect();
-    work.prepare(&items).await?;
+    work.load_for_items(&items).await?;
     let parents: Vec<String> = items
         .iter()
         .filter_map(|item| item.parent.clone())
         .collect();
     let gone = changes.iter().filter(|change| change.item.is_none());
     let gone: Vec<String> = gone.map(|change| change.id.clone()).collect();
-    work.load(&gone).await?;
+    work.load_nodes(&gone).await?;
     // An item that is gone from one feed may have moved to another one.
-    work.look_at(&[parents, gone].concat()).await?;
+    work.look_up_items(&[parents, gone].concat()).await?;
     let above: HashSet<String> = work
         .state
         .roots
@@ -125,9 +132,9 @@ async fn apply(work: &mut Work<'_>, changes: &[Changed]) -> Result<(), Halt> {
     for change in changes {
         work.state.roots_changed |=
             work.selected.contains(&change.id) || above.contains(&change.id);
-        match one(work, change).await {
+        match apply_change(work, change).await {
             // The record stays until the next scan, and the other changes continue.
-            Err(Halt::Withheld) => {}
+            Err(TickError::Withheld) => {}
             done => done?,
         }
     }
@@ -135,59 +142,62 @@ async fn apply(work: &mut Work<'_>, changes: &[Changed]) -> Result<(), Halt> {
     Ok(())
 }
 
-async fn one(work: &mut Work<'_>, change: &Changed) -> Result<(), Halt> {
+async fn apply_change(work: &mut StepState<'_>, change: &ItemChange) -> Result<(), TickError> {
     let flags = work.tools.flags;
-    if change.item.is_none() && !flags.tombstones {
+    if change.item.is_none() && !flags.remove_reported {
         return Ok(());
     }
 
     let item = match change.item.clone() {
         Some(item) => Some(item),
-        None => work.look(&change.id).await?,
+        None => work.look_up_item(&change.id).await?,
     };
 
-    if work.in_scope(item.as_ref()).await? {
+    if work.is_in_scope(item.as_ref()).await? {
         return match item {
-            Some(item) => present(work, &item).await,
+            Some(item) => record_present_item(work, &item).await,
             None => Ok(()),
         };
     }
 
     // Selected items are added and removed as a whole when the roots are examined.
     let guarded = flags.root_guard && work.selected.contains(&change.id);
-    if !guarded && (flags.remove_unknown || work.node(&change.id).await?.is_some()) {
-        work.remove(&change.id, false).await?;
+    if !guarded && (flags.remove_unknown || work.current_node(&change.id).await?.is_some()) {
+        work.remove_item(&change.id, false).await?;
         if flags.subtree {
-            work.drop_below(&change.id, false);
+            work.enqueue_removal_below(&change.id, false);
         }
     }
 
-    work.shortcuts_to(&change.id).await
+    work.enqueue_shortcuts_to(&change.id).await
 }
 
 /// Handles a change of an item in scope. A folder may have brought along everything below it
 /// without any further change.
-async fn present(work: &mut Work<'_>, item: &Item) -> Result<(), Halt> {
+async fn record_present_item(
+    work: &mut StepState<'_>,
+    item: &ProviderItem,
+) -> Result<(), TickError> {
     let flags = work.tools.flags;
-    let stamp = work.stamp();
+    let stamp = work.step_number();
     if flags.ancestors && !work.selected.contains(&item.id) {
-        for folder in work.unknown_above(item).await? {
-            let path = work.place(&folder).await?;
-            work.upsert(&folder, path, stamp).await?;
+        for folder in work.unknown_folders_above(item).await? {
+            let path = work.path_of_item(&folder).await?;
+            work.record_item(&folder, path, stamp).await?;
             // A folder without a parent may be a whole account. If such a folder is new, its own
             // change follows.
             if work.is_selective() || folder.parent.is_some() {
-                work.walk(&folder.id, folder.drive.as_deref(), stamp, true)
+                work.enqueue_walk(&folder.id, folder.drive.as_deref(), stamp, true)
                     .await?;
             }
         }
     }
 
-    let known = work.node(&item.id).await?.is_some();
-    let path = work.place(item).await?;
-    work.upsert(item, path, stamp).await?;
-    if is_folder(item) && flags.subtree && (!known || flags.rewalk) {
-        work.walk(&item.id, item.drive.as_deref(), stamp, true)
+    let known = work.current_node(&item.id).await?.is_some();
+    let path = work.path_of_item(item).await?;
+    work.record_item(item, path, stamp).await?;
+    if is_folder(item) && flags.subtree && (!known || flags.walk_known_folders) {
+        work.enqueue_walk(&item.id, item.drive.as_deref(), stamp, true)
             .await?;
     }
 

@@ -1,52 +1,52 @@
 //! Lists the change feeds, and decides whether a scan is required.
 
-use domain::connection::Phase;
+use domain::connection::RunPhase;
 
 use crate::limits::RECONCILE_DAYS;
-use crate::work::{Halt, Work};
+use crate::work::{StepState, TickError};
 
 /// The pending cursor of a feed that has no cursor before the scan.
-const NONE_YET: &str = "";
+const NO_CURSOR: &str = "";
 /// The number of feeds whose cursors one tick takes.
-const AT_A_TIME: usize = 10;
+const FEEDS_PER_TICK: usize = 10;
 
-pub(crate) async fn tick(work: &mut Work<'_>) -> Result<(), Halt> {
-    let feeds = work.connector.feeds(&work.access).await?;
-    work.asked(1);
+pub(crate) async fn update_feeds(work: &mut StepState<'_>) -> Result<(), TickError> {
+    let feeds = work.connector.list_feeds(&work.access).await?;
+    work.count_requests(1);
     if work.state.rules.is_empty() {
         work.state.rules.clone_from(&work.filter.digest);
     }
 
-    if has_to_scan(work, &feeds) && !begin_scan(work, &feeds).await? {
+    if needs_scan(work, &feeds) && !begin_scan(work, &feeds).await? {
         return Ok(());
     }
 
     work.state.phase = Some(if work.is_selective() {
-        Phase::Roots { next: 0 }
+        RunPhase::Roots { next: 0 }
     } else {
-        after_roots(work)
+        phase_after_roots(work)
     });
 
     Ok(())
 }
 
 /// Returns the phase that follows the examination of the selected items.
-pub(crate) fn after_roots(work: &Work<'_>) -> Phase {
+pub(crate) fn phase_after_roots(work: &StepState<'_>) -> RunPhase {
     if work.state.feeds.values().any(|feed| feed.pending.is_some()) {
-        Phase::Scan {
+        RunPhase::Scan {
             feed: None,
             page: None,
         }
-    } else if work.connector.has_changes() {
-        Phase::Changes { done: Vec::new() }
+    } else if work.connector.reports_changes() {
+        RunPhase::Changes { done: Vec::new() }
     } else {
-        Phase::Walk
+        RunPhase::Walk
     }
 }
 
 /// Checks whether to begin a scan. A scan in progress suffices, unless the selection or the feeds
 /// have changed since it began.
-fn has_to_scan(work: &Work<'_>, feeds: &[String]) -> bool {
+fn needs_scan(work: &StepState<'_>, feeds: &[String]) -> bool {
     let state = &work.state;
     let reselected = work.is_selective() && work.selection.rev != state.selection;
     let others = feeds.len() != state.feeds.len()
@@ -55,14 +55,14 @@ fn has_to_scan(work: &Work<'_>, feeds: &[String]) -> bool {
         .feeds
         .values()
         .any(|feed| feed.cursor.is_none() && feed.pending.is_none());
-    if reselected || others || (lost && work.connector.has_changes()) {
+    if reselected || others || (lost && work.connector.reports_changes()) {
         return true;
     }
 
     let due = state
         .reconciled_at
         .is_none_or(|at| at.plus_seconds(RECONCILE_DAYS * 86_400) <= work.now());
-    let wanted = state.must_scan || due || !work.connector.has_changes();
+    let wanted = state.must_scan || due || !work.connector.reports_changes();
 
     wanted && state.scanning_since.is_none()
 }
@@ -70,7 +70,7 @@ fn has_to_scan(work: &Work<'_>, feeds: &[String]) -> bool {
 /// Prepares a scan by taking the cursors. All later changes will be reported after these cursors,
 /// so the scan may miss them. One tick takes only some of the cursors; returns whether all are
 /// taken. A cursor that was taken for an earlier scan is kept.
-async fn begin_scan(work: &mut Work<'_>, feeds: &[String]) -> Result<bool, Halt> {
+async fn begin_scan(work: &mut StepState<'_>, feeds: &[String]) -> Result<bool, TickError> {
     work.state.feeds.retain(|feed, _| feeds.contains(feed));
     for feed in feeds {
         work.state.feeds.entry(feed.clone()).or_default();
@@ -78,37 +78,37 @@ async fn begin_scan(work: &mut Work<'_>, feeds: &[String]) -> Result<bool, Halt>
 
     work.state.must_scan = true;
     work.state.scanning_since = None;
-    let early = work.connector.has_changes() && work.tools.flags.token_before;
+    let early = work.connector.reports_changes() && work.tools.flags.token_before;
     let waiting = work
         .state
         .feeds
         .iter()
         .filter(|(_, feed)| feed.pending.is_none());
     let waiting: Vec<String> = waiting.map(|(name, _)| name.clone()).collect();
-    for feed in waiting.iter().take(AT_A_TIME) {
+    for feed in waiting.iter().take(FEEDS_PER_TICK) {
         let cursor = if early {
-            work.asked(1);
-            work.connector.head(&work.access, feed).await?
+            work.count_requests(1);
+            work.connector.current_cursor(&work.access, feed).await?
         } else {
-            NONE_YET.to_owned()
+            NO_CURSOR.to_owned()
         };
         let known = work.state.feeds.entry(feed.clone()).or_default();
         known.pending = Some(cursor);
     }
 
-    if waiting.len() > AT_A_TIME {
+    if waiting.len() > FEEDS_PER_TICK {
         return Ok(false);
     }
 
     work.state.selection = work.selection.rev;
-    work.state.scanning_since = Some(work.stamp());
+    work.state.scanning_since = Some(work.step_number());
 
     Ok(true)
 }
 
 /// Replaces the cursors by the pending ones: the scan is recorded, and from now on only changes are
 /// read.
-pub(crate) async fn follow(work: &mut Work<'_>) -> Result<(), Halt> {
+pub(crate) async fn adopt_pending_cursors(work: &mut StepState<'_>) -> Result<(), TickError> {
     let pending: Vec<(String, String)> = work
         .state
         .feeds
@@ -116,8 +116,8 @@ pub(crate) async fn follow(work: &mut Work<'_>) -> Result<(), Halt> {
         .filter_map(|(name, feed)| Some((name.clone(), feed.pending.clone()?)))
         .collect();
     for (name, mut cursor) in pending {
-        if work.connector.has_changes() && !work.tools.flags.token_before {
-            cursor = work.connector.head(&work.access, &name).await?;
+        if work.connector.reports_changes() && !work.tools.flags.token_before {
+            cursor = work.connector.current_cursor(&work.access, &name).await?;
         }
         if let Some(feed) = work.state.feeds.get_mut(&name) {
             feed.pending = None;

@@ -1,23 +1,23 @@
 //! The handling of items that were seen, and of items that are gone.
 
-use domain::connection::{Leaving, Node, NodeState, Queue, SkipReason};
-use domain::ports::{Item, ItemKind};
+use domain::connection::{ItemRecord, ItemState, PendingRemoval, SkipReason, SyncQueue};
+use domain::ports::{ItemKind, ProviderItem};
 
-use crate::keys::{self, Waiting};
-use crate::work::{Halt, Work};
+use crate::keys::{self, FetchEntry};
+use crate::work::{StepState, TickError};
 
 /// The most shortcuts to one item that are examined when it changes.
-const SHORTCUTS: usize = 100;
+const MAX_SHORTCUTS: usize = 100;
 
-impl Work<'_> {
-    /// Reads everything that [`Self::upsert`] needs for these items, in few requests.
-    pub(crate) async fn prepare(&mut self, items: &[Item]) -> Result<(), Halt> {
+impl StepState<'_> {
+    /// Reads everything that [`Self::record_item`] needs for these items, in few requests.
+    pub(crate) async fn load_for_items(&mut self, items: &[ProviderItem]) -> Result<(), TickError> {
         let ids: Vec<String> = items.iter().map(|item| item.id.clone()).collect();
-        self.load(&ids).await?;
+        self.load_nodes(&ids).await?;
         let mut unfiled = Vec::new();
         let mut folders = Vec::new();
         for item in items {
-            let node = self.node(&item.id).await?;
+            let node = self.current_node(&item.id).await?;
             match item.kind {
                 ItemKind::Folder => folders.push(keys::walk_key(&item.id)),
                 _ if node.is_none_or(|node| node.filed.is_none()) => unfiled.push(item.id.clone()),
@@ -25,19 +25,19 @@ impl Work<'_> {
             }
         }
 
-        self.load_waits(Queue::Leave, unfiled).await?;
-        self.load_waits(Queue::Walk, folders).await
+        self.load_queue_entries(SyncQueue::Leave, unfiled).await?;
+        self.load_queue_entries(SyncQueue::Walk, folders).await
     }
 
     /// Records an item in scope in its current state, with the path `path`.
-    pub(crate) async fn upsert(
+    pub(crate) async fn record_item(
         &mut self,
-        item: &Item,
+        item: &ProviderItem,
         path: String,
         seen: u64,
-    ) -> Result<(), Halt> {
-        let old = self.node(&item.id).await?;
-        let node = node_of(item, path, seen, old.as_ref());
+    ) -> Result<(), TickError> {
+        let old = self.current_node(&item.id).await?;
+        let node = new_node(item, path, seen, old.as_ref());
         self.state.shortcuts |= node.target.is_some();
         let changed = old.as_ref().is_none_or(|old| old.mark != node.mark);
         let reason = match &item.kind {
@@ -45,9 +45,9 @@ impl Work<'_> {
             _ => None,
         };
 
-        self.settle(old.as_ref(), node, reason).await?;
+        self.update_node(old.as_ref(), node, reason).await?;
         if changed {
-            self.shortcuts_to(&item.id).await?;
+            self.enqueue_shortcuts_to(&item.id).await?;
         }
 
         Ok(())
@@ -55,16 +55,16 @@ impl Work<'_> {
 
     /// Restores the document of an item that has reappeared. If its removal has already begun, the
     /// document is made again instead.
-    async fn restore(&mut self, node: &mut Node) -> Result<(), Halt> {
+    async fn restore_document(&mut self, node: &mut ItemRecord) -> Result<(), TickError> {
         if node.filed.is_some() {
             return Ok(());
         }
 
-        let Some(leaving) = self.leaving(&node.id).await? else {
+        let Some(leaving) = self.leaving_entry(&node.id).await? else {
             return Ok(());
         };
 
-        self.batch.dequeue(Queue::Leave, node.id.clone());
+        self.batch.dequeue(SyncQueue::Leave, node.id.clone());
         node.verdict = node.verdict.take().or(leaving.node.verdict);
         if self
             .state
@@ -83,45 +83,45 @@ impl Work<'_> {
 
     /// Determines the state of a node, and stores it. `reason` is the reason for which the provider
     /// excludes it.
-    pub(crate) async fn settle(
+    pub(crate) async fn update_node(
         &mut self,
-        old: Option<&Node>,
-        mut node: Node,
+        old: Option<&ItemRecord>,
+        mut node: ItemRecord,
         reason: Option<SkipReason>,
-    ) -> Result<(), Halt> {
+    ) -> Result<(), TickError> {
         if old.is_none_or(|old| old.version != node.version) {
             node.attempts = 0;
         }
 
-        node.state = match self.left_out(old, &node, reason).await? {
-            _ if node.folder => NodeState::Folder,
+        node.state = match self.excluded_state(old, &node, reason).await? {
+            _ if node.folder => ItemState::Folder,
             Some(state) => state,
             None => {
-                self.restore(&mut node).await?;
-                if old.is_some_and(|old| matches!(old.state, NodeState::Failed { .. })) {
+                self.restore_document(&mut node).await?;
+                if old.is_some_and(|old| matches!(old.state, ItemState::Failed { .. })) {
                     node.attempts = 0;
                 }
-                self.wanted(&node)
+                self.included_state(&node)
             }
         };
 
-        self.leave_out(old, &mut node);
-        self.put(old, node);
+        self.release_skipped(old, &mut node);
+        self.store_node(old, node);
 
         Ok(())
     }
 
     /// Returns the state of a node that the provider, a rule or an earlier attempt excludes, or
     /// `None` if nothing does.
-    async fn left_out(
+    async fn excluded_state(
         &mut self,
-        old: Option<&Node>,
-        node: &Node,
+        old: Option<&ItemRecord>,
+        node: &ItemRecord,
         reason: Option<SkipReason>,
-    ) -> Result<Option<NodeState>, Halt> {
-        let above = self.lineage(node).await?;
-        if let Some(reason) = reason.or_else(|| self.filter.leaves_out(node, &above)) {
-            return Ok(Some(NodeState::Skipped { reason }));
+    ) -> Result<Option<ItemState>, TickError> {
+        let above = self.ancestor_ids(node).await?;
+        if let Some(reason) = reason.or_else(|| self.filter.skip_reason(node, &above)) {
+            return Ok(Some(ItemState::Skipped { reason }));
         }
 
         let same = old.filter(|old| old.version == node.version && old.target == node.target);
@@ -129,20 +129,20 @@ impl Work<'_> {
         let same = same.filter(|old| old.target.is_none() || self.state.scanning_since.is_none());
         // A scan retries failed items, because the cause may be gone.
         let same = same.filter(|old| {
-            !matches!(old.state, NodeState::Failed { .. }) || self.state.scanning_since.is_none()
+            !matches!(old.state, ItemState::Failed { .. }) || self.state.scanning_since.is_none()
         });
 
-        Ok(same.and_then(|old| settled(&old.state)))
+        Ok(same.and_then(|old| final_state(&old.state)))
     }
 
     /// Schedules the removal of the document of a node that is now skipped.
-    fn leave_out(&mut self, old: Option<&Node>, node: &mut Node) {
-        let NodeState::Skipped { reason } = node.state else {
+    fn release_skipped(&mut self, old: Option<&ItemRecord>, node: &mut ItemRecord) {
+        let ItemState::Skipped { reason } = node.state else {
             return;
         };
 
         if old.is_none_or(|old| old.state != node.state) {
-            self.count(|run| run.skipped += 1);
+            self.update_run(|run| run.skipped += 1);
         }
 
         // The document of an item that waits for the model filter is kept.
@@ -151,29 +151,29 @@ impl Work<'_> {
                 reason,
                 SkipReason::Excluded | SkipReason::NotIncluded | SkipReason::FilteredOut
             );
-            self.let_go(node, by_rule);
+            self.enqueue_removal(node, by_rule);
         }
     }
 
     /// Returns the state of a node that nothing excludes.
-    fn wanted(&self, node: &Node) -> NodeState {
+    fn included_state(&self, node: &ItemRecord) -> ItemState {
         let new = node.filed.is_none();
         // The target of a shortcut may have changed without a report, so a scan examines it as
         // well.
         let leads = node.target.is_some() && self.state.scanning_since.is_some();
 
-        match self.filter.verdict(node) {
-            Some(false) => NodeState::Skipped {
+        match self.filter.model_verdict(node) {
+            Some(false) => ItemState::Skipped {
                 reason: SkipReason::FilteredOut,
             },
-            None if !self.filter.judges => NodeState::Skipped {
+            None if !self.filter.has_model => ItemState::Skipped {
                 reason: SkipReason::PendingFilter,
             },
-            Some(true) if !node.is_behind() && !leads => NodeState::Filed,
-            _ if new && self.is_full() => NodeState::Skipped {
+            Some(true) if !node.is_outdated() && !leads => ItemState::Filed,
+            _ if new && self.is_full() => ItemState::Skipped {
                 reason: SkipReason::Limit,
             },
-            _ => NodeState::Pending,
+            _ => ItemState::Pending,
         }
     }
 
@@ -183,88 +183,99 @@ impl Work<'_> {
     }
 
     /// Returns the ids of the node and, if a rule names folders by id, of the folders above it.
-    async fn lineage(&mut self, node: &Node) -> Result<Vec<String>, Halt> {
+    async fn ancestor_ids(&mut self, node: &ItemRecord) -> Result<Vec<String>, TickError> {
         let mut ids = vec![node.id.clone()];
         let mut next = node.parent.clone().filter(|_| self.filter.names_ids);
         while let Some(id) = next.filter(|id| ids.len() < 100 && !ids.contains(id)) {
-            next = self.node(&id).await?.and_then(|folder| folder.parent);
+            next = self
+                .current_node(&id)
+                .await?
+                .and_then(|folder| folder.parent);
             ids.push(id);
         }
         Ok(ids)
     }
 
     /// Stores a node, and updates its entry in the fetch queue.
-    pub(crate) fn put(&mut self, old: Option<&Node>, node: Node) {
+    pub(crate) fn store_node(&mut self, old: Option<&ItemRecord>, node: ItemRecord) {
         let (before, after) = (old.and_then(keys::fetch_key), keys::fetch_key(&node));
         if before != after {
             if let Some(key) = before {
-                self.batch.dequeue(Queue::Fetch, key);
+                self.batch.dequeue(SyncQueue::Fetch, key);
             }
             if let Some(key) = after {
-                let waiting = Waiting {
+                let waiting = FetchEntry {
                     new: node.filed.is_none(),
-                    ..Waiting::default()
+                    ..FetchEntry::default()
                 };
-                self.batch.enqueue(Queue::Fetch, key, keys::text(&waiting));
+                self.batch
+                    .enqueue(SyncQueue::Fetch, key, keys::to_entry_text(&waiting));
             }
         }
 
-        self.set(&node.id.clone(), Some(node));
+        self.set_node(&node.id.clone(), Some(node));
     }
 
     /// Enqueues the removal of the document of a node that is skipped or gone.
-    pub(crate) fn let_go(&mut self, node: &mut Node, deselected: bool) {
+    pub(crate) fn enqueue_removal(&mut self, node: &mut ItemRecord, deselected: bool) {
         if node.filed.is_some() {
-            let leaving = Leaving {
+            let leaving = PendingRemoval {
                 node: node.clone(),
                 since: self.now(),
                 deselected,
             };
-            self.batch
-                .enqueue(Queue::Leave, node.id.clone(), keys::text(&leaving));
+            self.batch.enqueue(
+                SyncQueue::Leave,
+                node.id.clone(),
+                keys::to_entry_text(&leaving),
+            );
             node.filed = None;
         }
     }
 
     /// Removes the record of an item that is gone or out of scope, and enqueues the removal of its
     /// document.
-    pub(crate) async fn remove(&mut self, id: &str, deselected: bool) -> Result<(), Halt> {
-        let Some(mut node) = self.node(id).await? else {
+    pub(crate) async fn remove_item(
+        &mut self,
+        id: &str,
+        deselected: bool,
+    ) -> Result<(), TickError> {
+        let Some(mut node) = self.current_node(id).await? else {
             return Ok(());
         };
         if let Some(key) = keys::fetch_key(&node) {
-            self.batch.dequeue(Queue::Fetch, key);
+            self.batch.dequeue(SyncQueue::Fetch, key);
         }
         if node.folder {
-            self.batch.dequeue(Queue::Walk, keys::walk_key(id));
+            self.batch.dequeue(SyncQueue::Walk, keys::walk_key(id));
         }
-        self.let_go(&mut node, deselected);
-        self.set(id, None);
-        self.shortcuts_to(id).await
+        self.enqueue_removal(&mut node, deselected);
+        self.set_node(id, None);
+        self.enqueue_shortcuts_to(id).await
     }
 
     /// Enqueues the shortcuts to an item, so that they are fetched again.
-    pub(crate) async fn shortcuts_to(&mut self, target: &str) -> Result<(), Halt> {
+    pub(crate) async fn enqueue_shortcuts_to(&mut self, target: &str) -> Result<(), TickError> {
         if !self.state.shortcuts {
             return Ok(());
         }
 
         let sync = self.tools.desk.sync();
         let found = sync
-            .shortcuts(self.tenant, &self.connection.id, target, SHORTCUTS)
+            .list_shortcuts(self.tenant, &self.connection.id, target, MAX_SHORTCUTS)
             .await?;
-        self.know(&found);
+        self.add_known_nodes(&found);
         for shortcut in found {
-            let Some(now) = self.node(&shortcut.id).await? else {
+            let Some(now) = self.current_node(&shortcut.id).await? else {
                 continue;
             };
             if now.target.as_deref() == Some(target) && !keys::is_queued(&now) {
-                let again = Node {
-                    state: NodeState::Pending,
+                let again = ItemRecord {
+                    state: ItemState::Pending,
                     attempts: 0,
                     ..now.clone()
                 };
-                self.put(Some(&now), again);
+                self.store_node(Some(&now), again);
             }
         }
 
@@ -274,7 +285,7 @@ impl Work<'_> {
 
 /// Returns the state if only another version of the item can end it. Such states result from an
 /// attempt to fetch the item, and not from rules.
-fn settled(state: &NodeState) -> Option<NodeState> {
+fn final_state(state: &ItemState) -> Option<ItemState> {
     use SkipReason as R;
     let found_by_rule = [
         R::Excluded,
@@ -285,13 +296,13 @@ fn settled(state: &NodeState) -> Option<NodeState> {
     ];
 
     match state {
-        NodeState::Failed { .. } => Some(state.clone()),
-        NodeState::Skipped { reason } if !found_by_rule.contains(reason) => Some(state.clone()),
+        ItemState::Failed { .. } => Some(state.clone()),
+        ItemState::Skipped { reason } if !found_by_rule.contains(reason) => Some(state.clone()),
         _ => None,
     }
 }
 
-fn node_of(item: &Item, path: String, seen: u64, old: Option<&Node>) -> Node {
+fn new_node(item: &ProviderItem, path: String, seen: u64, old: Option<&ItemRecord>) -> ItemRecord {
     let (kind, target) = match &item.kind {
         ItemKind::File { document } => (*document, None),
         ItemKind::Shortcut { target } => (None, Some(target.clone())),
@@ -301,9 +312,9 @@ fn node_of(item: &Item, path: String, seen: u64, old: Option<&Node>) -> Node {
     // The content of a shortcut is that of its target, and so is its content version once that is
     // known.
     let same = old.filter(|old| target.is_some() && old.target == target);
-    let mark = same.map_or_else(|| item.mark.clone(), |old| old.mark.clone());
+    let mark = same.map_or_else(|| item.content_version.clone(), |old| old.mark.clone());
 
-    Node {
+    ItemRecord {
         id: item.id.clone(),
         parent: item.parent.clone(),
         name: item.name.clone(),
@@ -323,6 +334,6 @@ fn node_of(item: &Item, path: String, seen: u64, old: Option<&Node>) -> Node {
         filed: old.and_then(|old| old.filed.clone()),
         attempts: old.map_or(0, |old| old.attempts),
         verdict: old.and_then(|old| old.verdict.clone()),
-        ..keys::blank()
+        ..keys::empty_node()
     }
 }

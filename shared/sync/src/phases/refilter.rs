@@ -1,12 +1,15 @@
 //! Applies changed rules of the organization to all records, without requests to the provider.
 
-use domain::connection::{Node, NodeState, Phase, SkipReason};
+use domain::connection::{ItemRecord, ItemState, RunPhase, SkipReason};
 
-use crate::work::{Halt, Work};
+use crate::work::{StepState, TickError};
 
-pub(crate) async fn tick(work: &mut Work<'_>, after: Option<String>) -> Result<(), Halt> {
+pub(crate) async fn refilter_nodes(
+    work: &mut StepState<'_>,
+    after: Option<String>,
+) -> Result<(), TickError> {
     if work.state.rules == work.filter.digest {
-        work.state.phase = Some(Phase::Fetch);
+        work.state.phase = Some(RunPhase::Fetch);
         return Ok(());
     }
 
@@ -15,27 +18,27 @@ pub(crate) async fn tick(work: &mut Work<'_>, after: Option<String>) -> Result<(
         .tools
         .desk
         .sync()
-        .page(work.tenant, id, after.as_deref(), rows)
+        .list_items(work.tenant, id, after.as_deref(), rows)
         .await?;
     let Some(last) = page.last().map(|node| node.id.clone()) else {
         work.state.rules.clone_from(&work.filter.digest);
         return Ok(());
     };
 
-    work.know(&page);
+    work.add_known_nodes(&page);
     for node in page.iter().filter(|node| !node.folder) {
-        let reason = own_reason(node);
+        let reason = provider_reason(node);
         // Another attempt is worthwhile if only the rules excluded the item.
-        work.settle(Some(node), node.clone(), reason).await?;
+        work.update_node(Some(node), node.clone(), reason).await?;
     }
 
-    work.state.phase = Some(Phase::Refilter { after: Some(last) });
+    work.state.phase = Some(RunPhase::Refilter { after: Some(last) });
     Ok(())
 }
 
 /// Returns the reason for which the provider itself excludes a node, or `None` if only our rules
 /// do.
-pub(crate) fn own_reason(node: &Node) -> Option<SkipReason> {
+pub(crate) fn provider_reason(node: &ItemRecord) -> Option<SkipReason> {
     use SkipReason as R;
     let ours = [
         R::Excluded,
@@ -47,7 +50,7 @@ pub(crate) fn own_reason(node: &Node) -> Option<SkipReason> {
     ];
 
     match node.state {
-        NodeState::Skipped { reason } if !ours.contains(&reason) => Some(reason),
+        ItemState::Skipped { reason } if !ours.contains(&reason) => Some(reason),
         _ => None,
     }
 }

@@ -3,62 +3,65 @@
 
 use std::collections::HashMap;
 
-use domain::connection::{Node, Phase};
+use domain::connection::{ItemRecord, RunPhase};
 
-use crate::phases::walk::verify;
-use crate::scope::below;
-use crate::work::{Halt, Work};
+use crate::phases::walk::verify_nodes;
+use crate::scope::join_path;
+use crate::work::{StepState, TickError};
 
 /// The most folders above a node that are followed. A longer chain is a cycle.
-const DEEPEST: usize = 100;
+const MAX_DEPTH: usize = 100;
 
-pub(crate) async fn tick(work: &mut Work<'_>, after: Option<String>) -> Result<(), Halt> {
-    let (id, rows) = (&work.connection.id, work.rows_to_look_at());
+pub(crate) async fn sweep_nodes(
+    work: &mut StepState<'_>,
+    after: Option<String>,
+) -> Result<(), TickError> {
+    let (id, rows) = (&work.connection.id, work.lookup_page_size());
     let page = work
         .tools
         .desk
         .sync()
-        .page(work.tenant, id, after.as_deref(), rows)
+        .list_items(work.tenant, id, after.as_deref(), rows)
         .await?;
     let Some(last) = page.last().map(|node| node.id.clone()) else {
         let now = work.now();
         work.state.scanning_since = None;
         work.state.must_scan = false;
         work.state.reconciled_at = Some(now);
-        work.state.phase = Some(Phase::Refilter { after: None });
+        work.state.phase = Some(RunPhase::Refilter { after: None });
         return Ok(());
     };
 
-    work.look_anew();
-    work.know(&page);
+    work.clear_lookups();
+    work.add_known_nodes(&page);
     let since = work.state.scanning_since.unwrap_or_default();
-    let (unseen, seen): (Vec<Node>, Vec<Node>) =
+    let (unseen, seen): (Vec<ItemRecord>, Vec<ItemRecord>) =
         page.into_iter().partition(|node| node.seen < since);
-    verify(work, &unseen).await?;
+    verify_nodes(work, &unseen).await?;
     if !work.is_selective() {
-        put_right(work, seen).await?;
+        correct_paths(work, seen).await?;
     }
 
-    work.state.phase = Some(Phase::Sweep { after: Some(last) });
+    work.state.phase = Some(RunPhase::Sweep { after: Some(last) });
     Ok(())
 }
 
 /// Recomputes the paths of nodes from the names above them.
-async fn put_right(work: &mut Work<'_>, nodes: Vec<Node>) -> Result<(), Halt> {
+async fn correct_paths(work: &mut StepState<'_>, nodes: Vec<ItemRecord>) -> Result<(), TickError> {
     let mut paths = HashMap::new();
     for node in nodes {
         let above = match &node.parent {
-            Some(parent) => path_of(work, parent, &mut paths).await?,
+            Some(parent) => folder_path(work, parent, &mut paths).await?,
             None => String::new(),
         };
-        let path = below(&above, &node.name);
+        let path = join_path(&above, &node.name);
         if path != node.path {
-            let moved = Node {
+            let moved = ItemRecord {
                 path,
                 ..node.clone()
             };
-            let reason = crate::phases::refilter::own_reason(&node);
-            work.settle(Some(&node), moved, reason).await?;
+            let reason = crate::phases::refilter::provider_reason(&node);
+            work.update_node(Some(&node), moved, reason).await?;
         }
     }
 
@@ -67,20 +70,20 @@ async fn put_right(work: &mut Work<'_>, nodes: Vec<Node>) -> Result<(), Halt> {
 
 /// Returns the path of a folder. A folder that no listing has shown, such as the top of a drive, is
 /// recorded.
-async fn path_of(
-    work: &mut Work<'_>,
+async fn folder_path(
+    work: &mut StepState<'_>,
     folder: &str,
     paths: &mut HashMap<String, String>,
-) -> Result<String, Halt> {
+) -> Result<String, TickError> {
     let (mut names, mut ids) = (Vec::new(), Vec::new());
     let mut next = Some(folder.to_owned());
     let mut path = String::new();
-    while let Some(id) = next.filter(|id| ids.len() < DEEPEST && !ids.contains(id)) {
+    while let Some(id) = next.filter(|id| ids.len() < MAX_DEPTH && !ids.contains(id)) {
         if let Some(known) = paths.get(&id) {
             path.clone_from(known);
             break;
         }
-        let Some((name, parent)) = name_of(work, &id).await? else {
+        let Some((name, parent)) = folder_name(work, &id).await? else {
             break;
         };
         names.push(name);
@@ -89,28 +92,33 @@ async fn path_of(
     }
 
     for (id, name) in ids.into_iter().zip(names).rev() {
-        path = below(&path, &name);
+        path = join_path(&path, &name);
         paths.insert(id, path.clone());
     }
 
     Ok(path)
 }
 
-async fn name_of(
-    work: &mut Work<'_>,
+async fn folder_name(
+    work: &mut StepState<'_>,
     folder: &str,
-) -> Result<Option<(String, Option<String>)>, Halt> {
-    if let Some(node) = work.node(folder).await? {
+) -> Result<Option<(String, Option<String>)>, TickError> {
+    if let Some(node) = work.current_node(folder).await? {
         return Ok(Some((node.name, node.parent)));
     }
 
-    let Some(item) = work.look(folder).await?.filter(|item| !item.trashed) else {
+    let Some(item) = work
+        .look_up_item(folder)
+        .await?
+        .filter(|item| !item.is_trashed)
+    else {
         return Ok(None);
     };
 
-    let (_, above) = work.above(&item).await?;
-    let stamp = work.stamp();
-    work.upsert(&item, below(&above, &item.name), stamp).await?;
+    let (_, above) = work.folders_above(&item).await?;
+    let stamp = work.step_number();
+    work.record_item(&item, join_path(&above, &item.name), stamp)
+        .await?;
 
     Ok(Some((item.name, item.parent)))
 }

@@ -2,24 +2,24 @@
 //! reliable way to find changes.
 
 use domain::Revision;
-use domain::connection::{Channel, FeedState};
+use domain::connection::{FeedState, NotificationChannel};
 use domain::ports::ConnectorError;
 use tracing::warn;
 
-use crate::work::{Flow, Halt, Work};
+use crate::work::{StepState, TickError, TickFlow};
 
 const DAY: i64 = 86_400;
 /// The days for which a ticket is valid, which is longer than any subscription lasts.
 const TICKET_DAYS: i64 = 31;
 /// The number of feeds in one tick.
-const AT_A_TIME: usize = 10;
+const FEEDS_PER_TICK: usize = 10;
 
-pub(crate) async fn tick(work: &mut Work<'_>) -> Result<Flow, Halt> {
+pub(crate) async fn watch_feeds(work: &mut StepState<'_>) -> Result<TickFlow, TickError> {
     let base = work
         .tools
         .notifications
         .filter(|base| base.starts_with("https://"));
-    if let Some(base) = base.filter(|_| work.connector.has_changes()) {
+    if let Some(base) = base.filter(|_| work.connector.reports_changes()) {
         let provider = work.connection.provider.as_str();
         let address = format!(
             "{}/v3/connections/{provider}/notifications",
@@ -31,7 +31,11 @@ pub(crate) async fn tick(work: &mut Work<'_>) -> Result<Flow, Halt> {
                 .as_ref()
                 .is_none_or(|channel| channel.expires_at < ends)
         };
-        let is_next = |name: &String| work.watched.as_ref().is_none_or(|last| name > last);
+        let is_next = |name: &String| {
+            work.last_watched_feed
+                .as_ref()
+                .is_none_or(|last| name > last)
+        };
         let mut feeds: Vec<String> = work
             .state
             .feeds
@@ -39,30 +43,30 @@ pub(crate) async fn tick(work: &mut Work<'_>) -> Result<Flow, Halt> {
             .filter(|(name, feed)| is_next(name) && wanting(feed))
             .map(|(name, _)| name.clone())
             .collect();
-        let more = feeds.len() > AT_A_TIME;
-        feeds.truncate(AT_A_TIME);
+        let more = feeds.len() > FEEDS_PER_TICK;
+        feeds.truncate(FEEDS_PER_TICK);
         for feed in feeds {
-            work.watched = Some(feed.clone());
-            if let Err(error) = watch(work, &feed, &address).await? {
+            work.last_watched_feed = Some(feed.clone());
+            if let Err(error) = renew_channel(work, &feed, &address).await? {
                 let id = &work.connection.id;
                 warn!(connection.id = %id, error = &error as &dyn std::error::Error, "no notifications");
-                return Ok(Flow::Ended);
+                return Ok(TickFlow::Ended);
             }
         }
         if more {
-            return Ok(Flow::On);
+            return Ok(TickFlow::On);
         }
     }
 
-    Ok(Flow::Ended)
+    Ok(TickFlow::Ended)
 }
 
 /// Opens a new notification channel for a feed, and then closes the old one.
-async fn watch(
-    work: &mut Work<'_>,
+async fn renew_channel(
+    work: &mut StepState<'_>,
     name: &str,
     address: &str,
-) -> Result<Result<(), ConnectorError>, Halt> {
+) -> Result<Result<(), ConnectorError>, TickError> {
     let Some(feed) = work.state.feeds.get(name).cloned() else {
         return Ok(Ok(()));
     };
@@ -78,11 +82,11 @@ async fn watch(
         .channel_token(work.tenant, &work.connection.id, until)
         .await?;
     let id = Revision::random().to_string();
-    work.asked(1);
+    work.count_requests(1);
     let access = &work.access;
     let watched = work
         .connector
-        .watch(access, name, &cursor, &id, address, token.expose())
+        .watch_feed(access, name, &cursor, &id, address, token.expose())
         .await;
     let watched = match watched {
         Ok(Some(watched)) => watched,
@@ -93,13 +97,13 @@ async fn watch(
     if let Some(old) = &feed.channel {
         // If this fails, the old channel expires by itself.
         work.connector
-            .unwatch(access, &old.id, &old.resource)
+            .stop_watching(access, &old.id, &old.resource)
             .await
             .ok();
-        work.asked(1);
+        work.count_requests(1);
     }
 
-    let channel = Channel {
+    let channel = NotificationChannel {
         id,
         resource: watched.resource,
         expires_at: watched.expires_at,

@@ -8,14 +8,14 @@ fn rules(patterns: &[&str], folders: &[&str]) -> ItemRules {
     }
 }
 
-fn node(path: &str, kind: Option<DocumentType>) -> Node {
+fn node(path: &str, kind: Option<DocumentType>) -> ItemRecord {
     let name = path.rsplit('/').next().unwrap_or_default().to_owned();
-    Node {
+    ItemRecord {
         id: "f".into(),
         name,
         path: path.into(),
         kind,
-        ..crate::keys::blank()
+        ..crate::keys::empty_node()
     }
 }
 
@@ -38,9 +38,9 @@ fn patterns_match_names_and_with_a_slash_paths() {
     ];
 
     for (pattern, matches) in cases {
-        let matcher = Matcher::of(&rules(&[pattern], &[])).unwrap();
+        let matcher = RuleMatcher::of(&rules(&[pattern], &[])).unwrap();
         assert_eq!(
-            matcher.matches(&Names::of(&node(file, None)), &[]),
+            matcher.matches_file(&FileNames::of(&node(file, None)), &[]),
             matches,
             "{pattern}"
         );
@@ -49,11 +49,11 @@ fn patterns_match_names_and_with_a_slash_paths() {
 
 #[test]
 fn a_slash_in_a_name_makes_no_folder() {
-    let path = crate::scope::below(
-        &crate::scope::below("/My Drive", "Q1/Q2"),
+    let path = crate::scope::join_path(
+        &crate::scope::join_path("/My Drive", "Q1/Q2"),
         "Private/Pay.pdf",
     );
-    let file = Node {
+    let file = ItemRecord {
         name: "Private/Pay.pdf".into(),
         ..node(&path, None)
     };
@@ -67,9 +67,9 @@ fn a_slash_in_a_name_makes_no_folder() {
         ("", "My Drive/Q1", false),
     ] {
         let one = |rule: &'static str| if rule.is_empty() { vec![] } else { vec![rule] };
-        let matcher = Matcher::of(&rules(&one(pattern), &one(folder))).unwrap();
+        let matcher = RuleMatcher::of(&rules(&one(pattern), &one(folder))).unwrap();
         assert_eq!(
-            matcher.matches(&Names::of(&file), &[]),
+            matcher.matches_file(&FileNames::of(&file), &[]),
             matches,
             "{pattern}{folder}"
         );
@@ -87,9 +87,13 @@ fn files_of_the_drive_have_endings_as_on_a_disk() {
         (None, "*.gdoc", false),
     ];
     for (kind, pattern, matches) in cases {
-        let matcher = Matcher::of(&rules(&[pattern], &[])).unwrap();
-        let names = Names::of(&node("/My Drive/Q3", kind));
-        assert_eq!(matcher.matches(&names, &[]), matches, "{kind:?} {pattern}");
+        let matcher = RuleMatcher::of(&rules(&[pattern], &[])).unwrap();
+        let names = FileNames::of(&node("/My Drive/Q3", kind));
+        assert_eq!(
+            matcher.matches_file(&names, &[]),
+            matches,
+            "{kind:?} {pattern}"
+        );
     }
 }
 
@@ -107,12 +111,12 @@ fn folders_match_by_name_by_path_and_by_id() {
         ("id:up", true),
         ("id:other", false),
     ];
-    let names = Names::of(&node("/My Drive/Projects/Alpha/a.txt", None));
+    let names = FileNames::of(&node("/My Drive/Projects/Alpha/a.txt", None));
 
     for (folder, matches) in cases {
-        let matcher = Matcher::of(&rules(&[], &[folder])).unwrap();
+        let matcher = RuleMatcher::of(&rules(&[], &[folder])).unwrap();
         assert_eq!(
-            matcher.matches(&names, &["f".into(), "up".into()]),
+            matcher.matches_file(&names, &["f".into(), "up".into()]),
             matches,
             "{folder}"
         );
@@ -146,17 +150,17 @@ fn excluding_wins_and_nothing_included_is_everything() {
         ("/D/secret.md", with(md, secret, false), None),
     ];
     for (path, settings, reason) in cases {
-        let filter = Filter::of(&settings, false);
-        assert_eq!(filter.leaves_out(&node(path, None), &[]), reason, "{path}");
+        let filter = ItemFilter::of(&settings, false);
+        assert_eq!(filter.skip_reason(&node(path, None), &[]), reason, "{path}");
     }
 
-    let large = Node {
-        size: Some(FILE_BYTES as u64 + 1),
+    let large = ItemRecord {
+        size: Some(MAX_FILE_BYTES as u64 + 1),
         ..node("/D/a", None)
     };
 
     assert_eq!(
-        Filter::default().leaves_out(&large, &[]),
+        ItemFilter::default().skip_reason(&large, &[]),
         Some(SkipReason::TooLarge)
     );
 }
@@ -164,10 +168,10 @@ fn excluding_wins_and_nothing_included_is_everything() {
 #[test]
 fn patterns_that_cannot_be_read_are_named() {
     for bad in ["[abc", "a{b", "x/[z"] {
-        let error = Matcher::of(&rules(&["*.md", bad], &[])).unwrap_err();
+        let error = RuleMatcher::of(&rules(&["*.md", bad], &[])).unwrap_err();
         assert!(error.contains(bad), "{error}");
     }
-    assert!(Matcher::of(&rules(&["*.md", "a/**"], &["Old", "id:x", "a/b"])).is_ok());
+    assert!(RuleMatcher::of(&rules(&["*.md", "a/**"], &["Old", "id:x", "a/b"])).is_ok());
 }
 
 #[test]
@@ -178,26 +182,29 @@ fn a_verdict_holds_for_a_content_and_a_prompt() {
         ..Settings::default()
     };
 
-    let filter = Filter::of(&with("Keep plans."), true);
-    let mut file = Node {
+    let filter = ItemFilter::of(&with("Keep plans."), true);
+    let mut file = ItemRecord {
         mark: "m1".into(),
         ..node("/D/a", None)
     };
 
-    assert_eq!(filter.verdict(&file), None);
-    file.verdict = filter.remember("m1", false, "about: lunch");
-    assert_eq!(filter.verdict(&file), Some(false));
-    assert_eq!(Filter::of(&with("Keep lunch."), true).verdict(&file), None);
+    assert_eq!(filter.model_verdict(&file), None);
+    file.verdict = filter.format_verdict("m1", false, "about: lunch");
+    assert_eq!(filter.model_verdict(&file), Some(false));
     assert_eq!(
-        filter.verdict(&Node {
+        ItemFilter::of(&with("Keep lunch."), true).model_verdict(&file),
+        None
+    );
+    assert_eq!(
+        filter.model_verdict(&ItemRecord {
             mark: "m2".into(),
             ..file.clone()
         }),
         None
     );
-    assert_eq!(Filter::default().verdict(&file), Some(true));
+    assert_eq!(ItemFilter::default().model_verdict(&file), Some(true));
     assert_ne!(
         filter.digest,
-        Filter::of(&with("Keep plans."), false).digest
+        ItemFilter::of(&with("Keep plans."), false).digest
     );
 }

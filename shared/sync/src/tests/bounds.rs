@@ -2,9 +2,9 @@
 
 use domain::connection::{RunState, SyncScope};
 
-use super::drive::Life;
-use super::tables::filled;
-use super::world::World;
+use super::drive::DriveEvents;
+use super::tables::create_filled_folder;
+use super::world::SyncWorld;
 
 #[tokio::test]
 async fn notifications_are_asked_for_where_they_can_arrive() {
@@ -13,12 +13,12 @@ async fn notifications_are_asked_for_where_they_can_arrive() {
         (Some("http://a.example"), 0),
         (None, 0),
     ] {
-        let mut world = World::new(11, Life::default());
-        let (_, folder, _) = filled(&world, 1);
+        let mut world = SyncWorld::new(11, DriveEvents::default());
+        let (_, folder, _) = create_filled_folder(&world, 1);
         world.notifications = base.map(str::to_owned);
-        let id = world.connect(SyncScope::Selected, std::slice::from_ref(&folder));
-        world.run(&id).await;
-        world.run(&id).await;
+        let id = world.add_connection(SyncScope::Selected, std::slice::from_ref(&folder));
+        world.execute_run(&id).await;
+        world.execute_run(&id).await;
         assert_eq!(world.drive.lock().watched.len(), channels, "{base:?}");
 
         if channels > 0 {
@@ -27,8 +27,8 @@ async fn notifications_are_asked_for_where_they_can_arrive() {
                 world.drive.lock().watched[0],
                 ("user".into(), address.into())
             );
-            world.pass(6 * 86_400 + 10);
-            world.run(&id).await;
+            world.advance_time(6 * 86_400 + 10);
+            world.execute_run(&id).await;
             assert_eq!(
                 world.drive.lock().watched.len(),
                 3,
@@ -40,20 +40,23 @@ async fn notifications_are_asked_for_where_they_can_arrive() {
 
 #[tokio::test]
 async fn a_large_folder_is_never_in_memory_at_once() {
-    let world = World::new(12, Life::default());
-    let (outer, folder, files) = filled(&world, 300);
-    let id = world.connect(SyncScope::Selected, std::slice::from_ref(&folder));
-    world.run(&id).await;
+    let world = SyncWorld::new(12, DriveEvents::default());
+    let (outer, folder, files) = create_filled_folder(&world, 300);
+    let id = world.add_connection(SyncScope::Selected, std::slice::from_ref(&folder));
+    world.execute_run(&id).await;
     assert_eq!(
-        (world.faults(&id).len(), world.rows(&id).runs[&1].state),
+        (
+            world.document_differences(&id).len(),
+            world.rows(&id).runs[&1].state
+        ),
         (0, RunState::Completed)
     );
 
     world
         .drive
         .lock()
-        .change(&outer, |outer| outer.trashed = true);
-    world.settle(&id).await;
+        .change_item(&outer, |outer| outer.trashed = true);
+    world.run_until_settled(&id).await;
     assert_eq!(world.office.docs.lock().unwrap().len(), 0);
     assert!(world.node(&id, &files[0]).is_none());
     assert!(world.office.memory.lock().most_read <= 4 * world.limits.rows);
@@ -70,26 +73,26 @@ async fn folders_that_were_never_seen_take_along_what_lies_below() {
         (false, true, 2, 1),
     ];
     for (ancestors, remove_unknown, depth, leaked) in cases {
-        let mut world = World::new(13, Life::default());
-        let (outer, folder, _) = filled(&world, 1);
+        let mut world = SyncWorld::new(13, DriveEvents::default());
+        let (outer, folder, _) = create_filled_folder(&world, 1);
         let (top, file) = {
             let mut drive = world.drive.lock();
-            let top = drive.add(&outer, true);
+            let top = drive.add_item(&outer, true);
             let inner = if depth == 2 {
-                drive.add(&top, true)
+                drive.add_item(&top, true)
             } else {
                 top.clone()
             };
-            (top, drive.add(&inner, false))
+            (top, drive.add_item(&inner, false))
         };
-        let id = world.connect(SyncScope::Selected, std::slice::from_ref(&folder));
+        let id = world.add_connection(SyncScope::Selected, std::slice::from_ref(&folder));
         (world.flags.ancestors, world.flags.remove_unknown) = (ancestors, remove_unknown);
-        world.run(&id).await;
+        world.execute_run(&id).await;
         {
             let mut drive = world.drive.lock();
-            drive.edit(&file);
-            (0..2).for_each(|_| drop(drive.add(&outer, false)));
-            drive.shift(&top, &folder);
+            drive.edit_content(&file);
+            (0..2).for_each(|_| drop(drive.add_item(&outer, false)));
+            drive.move_item(&top, &folder);
         }
         world.limits.items = 1;
         world.change(&id, |connection| {
@@ -99,10 +102,10 @@ async fn folders_that_were_never_seen_take_along_what_lies_below() {
             world.step(&id).await.unwrap();
         }
 
-        world.drive.lock().shift(&top, &outer);
-        world.settle(&id).await;
+        world.drive.lock().move_item(&top, &outer);
+        world.run_until_settled(&id).await;
         assert_eq!(
-            world.faults(&id).len(),
+            world.document_differences(&id).len(),
             leaked,
             "{ancestors} {remove_unknown} {depth}"
         );

@@ -1,12 +1,12 @@
 //! Tests of the errors of providers and of their records in the connection. None of them removes a
 //! document.
 
-use domain::connection::{ConnectionStatus as Status, NodeState, RunState, SkipReason, SyncScope};
+use domain::connection::{ConnectionStatus as Status, ItemState, RunState, SkipReason, SyncScope};
 use domain::ports::ConnectorError;
 
-use super::drive::Life;
-use super::world::World;
-use crate::step::Next;
+use super::drive::DriveEvents;
+use super::world::SyncWorld;
+use crate::step::NextStep;
 
 type Fault = fn() -> ConnectorError;
 
@@ -14,21 +14,21 @@ pub(super) fn down() -> ConnectorError {
     ConnectorError::Unavailable("down".into())
 }
 
-pub(super) async fn filled() -> (World, domain::ConnectionId, Vec<String>) {
-    let world = World::new(20, Life::default());
+pub(super) async fn filled() -> (SyncWorld, domain::ConnectionId, Vec<String>) {
+    let world = SyncWorld::new(20, DriveEvents::default());
     let (folder, files) = {
         let mut drive = world.drive.lock();
-        let folder = drive.add("root", true);
-        let files: Vec<String> = (0..6).map(|_| drive.add(&folder, false)).collect();
+        let folder = drive.add_item("root", true);
+        let files: Vec<String> = (0..6).map(|_| drive.add_item(&folder, false)).collect();
         (folder, files)
     };
-    let id = world.connect(SyncScope::Selected, &[folder]);
-    world.run(&id).await;
-    assert_eq!(world.faults(&id), [""; 0]);
+    let id = world.add_connection(SyncScope::Selected, &[folder]);
+    world.execute_run(&id).await;
+    assert_eq!(world.document_differences(&id), [""; 0]);
     (world, id, files)
 }
 
-pub(super) fn due(world: &World, id: &domain::ConnectionId) {
+pub(super) fn due(world: &SyncWorld, id: &domain::ConnectionId) {
     let now = *world.office.now.lock().unwrap();
     world.change(id, |connection| connection.next_run_at = Some(now));
 }
@@ -79,7 +79,7 @@ async fn each_error_has_its_state_and_its_time() {
             .insert("changes", (0..times).map(|_| fault()).collect());
         due(&world, &id);
         let before = *world.office.now.lock().unwrap();
-        while world.step(&id).await.unwrap() == Next::Again {}
+        while world.step(&id).await.unwrap() == NextStep::Again {}
 
         let connection = world.connection(&id);
         assert_eq!(connection.status, status);
@@ -100,7 +100,7 @@ async fn each_error_has_its_state_and_its_time() {
         }
         assert_eq!(world.office.docs.lock().unwrap().len(), 6);
 
-        world.run(&id).await;
+        world.execute_run(&id).await;
         let connection = world.connection(&id);
         assert_eq!(
             (connection.status, connection.problem),
@@ -116,14 +116,14 @@ async fn an_access_token_that_ends_early_is_made_anew_once_a_step() {
     for (times, status, filed) in [(1, Status::Active, 7), (2, Status::Expired, 6)] {
         let (world, id, files) = filled().await;
         let parent = world.drive.lock().things[&files[0]].parent.clone().unwrap();
-        world.drive.lock().add(&parent, false);
+        world.drive.lock().add_item(&parent, false);
         world
             .drive
             .lock()
             .faults
             .insert("changes", (0..times).map(|_| refused()).collect());
         due(&world, &id);
-        while world.step(&id).await.unwrap() == Next::Again {}
+        while world.step(&id).await.unwrap() == NextStep::Again {}
 
         assert_eq!(*world.office.renewed.lock().unwrap(), 1);
         assert_eq!(world.connection(&id).status, status);
@@ -144,7 +144,7 @@ async fn a_lost_permission_is_tried_three_times() {
             .unwrap()
             .push(ConnectorError::Reauth("invalid_grant".into()));
         let now = *world.office.now.lock().unwrap();
-        assert_eq!(world.step(&id).await.unwrap(), Next::Idle);
+        assert_eq!(world.step(&id).await.unwrap(), NextStep::Idle);
         next.push(
             world
                 .connection(&id)
@@ -155,7 +155,7 @@ async fn a_lost_permission_is_tried_three_times() {
 
     assert_eq!(next, [Some(3600), Some(6 * 3600), Some(86_400), None]);
     assert_eq!(world.connection(&id).problem.unwrap().attempts, 4);
-    assert_eq!(world.step(&id).await.unwrap(), Next::Idle);
+    assert_eq!(world.step(&id).await.unwrap(), NextStep::Idle);
 }
 
 #[tokio::test]
@@ -169,22 +169,22 @@ async fn a_run_outlives_seven_failures_and_goes_on_where_it_was() {
     due(&world, &id);
     let (mut pauses, mut shown) = (Vec::new(), Vec::new());
     for _ in 0..7 {
-        let Next::Later(seconds) = world.step(&id).await.unwrap() else {
+        let NextStep::Later(seconds) = world.step(&id).await.unwrap() else {
             panic!()
         };
         assert_eq!(
             world.step(&id).await.unwrap(),
-            Next::Idle,
+            NextStep::Idle,
             "nobody works meanwhile"
         );
-        world.pass(seconds);
+        world.advance_time(seconds);
         pauses.push(seconds);
         shown.push(world.connection(&id).problem.is_some());
     }
 
     assert_eq!(pauses, [2, 4, 8, 16, 32, 64, 128]);
     assert_eq!(shown, [false, false, true, true, true, true, true]);
-    assert_eq!(world.step(&id).await.unwrap(), Next::Idle);
+    assert_eq!(world.step(&id).await.unwrap(), NextStep::Idle);
     let connection = world.connection(&id);
     assert_eq!(
         connection.problem.unwrap().kind.as_str(),
@@ -205,10 +205,10 @@ async fn what_was_wrong_is_shown_until_the_provider_answers_again() {
     due(&world, &id);
     loop {
         match world.step(&id).await.unwrap() {
-            Next::Later(seconds) => world.pass(seconds),
-            Next::Again if world.drive.lock().faults["changes"].is_empty() => break,
-            Next::Again => {}
-            Next::Idle => panic!("the run is given up"),
+            NextStep::Later(seconds) => world.advance_time(seconds),
+            NextStep::Again if world.drive.lock().faults["changes"].is_empty() => break,
+            NextStep::Again => {}
+            NextStep::Idle => panic!("the run is given up"),
         }
     }
 
@@ -217,14 +217,14 @@ async fn what_was_wrong_is_shown_until_the_provider_answers_again() {
         (connection.problem, connection.last_run.unwrap().state),
         (None, RunState::Running)
     );
-    world.run(&id).await;
-    assert_eq!(world.faults(&id), [""; 0]);
+    world.execute_run(&id).await;
+    assert_eq!(world.document_differences(&id), [""; 0]);
 }
 
 #[tokio::test]
 async fn whoever_is_asked_to_slow_down_does() {
     let (world, id, files) = filled().await;
-    world.drive.lock().edit(&files[0]);
+    world.drive.lock().edit_content(&files[0]);
     world.drive.lock().faults.insert(
         "fetch",
         vec![ConnectorError::Throttled {
@@ -232,14 +232,14 @@ async fn whoever_is_asked_to_slow_down_does() {
         }],
     );
     due(&world, &id);
-    assert_eq!(world.step(&id).await.unwrap(), Next::Later(77));
+    assert_eq!(world.step(&id).await.unwrap(), NextStep::Later(77));
 
-    world.pass(76);
-    assert_eq!(world.step(&id).await.unwrap(), Next::Idle);
+    world.advance_time(76);
+    assert_eq!(world.step(&id).await.unwrap(), NextStep::Idle);
 
-    world.pass(2);
-    world.run(&id).await;
-    assert_eq!(world.faults(&id), [""; 0]);
+    world.advance_time(2);
+    world.execute_run(&id).await;
+    assert_eq!(world.document_differences(&id), [""; 0]);
 }
 
 #[tokio::test]
@@ -247,47 +247,50 @@ async fn one_bad_file_does_not_stop_the_others() {
     let (world, id, files) = filled().await;
     {
         let mut drive = world.drive.lock();
-        drive.edit(&files[0]);
-        drive.edit(&files[1]);
-        drive.edit(&files[2]);
+        drive.edit_content(&files[0]);
+        drive.edit_content(&files[1]);
+        drive.edit_content(&files[2]);
         let reason = SkipReason::NotDownloadable;
         drive
             .faults
             .insert("fetch", vec![down(), ConnectorError::Item(reason)]);
     }
 
-    world.run(&id).await;
-    let states: Vec<NodeState> = files[..3]
+    world.execute_run(&id).await;
+    let states: Vec<ItemState> = files[..3]
         .iter()
         .map(|file| world.node(&id, file).unwrap().state)
         .collect();
-    let skipped = NodeState::Skipped {
+    let skipped = ItemState::Skipped {
         reason: SkipReason::NotDownloadable,
     };
 
     assert_eq!(
         states,
-        [NodeState::Pending, skipped.clone(), NodeState::Filed]
+        [ItemState::Pending, skipped.clone(), ItemState::Filed]
     );
     for _ in 0..18 {
         world.drive.lock().faults.insert("fetch", vec![down()]);
-        world.run(&id).await;
+        world.execute_run(&id).await;
         assert_eq!(
             world.node(&id, &files[0]).unwrap().state,
-            NodeState::Pending
+            ItemState::Pending
         );
     }
 
     world.drive.lock().faults.insert("fetch", vec![down()]);
-    world.run(&id).await;
+    world.execute_run(&id).await;
     assert!(matches!(
         world.node(&id, &files[0]).unwrap().state,
-        NodeState::Failed { .. }
+        ItemState::Failed { .. }
     ));
-    assert!(world.doc(&files[0]).is_some(), "the old content stays");
-    world.drive.lock().edit(&files[0]);
-    world.run(&id).await;
-    assert_eq!(world.node(&id, &files[0]).unwrap().state, NodeState::Filed);
+    assert!(
+        world.document_of(&files[0]).is_some(),
+        "the old content stays"
+    );
+    world.drive.lock().edit_content(&files[0]);
+    world.execute_run(&id).await;
+    assert_eq!(world.node(&id, &files[0]).unwrap().state, ItemState::Filed);
 }
 
 #[tokio::test]
@@ -303,10 +306,10 @@ async fn a_second_worker_finds_the_connection_taken() {
         .unwrap()
         .state
         .leased_until = Some(world.office.now.lock().unwrap().plus_seconds(50));
-    assert_eq!(world.step(&id).await.unwrap(), Next::Idle);
+    assert_eq!(world.step(&id).await.unwrap(), NextStep::Idle);
 
-    world.pass(51);
-    assert_ne!(world.step(&id).await.unwrap(), Next::Again);
+    world.advance_time(51);
+    assert_ne!(world.step(&id).await.unwrap(), NextStep::Again);
     assert_eq!(world.rows(&id).state.runs, 2);
 }
 
@@ -314,18 +317,18 @@ async fn a_second_worker_finds_the_connection_taken() {
 async fn what_is_asked_for_during_a_run_comes_after_it() {
     let (mut world, id, files) = filled().await;
     world.limits.items = 1;
-    world.drive.lock().edit(&files[0]);
+    world.drive.lock().edit_content(&files[0]);
     due(&world, &id);
-    assert_eq!(world.step(&id).await.unwrap(), Next::Again);
+    assert_eq!(world.step(&id).await.unwrap(), NextStep::Again);
     let now = *world.office.now.lock().unwrap();
     world.change(&id, |connection| {
-        connection.request(domain::connection::Trigger::Event, now)
+        connection.request_run(domain::connection::RunTrigger::Event, now)
     });
 
     while world.rows(&id).state.runs < 3 {
-        assert_eq!(world.step(&id).await.unwrap(), Next::Again);
+        assert_eq!(world.step(&id).await.unwrap(), NextStep::Again);
     }
 
     let trigger = world.rows(&id).state.run.map(|run| run.trigger);
-    assert_eq!(trigger, Some(domain::connection::Trigger::Event));
+    assert_eq!(trigger, Some(domain::connection::RunTrigger::Event));
 }

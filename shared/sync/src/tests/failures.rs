@@ -4,24 +4,24 @@
 use std::collections::BTreeSet;
 
 use domain::connection::{
-    Account, AppRef, ConnectionStatus as Status, Grant, Intent, NodeState, Provider, RunState,
-    SyncScope, Trigger,
+    ConnectionStatus as Status, DocumentIntent, Grant, ItemState, OAuthAppRef, Provider,
+    ProviderAccount, RunState, RunTrigger, SyncScope,
 };
 use domain::ports::ConnectorError;
 use domain::{Error, GrantId};
 
-use super::drive::Life;
+use super::drive::DriveEvents;
 use super::errors::{down, due, filled};
 use super::tables;
-use super::world::{DAY, World};
-use crate::step::Next;
+use super::world::{DAY, SyncWorld};
+use crate::step::NextStep;
 
-async fn delete(world: &World, id: &domain::ConnectionId, with_documents: bool) {
+async fn delete(world: &SyncWorld, id: &domain::ConnectionId, with_documents: bool) {
     world.change(id, |connection| {
         connection.status = Status::Deleting;
         connection.delete_documents = with_documents;
     });
-    while world.has(id) {
+    while world.has_connection(id) {
         world.step(id).await.unwrap();
     }
 }
@@ -31,30 +31,36 @@ async fn documents_of_a_deleted_connection_outlive_another_one_that_cannot_fetch
     let (world, id, files) = filled().await;
     delete(&world, &id, false).await;
     assert_eq!(world.office.docs.lock().unwrap().len(), 6);
-    files.iter().for_each(|file| world.drive.lock().edit(file));
+    files
+        .iter()
+        .for_each(|file| world.drive.lock().edit_content(file));
     world
         .drive
         .lock()
         .faults
         .insert("fetch", (0..6).map(|_| down()).collect());
     let parent = world.drive.lock().things[&files[0]].parent.clone().unwrap();
-    let id = world.connect(SyncScope::Selected, &[parent]);
+    let id = world.add_connection(SyncScope::Selected, &[parent]);
     due(&world, &id);
-    assert_eq!(world.step(&id).await.unwrap(), Next::Later(2), "all fail");
-    world.pass(3);
+    assert_eq!(
+        world.step(&id).await.unwrap(),
+        NextStep::Later(2),
+        "all fail"
+    );
+    world.advance_time(3);
     world.drive.lock().faults.insert("fetch", vec![down()]);
-    world.run(&id).await;
+    world.execute_run(&id).await;
     assert_eq!(
         world.office.docs.lock().unwrap().len(),
         6,
         "one is tried again"
     );
     // Deleting a connection does not remove documents that it only intended to make.
-    world.run(&id).await;
-    assert_eq!(world.faults(&id), [""; 0]);
+    world.execute_run(&id).await;
+    assert_eq!(world.document_differences(&id), [""; 0]);
     delete(&world, &id, false).await;
-    let third = world.connect(SyncScope::Selected, &[]);
-    let intents = files.iter().map(|file| Intent {
+    let third = world.add_connection(SyncScope::Selected, &[]);
+    let intents = files.iter().map(|file| DocumentIntent {
         item: file.clone(),
         of: file.clone(),
     });
@@ -83,8 +89,8 @@ async fn one_item_that_cannot_be_looked_at_does_not_stop_a_scan() {
             drive.things.get_mut(&files[1]).unwrap().shown = false;
             drive.broken.insert(files[0].clone(), broken);
         }
-        world.pass(8 * DAY);
-        world.run(&id).await;
+        world.advance_time(8 * DAY);
+        world.execute_run(&id).await;
         assert_eq!(
             world.connection(&id).last_run.unwrap().state,
             RunState::Completed
@@ -95,11 +101,11 @@ async fn one_item_that_cannot_be_looked_at_does_not_stop_a_scan() {
             world.drive.lock().things.get_mut(file).unwrap().shown = false;
             world.drive.lock().broken.insert(file.clone(), broken);
         });
-        world.pass(8 * DAY);
+        world.advance_time(8 * DAY);
         due(&world, &id);
         for _ in 0..12 {
             world.step(&id).await.unwrap();
-            world.pass(200);
+            world.advance_time(200);
         }
 
         assert_eq!(
@@ -107,7 +113,7 @@ async fn one_item_that_cannot_be_looked_at_does_not_stop_a_scan() {
             RunState::Failed
         );
 
-        let stays = |file: &String| world.doc(file).is_some();
+        let stays = |file: &String| world.document_of(file).is_some();
         assert!(
             stays(&files[0]) && files[2..].iter().all(stays),
             "many are the provider's matter"
@@ -136,10 +142,13 @@ async fn a_cursor_that_is_lost_twice_in_a_run_is_taken_anew_by_the_next() {
     let state = world.rows(&id).state;
     assert!(state.scanning_since.is_none() && state.must_scan && state.run.is_none());
     assert!(state.feeds.values().all(|feed| feed.cursor.is_none()));
-    world.drive.lock().edit(&files[0]);
-    world.run(&id).await;
+    world.drive.lock().edit_content(&files[0]);
+    world.execute_run(&id).await;
     assert_eq!(
-        (world.faults(&id), world.connection(&id).problem),
+        (
+            world.document_differences(&id),
+            world.connection(&id).problem
+        ),
         (Vec::new(), None)
     );
 }
@@ -147,14 +156,14 @@ async fn a_cursor_that_is_lost_twice_in_a_run_is_taken_anew_by_the_next() {
 #[tokio::test]
 async fn faults_of_ours_are_counted_and_shown() {
     let (world, id, files) = filled().await;
-    world.drive.lock().edit(&files[0]);
+    world.drive.lock().edit_content(&files[0]);
     world
         .office
         .refused
         .lock()
         .unwrap()
         .push(Error::internal("odd"));
-    world.run(&id).await;
+    world.execute_run(&id).await;
     assert_eq!(
         world.connection(&id).last_run.unwrap().state,
         RunState::Completed
@@ -167,29 +176,29 @@ async fn faults_of_ours_are_counted_and_shown() {
         .lock()
         .unwrap()
         .extend((0..8).map(|_| gone()));
-    world.pass(900);
+    world.advance_time(900);
     due(&world, &id);
     for _ in 0..7 {
         assert!(world.step(&id).await.is_err());
     }
 
-    assert_eq!(world.step(&id).await.unwrap(), Next::Idle);
+    assert_eq!(world.step(&id).await.unwrap(), NextStep::Idle);
     let connection = world.connection(&id);
     assert_eq!(connection.problem.unwrap().kind.as_str(), "internal");
     assert_eq!(connection.last_run.unwrap().state, RunState::Failed);
-    world.run(&id).await;
-    assert_eq!(world.faults(&id), [""; 0]);
+    world.execute_run(&id).await;
+    assert_eq!(world.document_differences(&id), [""; 0]);
 }
 
-pub(super) fn permit(world: &World, id: &domain::ConnectionId) {
+pub(super) fn permit(world: &SyncWorld, id: &domain::ConnectionId) {
     let grant = Grant {
         id: GrantId::derived("cloud-drive", "app", "1"),
         provider: Provider::CloudDrive,
-        account: Account {
+        account: ProviderAccount {
             subject: "1".into(),
             email: None,
         },
-        app: AppRef::Operator {
+        app: OAuthAppRef::Operator {
             client_id: "app".into(),
         },
         connections: BTreeSet::from([id.clone()]),
@@ -232,23 +241,25 @@ async fn a_late_failure_does_not_undo_a_new_permission() {
     let (mut world, id, _) = filled().await;
     world.limits.items = 0;
     due(&world, &id);
-    assert_eq!(world.step(&id).await.unwrap(), Next::Again);
+    assert_eq!(world.step(&id).await.unwrap(), NextStep::Again);
     let now = *world.office.now.lock().unwrap();
-    world.change(&id, |connection| connection.request(Trigger::Manual, now));
+    world.change(&id, |connection| {
+        connection.request_run(RunTrigger::Manual, now)
+    });
     world
         .office
         .denied
         .lock()
         .unwrap()
         .push(ConnectorError::QuotaExceeded);
-    assert_eq!(world.step(&id).await.unwrap(), Next::Again);
+    assert_eq!(world.step(&id).await.unwrap(), NextStep::Again);
     assert_eq!(world.connection(&id).next_run_at, Some(now));
 }
 
 #[tokio::test]
 async fn pauses_grow_and_long_ones_are_shown() {
     let (world, id, files) = filled().await;
-    world.drive.lock().edit(&files[0]);
+    world.drive.lock().edit_content(&files[0]);
     let slow = || ConnectorError::Throttled { retry_after: None };
     world
         .drive
@@ -263,7 +274,7 @@ async fn pauses_grow_and_long_ones_are_shown() {
         let pause = now.seconds_until(world.rows(&id).state.leased_until.unwrap());
         pauses.push(pause);
         shown.push(world.connection(&id).problem.is_some());
-        world.pass(pause);
+        world.advance_time(pause);
     }
 
     assert_eq!(pauses, [30, 60, 120, 240, 480, 960, 1920, 1920, 1920]);
@@ -275,9 +286,12 @@ async fn pauses_grow_and_long_ones_are_shown() {
         world.connection(&id).problem.unwrap().kind.as_str(),
         "rate_limited"
     );
-    world.run(&id).await;
+    world.execute_run(&id).await;
     assert_eq!(
-        (world.faults(&id), world.connection(&id).problem),
+        (
+            world.document_differences(&id),
+            world.connection(&id).problem
+        ),
         (Vec::new(), None)
     );
 }
@@ -287,12 +301,12 @@ async fn a_failed_file_without_room_brings_no_other_run() {
     for (limit, soon) in [(6, false), (7, true)] {
         let (world, id, files) = filled().await;
         let parent = world.drive.lock().things[&files[0]].parent.clone().unwrap();
-        world.drive.lock().add(&parent, false);
+        world.drive.lock().add_item(&parent, false);
         world.drive.lock().faults.insert("fetch", vec![down()]);
-        world.run(&id).await;
+        world.execute_run(&id).await;
         world.change(&id, |connection| connection.document_limit = limit);
         world.drive.lock().faults.insert("fetch", vec![down()]);
-        world.run(&id).await;
+        world.execute_run(&id).await;
         let now = *world.office.now.lock().unwrap();
         let next = now.seconds_until(world.connection(&id).next_run_at.unwrap());
         assert_eq!(next <= 1800, soon, "{limit}: {next}");
@@ -301,9 +315,9 @@ async fn a_failed_file_without_room_brings_no_other_run() {
 
 #[tokio::test]
 async fn what_a_model_cannot_be_asked_about_is_not_read() {
-    let world = World::new(31, Life::default());
-    let (_, folder, files) = tables::filled(&world, 230);
-    let id = world.connect(SyncScope::Selected, std::slice::from_ref(&folder));
+    let world = SyncWorld::new(31, DriveEvents::default());
+    let (_, folder, files) = tables::create_filled_folder(&world, 230);
+    let id = world.add_connection(SyncScope::Selected, std::slice::from_ref(&folder));
     let prompt = Some("no lunch".to_owned());
     *world.office.settings.lock().unwrap() = domain::settings::Settings {
         should_llm_filter: Some(true),
@@ -311,10 +325,10 @@ async fn what_a_model_cannot_be_asked_about_is_not_read() {
         ..domain::settings::Settings::default()
     };
 
-    world.run(&id).await;
-    let waits = |file: &&String| world.node(&id, file).unwrap().state == NodeState::Pending;
+    world.execute_run(&id).await;
+    let waits = |file: &&String| world.node(&id, file).unwrap().state == ItemState::Pending;
     assert_eq!(files.iter().filter(waits).count(), 30);
     assert_eq!(*world.judge.0.lock().unwrap(), Ok(200));
-    world.run(&id).await;
-    assert_eq!(world.faults(&id), [""; 0]);
+    world.execute_run(&id).await;
+    assert_eq!(world.document_differences(&id), [""; 0]);
 }

@@ -6,81 +6,81 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use domain::connection::SyncScope;
 
-use super::drive::Life;
-use super::world::{DAY, World};
-use crate::limits::Flags;
+use super::drive::DriveEvents;
+use super::world::{DAY, SyncWorld};
+use crate::limits::SyncRules;
 
 /// The parameters of a history.
 #[derive(Clone, Copy)]
-struct Plot {
-    life: Life,
+struct HistoryPlan {
+    life: DriveEvents,
     scope: SyncScope,
     days: usize,
     /// The probability that the selection changes in a day.
     reselects: f64,
     busy: f64,
     crashes: f64,
-    flags: Flags,
+    flags: SyncRules,
     /// `true` if everything is scanned at the end.
     reconciles: bool,
 }
 
-impl Plot {
+impl HistoryPlan {
     fn new() -> Self {
         Self {
-            life: Life::default(),
+            life: DriveEvents::default(),
             scope: SyncScope::Selected,
             days: 4,
             reselects: 0.0,
             busy: 0.3,
             crashes: 0.03,
-            flags: Flags::default(),
+            flags: SyncRules::default(),
             reconciles: false,
         }
     }
 }
 
-async fn trial(seed: u64, plot: Plot) -> Vec<String> {
-    let mut world = World::new(seed, plot.life);
+async fn run_history(seed: u64, plot: HistoryPlan) -> Vec<String> {
+    let mut world = SyncWorld::new(seed, plot.life);
     world.flags = plot.flags;
     let selected = {
         let mut drive = world.drive.lock();
-        (0..50).for_each(|_| drive.happen());
-        choose(&mut drive)
+        (0..50).for_each(|_| drive.simulate_event());
+        choose_selection(&mut drive)
     };
 
-    let id = world.connect(plot.scope, &selected);
-    world.crashes(plot.crashes);
-    world.drive.lock().busy = plot.busy;
-    world.run(&id).await;
+    let id = world.add_connection(plot.scope, &selected);
+    world.set_crash_rate(plot.crashes);
+    world.drive.lock().event_rate = plot.busy;
+    world.execute_run(&id).await;
     for _ in 0..plot.days {
         let selected = {
             let mut drive = world.drive.lock();
-            (0..20).for_each(|_| drive.happen());
-            (drive.random() < plot.reselects).then(|| choose(&mut drive))
+            (0..20).for_each(|_| drive.simulate_event());
+            (drive.random_fraction() < plot.reselects).then(|| choose_selection(&mut drive))
         };
         if let Some(selected) = selected {
-            world.select(&id, &selected);
+            world.select_items(&id, &selected);
         }
-        world.pass(300);
-        world.run(&id).await;
+        world.advance_time(300);
+        world.execute_run(&id).await;
     }
 
-    world.crashes(0.0);
-    world.drive.lock().busy = 0.0;
+    world.set_crash_rate(0.0);
+    world.drive.lock().event_rate = 0.0;
     if plot.reconciles {
-        world.pass(8 * DAY);
+        world.advance_time(8 * DAY);
     }
 
-    world.settle(&id).await;
-    world.faults(&id)
+    world.run_until_settled(&id).await;
+    world.document_differences(&id)
 }
 
-fn choose(drive: &mut super::drive::Drive) -> Vec<String> {
+fn choose_selection(drive: &mut super::drive::SimulatedDrive) -> Vec<String> {
     let mut folders = drive.folders();
     folders.retain(|id| id.starts_with('n') || id.starts_with('d'));
     folders.push("root".into());
-    let mut chosen: Vec<String> = (0..2).map(|_| drive.pick(&folders)).collect();
+    let mut chosen: Vec<String> = (0..2).map(|_| drive.pick_one(&folders)).collect();
     if folders.len() > 2 {
         chosen.retain(|id| id != "root");
     }
@@ -90,7 +90,11 @@ fn choose(drive: &mut super::drive::Drive) -> Vec<String> {
 }
 
 /// Runs histories on all processors, and returns those that failed, by seed.
-fn run(seeds: std::ops::Range<u64>, plot: Plot, until_first: bool) -> Vec<(u64, Vec<String>)> {
+fn run_histories(
+    seeds: std::ops::Range<u64>,
+    plot: HistoryPlan,
+    until_first: bool,
+) -> Vec<(u64, Vec<String>)> {
     let next = AtomicU64::new(seeds.start);
     let wrong = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -106,7 +110,7 @@ fn run(seeds: std::ops::Range<u64>, plot: Plot, until_first: bool) -> Vec<(u64, 
                     if seed >= seeds.end || enough {
                         break;
                     }
-                    let faults = runtime.block_on(trial(seed, plot));
+                    let faults = runtime.block_on(run_history(seed, plot));
                     if !faults.is_empty() {
                         wrong.lock().unwrap().push((seed, faults));
                     }
@@ -121,7 +125,7 @@ fn run(seeds: std::ops::Range<u64>, plot: Plot, until_first: bool) -> Vec<(u64, 
     wrong
 }
 
-fn none(wrong: Vec<(u64, Vec<String>)>) {
+fn assert_none_failed(wrong: Vec<(u64, Vec<String>)>) {
     assert!(
         wrong.is_empty(),
         "{} histories: {:?}",
@@ -132,29 +136,29 @@ fn none(wrong: Vec<(u64, Vec<String>)>) {
 
 #[test]
 fn a_selection_is_in_step_by_changes_alone() {
-    none(run(0..3000, Plot::new(), false));
+    assert_none_failed(run_histories(0..3000, HistoryPlan::new(), false));
 }
 
 #[test]
 fn everything_is_in_step_after_a_look_at_everything() {
-    let life = Life {
+    let life = DriveEvents {
         shared: true,
         shortcuts: true,
         renames: true,
         unstable: true,
     };
 
-    let plot = Plot {
+    let plot = HistoryPlan {
         life,
         reselects: 0.2,
         reconciles: true,
-        ..Plot::new()
+        ..HistoryPlan::new()
     };
 
-    none(run(10_000..10_000 + 1000, plot, false));
-    none(run(
+    assert_none_failed(run_histories(10_000..10_000 + 1000, plot, false));
+    assert_none_failed(run_histories(
         20_000..20_000 + 1000,
-        Plot {
+        HistoryPlan {
             scope: SyncScope::Full,
             ..plot
         },
@@ -164,46 +168,56 @@ fn everything_is_in_step_after_a_look_at_everything() {
 
 #[test]
 fn shared_drives_and_renames_are_followed_by_changes_alone() {
-    let life = Life {
+    let life = DriveEvents {
         shared: true,
         renames: true,
-        ..Life::default()
+        ..DriveEvents::default()
     };
 
-    none(run(
+    assert_none_failed(run_histories(
         30_000..30_000 + 500,
-        Plot {
+        HistoryPlan {
             life,
-            ..Plot::new()
+            ..HistoryPlan::new()
         },
         false,
     ));
-    let plot = Plot {
+    let plot = HistoryPlan {
         life,
         scope: SyncScope::Full,
-        ..Plot::new()
+        ..HistoryPlan::new()
     };
 
-    none(run(40_000..40_000 + 500, plot, false));
+    assert_none_failed(run_histories(40_000..40_000 + 500, plot, false));
 }
 
 /// Checks that for each rule some history fails without it and succeeds with it. Rules that few
 /// histories need have histories of their own in `tables`.
 #[test]
 fn no_rule_can_be_left_out() {
-    type Off = fn(&mut Flags);
+    type Off = fn(&mut SyncRules);
     let (plot, busy) = (
-        Plot::new(),
-        Plot {
+        HistoryPlan::new(),
+        HistoryPlan {
             busy: 0.9,
-            ..Plot::new()
+            ..HistoryPlan::new()
         },
     );
-    let cases: [(&str, Off, Plot, std::ops::Range<u64>); 5] = [
+    let cases: [(&str, Off, HistoryPlan, std::ops::Range<u64>); 5] = [
         ("roots", |flags| flags.roots = false, plot, 0..300),
         ("subtree", |flags| flags.subtree = false, plot, 0..300),
-        ("tombstones", |flags| flags.tombstones = false, plot, 0..300),
-        ("rewalk", |flags| flags.rewalk = false, plot, 0..300),
+        (
+            "tombstones",
+            |flags| flags.remove_reported = false,
+            plot,
+            0..300,
+        ),
+        (
+            "rewalk",
+            |flags| flags.walk_known_folders = false,
+            plot,
+            0..300,
+        ),
         (
             "token_before",
             |flags| flags.token_before = false,
@@ -215,11 +229,11 @@ fn no_rule_can_be_left_out() {
     for (name, off, right, histories) in cases {
         let mut plot = right;
         off(&mut plot.flags);
-        let wrong = run(histories, plot, true);
+        let wrong = run_histories(histories, plot, true);
         let (seed, _) = wrong
             .first()
             .unwrap_or_else(|| panic!("nothing went wrong without {name}"));
         println!("{name}: {seed}");
-        none(run(*seed..*seed + 1, right, false));
+        assert_none_failed(run_histories(*seed..*seed + 1, right, false));
     }
 }

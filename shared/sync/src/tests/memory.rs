@@ -5,7 +5,8 @@ use std::sync::{Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use domain::connection::{
-    Claim, Connection, Grant, Node, Queue, QueueEntry, Run, Selection, SyncState,
+    Connection, DocumentClaim, Grant, ItemRecord, Run, Selection, SyncQueue, SyncQueueEntry,
+    SyncState,
 };
 use domain::ports::{PortResult, SyncStore, SyncWrite};
 use domain::{ConnectionId, DocumentId, GrantId, PortError, Tenant};
@@ -14,20 +15,20 @@ use rand::{RngExt, SeedableRng};
 
 /// The stored records of a connection.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Rows {
+pub(super) struct ConnectionRows {
     pub(super) state: SyncState,
     pub(super) selection: Selection,
-    pub(super) nodes: BTreeMap<String, Node>,
-    pub(super) queues: BTreeMap<(Queue, String), String>,
+    pub(super) nodes: BTreeMap<String, ItemRecord>,
+    pub(super) queues: BTreeMap<(SyncQueue, String), String>,
     pub(super) runs: BTreeMap<u64, Run>,
 }
 
 #[derive(Default)]
-pub(super) struct Records {
+pub(super) struct MemoryRecords {
     pub(super) connections: BTreeMap<ConnectionId, Connection>,
     pub(super) grants: BTreeMap<GrantId, Grant>,
-    pub(super) claims: BTreeMap<DocumentId, Vec<Claim>>,
-    pub(super) rows: BTreeMap<ConnectionId, Rows>,
+    pub(super) claims: BTreeMap<DocumentId, Vec<DocumentClaim>>,
+    pub(super) rows: BTreeMap<ConnectionId, ConnectionRows>,
     /// `true` if the process has died. All calls fail until it is reset.
     pub(super) dead: bool,
     /// The largest number of rows that one call has read.
@@ -35,17 +36,17 @@ pub(super) struct Records {
 }
 
 /// A store that fails with the probability `crashes`.
-pub(super) struct Memory {
-    records: Mutex<Records>,
+pub(super) struct MemoryStore {
+    records: Mutex<MemoryRecords>,
     rng: Mutex<SmallRng>,
     pub(super) crashes: Mutex<f64>,
 }
 
-fn down() -> PortError {
+fn crashed_error() -> PortError {
     PortError::Unavailable("the process has died".into())
 }
 
-impl Memory {
+impl MemoryStore {
     pub(super) fn new(seed: u64) -> Self {
         let rng = Mutex::new(SmallRng::seed_from_u64(seed ^ 0x5eed));
         Self {
@@ -55,38 +56,38 @@ impl Memory {
         }
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Records> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, MemoryRecords> {
         self.records.lock().unwrap()
     }
 
     /// Crashes with the probability `crashes`.
-    pub(super) fn risk(&self) -> PortResult<()> {
+    pub(super) fn maybe_crash(&self) -> PortResult<()> {
         if self.lock().dead {
-            return Err(down());
+            return Err(crashed_error());
         }
         let rate = *self.crashes.lock().unwrap();
         if rate > 0.0 && self.rng.lock().unwrap().random_bool(rate) {
             self.lock().dead = true;
-            return Err(down());
+            return Err(crashed_error());
         }
         Ok(())
     }
 
-    pub(super) fn alive(&self) -> PortResult<MutexGuard<'_, Records>> {
+    pub(super) fn live_records(&self) -> PortResult<MutexGuard<'_, MemoryRecords>> {
         let records = self.lock();
         if records.dead {
-            Err(down())
+            Err(crashed_error())
         } else {
             Ok(records)
         }
     }
 
-    fn cut(&self, writes: usize) -> usize {
+    fn crash_position(&self, writes: usize) -> usize {
         self.rng.lock().unwrap().random_range(0..=writes)
     }
 }
 
-fn apply(rows: &mut Rows, write: &SyncWrite) {
+fn apply_write(rows: &mut ConnectionRows, write: &SyncWrite) {
     match write {
         SyncWrite::Node(node, _) => {
             rows.nodes.insert(node.id.clone(), (**node).clone());
@@ -108,10 +109,10 @@ fn apply(rows: &mut Rows, write: &SyncWrite) {
 }
 
 #[async_trait]
-impl SyncStore for Memory {
-    async fn state(&self, _: &Tenant, of: &ConnectionId) -> PortResult<SyncState> {
+impl SyncStore for MemoryStore {
+    async fn get_state(&self, _: &Tenant, of: &ConnectionId) -> PortResult<SyncState> {
         Ok(self
-            .alive()?
+            .live_records()?
             .rows
             .entry(of.clone())
             .or_default()
@@ -119,9 +120,9 @@ impl SyncStore for Memory {
             .clone())
     }
 
-    async fn selection(&self, _: &Tenant, of: &ConnectionId) -> PortResult<Selection> {
+    async fn get_selection(&self, _: &Tenant, of: &ConnectionId) -> PortResult<Selection> {
         Ok(self
-            .alive()?
+            .live_records()?
             .rows
             .entry(of.clone())
             .or_default()
@@ -129,13 +130,13 @@ impl SyncStore for Memory {
             .clone())
     }
 
-    async fn select(
+    async fn save_selection(
         &self,
         _: &Tenant,
         of: &ConnectionId,
         selection: &Selection,
     ) -> PortResult<bool> {
-        let mut records = self.alive()?;
+        let mut records = self.live_records()?;
         let rows = records.rows.entry(of.clone()).or_default();
         let first = rows.selection.rev + 1 == selection.rev;
         if first {
@@ -144,25 +145,25 @@ impl SyncStore for Memory {
         Ok(first)
     }
 
-    async fn nodes(
+    async fn get_items(
         &self,
         _: &Tenant,
         of: &ConnectionId,
         ids: &[String],
-    ) -> PortResult<Vec<Option<Node>>> {
-        let mut records = self.alive()?;
+    ) -> PortResult<Vec<Option<ItemRecord>>> {
+        let mut records = self.live_records()?;
         let rows = records.rows.entry(of.clone()).or_default();
         Ok(ids.iter().map(|id| rows.nodes.get(id).cloned()).collect())
     }
 
-    async fn page(
+    async fn list_items(
         &self,
         _: &Tenant,
         of: &ConnectionId,
         after: Option<&str>,
         limit: usize,
-    ) -> PortResult<Vec<Node>> {
-        let mut records = self.alive()?;
+    ) -> PortResult<Vec<ItemRecord>> {
+        let mut records = self.live_records()?;
         records.most_read = records.most_read.max(limit);
         let nodes = &records.rows.entry(of.clone()).or_default().nodes;
         let after = after.unwrap_or_default().to_owned();
@@ -175,21 +176,21 @@ impl SyncStore for Memory {
             .collect())
     }
 
-    async fn children(
+    async fn list_children(
         &self,
         _: &Tenant,
         of: &ConnectionId,
         folder: &str,
         after: Option<&str>,
         limit: usize,
-    ) -> PortResult<(Vec<Node>, Option<String>)> {
-        let mut records = self.alive()?;
+    ) -> PortResult<(Vec<ItemRecord>, Option<String>)> {
+        let mut records = self.live_records()?;
         records.most_read = records.most_read.max(limit);
         let nodes = &records.rows.entry(of.clone()).or_default().nodes;
         let inside = nodes
             .values()
             .filter(|node| node.parent.as_deref() == Some(folder));
-        let found: Vec<Node> = inside
+        let found: Vec<ItemRecord> = inside
             .filter(|node| after.is_none_or(|after| *node.id > *after))
             .take(limit)
             .cloned()
@@ -202,14 +203,14 @@ impl SyncStore for Memory {
         Ok((found, next))
     }
 
-    async fn shortcuts(
+    async fn list_shortcuts(
         &self,
         _: &Tenant,
         of: &ConnectionId,
         target: &str,
         limit: usize,
-    ) -> PortResult<Vec<Node>> {
-        let mut records = self.alive()?;
+    ) -> PortResult<Vec<ItemRecord>> {
+        let mut records = self.live_records()?;
         let nodes = &records.rows.entry(of.clone()).or_default().nodes;
         let found = nodes
             .values()
@@ -217,22 +218,22 @@ impl SyncStore for Memory {
         Ok(found.take(limit).cloned().collect())
     }
 
-    async fn waiting(
+    async fn list_queue(
         &self,
         _: &Tenant,
         of: &ConnectionId,
-        queue: Queue,
+        queue: SyncQueue,
         after: Option<&str>,
         limit: usize,
-    ) -> PortResult<Vec<QueueEntry>> {
-        let mut records = self.alive()?;
+    ) -> PortResult<Vec<SyncQueueEntry>> {
+        let mut records = self.live_records()?;
         records.most_read = records.most_read.max(limit);
         let queues = &records.rows.entry(of.clone()).or_default().queues;
         let after = after.unwrap_or_default().to_owned();
         let of_queue = queues
             .range((queue, after.clone())..)
             .take_while(|((of, _), _)| *of == queue);
-        let entry = |((_, key), value): (&(Queue, String), &String)| QueueEntry {
+        let entry = |((_, key), value): (&(SyncQueue, String), &String)| SyncQueueEntry {
             key: key.clone(),
             value: value.clone(),
         };
@@ -244,18 +245,18 @@ impl SyncStore for Memory {
             .collect())
     }
 
-    async fn waits(
+    async fn get_queue_entries(
         &self,
         _: &Tenant,
         of: &ConnectionId,
-        queue: Queue,
+        queue: SyncQueue,
         keys: &[String],
-    ) -> PortResult<Vec<Option<QueueEntry>>> {
-        let mut records = self.alive()?;
+    ) -> PortResult<Vec<Option<SyncQueueEntry>>> {
+        let mut records = self.live_records()?;
         let queues = &records.rows.entry(of.clone()).or_default().queues;
         let entry = |key: &String| {
             let value = queues.get(&(queue, key.clone()))?.clone();
-            Some(QueueEntry {
+            Some(SyncQueueEntry {
                 key: key.clone(),
                 value,
             })
@@ -264,47 +265,51 @@ impl SyncStore for Memory {
         Ok(keys.iter().map(entry).collect())
     }
 
-    async fn commit(
+    async fn commit_step(
         &self,
         _: &Tenant,
         of: &ConnectionId,
         writes: &[SyncWrite],
         next: &SyncState,
     ) -> PortResult<bool> {
-        let died = self.risk().is_err();
+        let died = self.maybe_crash().is_err();
         let mut records = self.lock();
         let rows = records.rows.entry(of.clone()).or_default();
         if rows.state.step + 1 != next.step {
-            return if died { Err(down()) } else { Ok(false) };
+            return if died {
+                Err(crashed_error())
+            } else {
+                Ok(false)
+            };
         }
 
         // There is one position more than there are writes: then everything is stored, and only the
         // answer is lost.
         let made = if died {
-            self.cut(writes.len() + 1)
+            self.crash_position(writes.len() + 1)
         } else {
             writes.len() + 1
         };
 
         for write in writes.iter().take(made) {
-            apply(rows, write);
+            apply_write(rows, write);
         }
 
         if made > writes.len() {
             rows.state = next.clone();
         }
 
-        if died { Err(down()) } else { Ok(true) }
+        if died { Err(crashed_error()) } else { Ok(true) }
     }
 
-    async fn runs(&self, _: &Tenant, of: &ConnectionId, limit: usize) -> PortResult<Vec<Run>> {
-        let mut records = self.alive()?;
+    async fn list_runs(&self, _: &Tenant, of: &ConnectionId, limit: usize) -> PortResult<Vec<Run>> {
+        let mut records = self.live_records()?;
         let runs = &records.rows.entry(of.clone()).or_default().runs;
         Ok(runs.values().rev().take(limit).cloned().collect())
     }
 
-    async fn erase(&self, _: &Tenant, of: &ConnectionId, _: usize) -> PortResult<bool> {
-        self.risk()?;
+    async fn erase_records(&self, _: &Tenant, of: &ConnectionId, _: usize) -> PortResult<bool> {
+        self.maybe_crash()?;
         self.lock().rows.remove(of);
         Ok(false)
     }

@@ -5,8 +5,10 @@ use std::sync::Mutex;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use domain::connection::{Claim, Grant, Tokens};
-use domain::ports::{Access, Connections, Connector, ConnectorError, ConnectorResult, SyncStore};
+use domain::connection::{DocumentClaim, Grant, OAuthTokens};
+use domain::ports::{
+    Connections, Connector, ConnectorError, ConnectorResult, ProviderAccess, SyncStore,
+};
 use domain::settings::Settings;
 use domain::usecase::ItemDocument;
 use domain::{
@@ -14,24 +16,24 @@ use domain::{
     Result, Secret, Tenant, Timestamp,
 };
 
-use super::memory::Memory;
-use crate::desk::Desk;
+use super::memory::MemoryStore;
+use crate::desk::SyncService;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Doc {
+pub(super) struct FakeDocument {
     pub(super) content: String,
     pub(super) mark: String,
     pub(super) title: String,
     pub(super) path: String,
-    pub(super) claims: BTreeSet<Claim>,
+    pub(super) claims: BTreeSet<DocumentClaim>,
     /// The connection that last filed it.
     pub(super) by: ConnectionId,
 }
 
 /// An implementation of the service, as far as the engine needs it.
-pub(super) struct Office {
-    pub(super) memory: Memory,
-    pub(super) docs: Mutex<BTreeMap<String, Doc>>,
+pub(super) struct FakeService {
+    pub(super) memory: MemoryStore,
+    pub(super) docs: Mutex<BTreeMap<String, FakeDocument>>,
     pub(super) now: Mutex<Timestamp>,
     pub(super) settings: Mutex<Settings>,
     /// The errors for the next requests for access.
@@ -50,14 +52,14 @@ fn id_of(custom_id: &CustomId) -> DocumentId {
     DocumentId::derived(&org, &container, custom_id)
 }
 
-impl Office {
+impl FakeService {
     fn risk(&self) -> Result<()> {
-        Ok(self.memory.risk()?)
+        Ok(self.memory.maybe_crash()?)
     }
 }
 
 #[async_trait]
-impl Desk for Office {
+impl SyncService for FakeService {
     fn now(&self) -> Timestamp {
         *self.now.lock().unwrap()
     }
@@ -74,12 +76,12 @@ impl Desk for Office {
         Ok(self.settings.lock().unwrap().clone())
     }
 
-    async fn access(
+    async fn access_for(
         &self,
         _: &dyn Connector,
         _: &Tenant,
         _: &Connection,
-    ) -> ConnectorResult<Access> {
+    ) -> ConnectorResult<ProviderAccess> {
         let mut denied = self.denied.lock().unwrap();
         if !denied.is_empty() {
             if let Some(secret) = self.reconnected.lock().unwrap().take() {
@@ -92,7 +94,7 @@ impl Desk for Office {
             return Err(denied.remove(0));
         }
 
-        Ok(Access {
+        Ok(ProviderAccess {
             token: None,
             metadata: domain::Metadata::default(),
         })
@@ -103,12 +105,12 @@ impl Desk for Office {
         connector: &dyn Connector,
         tenant: &Tenant,
         connection: &Connection,
-    ) -> ConnectorResult<Access> {
+    ) -> ConnectorResult<ProviderAccess> {
         *self.renewed.lock().unwrap() += 1;
-        self.access(connector, tenant, connection).await
+        self.access_for(connector, tenant, connection).await
     }
 
-    async fn tokens(&self, _: &Tenant, _: &Grant) -> Result<Option<Tokens>> {
+    async fn grant_tokens(&self, _: &Tenant, _: &Grant) -> Result<Option<OAuthTokens>> {
         Ok(None)
     }
 
@@ -120,7 +122,7 @@ impl Desk for Office {
         Ok(Secret::new("t"))
     }
 
-    async fn document(
+    async fn document_id_of(
         &self,
         _: &Tenant,
         _: &ContainerTag,
@@ -129,7 +131,7 @@ impl Desk for Office {
         Ok(Some(id_of(custom_id)))
     }
 
-    async fn file(
+    async fn file_document(
         &self,
         _: &Tenant,
         item: ItemDocument,
@@ -151,7 +153,7 @@ impl Desk for Office {
             let (mark, title, path) = (item.origin.mark, item.origin.title, item.filepath);
             docs.insert(
                 id,
-                Doc {
+                FakeDocument {
                     content,
                     mark,
                     title,
@@ -166,7 +168,7 @@ impl Desk for Office {
         Ok(id_of(&item.custom_id))
     }
 
-    async fn refile(&self, _: &Tenant, item: &ItemDocument) -> Result<Option<DocumentId>> {
+    async fn refile_document(&self, _: &Tenant, item: &ItemDocument) -> Result<Option<DocumentId>> {
         self.risk()?;
         let id = id_of(&item.custom_id);
         let mut docs = self.docs.lock().unwrap();
@@ -184,21 +186,36 @@ impl Desk for Office {
         Ok(Some(id))
     }
 
-    async fn is_ours(&self, _: &Tenant, document: &DocumentId, claim: &Claim) -> Result<bool> {
+    async fn owns_document(
+        &self,
+        _: &Tenant,
+        document: &DocumentId,
+        claim: &DocumentClaim,
+    ) -> Result<bool> {
         self.risk()?;
         let docs = self.docs.lock().unwrap();
         let doc = docs.get(document.as_str());
         Ok(doc.is_some_and(|doc| doc.claims.contains(claim) || doc.by == claim.connection))
     }
 
-    async fn unclaim(&self, _: &Tenant, document: &DocumentId, claim: &Claim) -> Result<()> {
+    async fn unclaim_document(
+        &self,
+        _: &Tenant,
+        document: &DocumentId,
+        claim: &DocumentClaim,
+    ) -> Result<()> {
         if let Some(doc) = self.docs.lock().unwrap().get_mut(document.as_str()) {
             doc.claims.remove(claim);
         }
         Ok(())
     }
 
-    async fn release(&self, _: &Tenant, document: &DocumentId, claim: &Claim) -> Result<bool> {
+    async fn release_document(
+        &self,
+        _: &Tenant,
+        document: &DocumentId,
+        claim: &DocumentClaim,
+    ) -> Result<bool> {
         self.risk()?;
         let removed = {
             let mut docs = self.docs.lock().unwrap();

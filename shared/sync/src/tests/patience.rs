@@ -1,19 +1,19 @@
 //! Tests that temporary failures are retried, and do not delay anything that succeeds.
 
-use domain::connection::{NodeState, RunState, SkipReason};
+use domain::connection::{ItemState, RunState, SkipReason};
 use domain::ports::ConnectorError;
 
 use super::errors::{down, due, filled};
 use super::failures::permit;
-use super::world::{DAY, World};
-use crate::step::Next;
+use super::world::{DAY, SyncWorld};
+use crate::step::NextStep;
 
 const HOUR: i64 = 3600;
 
 /// Executes a scheduled run, and returns the seconds until the next one.
-async fn by_itself(world: &World, id: &domain::ConnectionId) -> i64 {
+async fn execute_scheduled_run(world: &SyncWorld, id: &domain::ConnectionId) -> i64 {
     due(world, id);
-    while world.step(id).await.unwrap() == Next::Again {}
+    while world.step(id).await.unwrap() == NextStep::Again {}
     world
         .office
         .now
@@ -25,28 +25,28 @@ async fn by_itself(world: &World, id: &domain::ConnectionId) -> i64 {
 #[tokio::test]
 async fn a_file_that_fails_is_tried_for_more_than_a_day_and_then_by_who_looks_at_everything() {
     let (world, id, files) = filled().await;
-    world.drive.lock().edit(&files[0]);
+    world.drive.lock().edit_content(&files[0]);
     let mut waits = Vec::new();
     for tried in 1..=20 {
         world.drive.lock().faults.insert("fetch", vec![down()]);
-        let wait = by_itself(&world, &id).await;
+        let wait = execute_scheduled_run(&world, &id).await;
         let row = world.node(&id, &files[0]).unwrap();
         assert_eq!(
-            row.state == NodeState::Pending,
+            row.state == ItemState::Pending,
             tried < 20,
             "{tried}: {:?}",
             row.state
         );
         assert_eq!(row.attempts, tried);
         // A run before the end of the wait does not count as an attempt.
-        world.pass(30);
+        world.advance_time(30);
         assert_eq!(
-            by_itself(&world, &id).await,
+            execute_scheduled_run(&world, &id).await,
             if tried < 20 { wait - 30 } else { wait }
         );
         assert_eq!(world.node(&id, &files[0]).unwrap(), row);
         waits.push(wait);
-        world.pass(wait - 30);
+        world.advance_time(wait - 30);
     }
 
     assert_eq!(waits[..4], [HOUR / 4, HOUR / 2, HOUR, 2 * HOUR]);
@@ -54,32 +54,35 @@ async fn a_file_that_fails_is_tried_for_more_than_a_day_and_then_by_who_looks_at
         waits[4..19].iter().all(|wait| *wait == 2 * HOUR) && waits[19] == 4 * HOUR,
         "{waits:?}"
     );
-    assert!(world.doc(&files[0]).is_some(), "the old content stays");
-    world.pass(8 * DAY);
+    assert!(
+        world.document_of(&files[0]).is_some(),
+        "the old content stays"
+    );
+    world.advance_time(8 * DAY);
     world.drive.lock().faults.insert("fetch", vec![down()]);
-    by_itself(&world, &id).await;
+    execute_scheduled_run(&world, &id).await;
     let row = world.node(&id, &files[0]).unwrap();
-    assert_eq!((row.state, row.attempts), (NodeState::Pending, 1));
+    assert_eq!((row.state, row.attempts), (ItemState::Pending, 1));
     // A run that a user requests does not wait.
-    world.run(&id).await;
-    assert_eq!(world.faults(&id), [""; 0]);
+    world.execute_run(&id).await;
+    assert_eq!(world.document_differences(&id), [""; 0]);
 }
 
 #[tokio::test]
 async fn an_item_that_is_not_shown_for_a_moment_keeps_its_document() {
     let (world, id, files) = filled().await;
-    world.drive.lock().edit(&files[0]);
+    world.drive.lock().edit_content(&files[0]);
     let withheld = || ConnectorError::Item(SkipReason::NotDownloadable);
     world.drive.lock().broken.insert(files[0].clone(), withheld);
-    world.run(&id).await;
+    world.execute_run(&id).await;
     assert_eq!(
         world.node(&id, &files[0]).unwrap().state,
-        NodeState::Pending
+        ItemState::Pending
     );
-    assert!(world.doc(&files[0]).is_some());
+    assert!(world.document_of(&files[0]).is_some());
     world.drive.lock().broken.clear();
-    world.run(&id).await;
-    assert_eq!(world.faults(&id), [""; 0]);
+    world.execute_run(&id).await;
+    assert_eq!(world.document_differences(&id), [""; 0]);
 }
 
 #[tokio::test]
@@ -98,7 +101,7 @@ async fn whoever_waits_for_an_account_does_not_prolong_the_wait() {
             .throttled_until
     };
 
-    world.drive.lock().edit(&files[0]);
+    world.drive.lock().edit_content(&files[0]);
     world.drive.lock().faults.insert(
         "fetch",
         vec![ConnectorError::Throttled {
@@ -106,14 +109,14 @@ async fn whoever_waits_for_an_account_does_not_prolong_the_wait() {
         }],
     );
     due(&world, &id);
-    assert_eq!(world.step(&id).await.unwrap(), Next::Later(77));
+    assert_eq!(world.step(&id).await.unwrap(), NextStep::Later(77));
     let first = until();
     assert_eq!(
         first,
         Some(world.office.now.lock().unwrap().plus_seconds(77))
     );
     // Another connection of the account begins now, and is told the remaining time, rounded up.
-    world.pass(76);
+    world.advance_time(76);
     world
         .office
         .memory
@@ -132,11 +135,11 @@ async fn whoever_waits_for_an_account_does_not_prolong_the_wait() {
             retry_after: Some(2),
         });
 
-    assert_eq!(world.step(&id).await.unwrap(), Next::Later(2));
+    assert_eq!(world.step(&id).await.unwrap(), NextStep::Later(2));
     assert_eq!(until(), first);
-    world.pass(2);
-    world.run(&id).await;
-    assert_eq!(world.faults(&id), [""; 0]);
+    world.advance_time(2);
+    world.execute_run(&id).await;
+    assert_eq!(world.document_differences(&id), [""; 0]);
 }
 
 #[tokio::test]
@@ -144,21 +147,21 @@ async fn one_folder_that_cannot_be_looked_at_does_not_stop_the_changes() {
     let (world, id, files) = filled().await;
     {
         let mut drive = world.drive.lock();
-        let outside = drive.add("root", true);
-        let below = drive.add(&outside, false);
+        let outside = drive.add_item("root", true);
+        let below = drive.add_item(&outside, false);
         drive
             .broken
             .insert(outside, || ConnectorError::Fault("odd".into()));
-        drive.edit(&below);
-        drive.edit(&files[0]);
+        drive.edit_content(&below);
+        drive.edit_content(&files[0]);
     }
 
-    world.run(&id).await;
+    world.execute_run(&id).await;
     assert_eq!(
         world.connection(&id).last_run.unwrap().state,
         RunState::Completed
     );
-    assert_eq!(world.faults(&id), [""; 0]);
+    assert_eq!(world.document_differences(&id), [""; 0]);
 }
 
 #[tokio::test]
@@ -166,32 +169,32 @@ async fn many_items_are_deselected_a_few_at_a_time() {
     let (mut world, id, files) = filled().await;
     let (many, other) = {
         let mut drive = world.drive.lock();
-        let many: Vec<String> = (0..60).map(|_| drive.add("root", false)).collect();
-        let other = drive.add("root", false);
+        let many: Vec<String> = (0..60).map(|_| drive.add_item("root", false)).collect();
+        let other = drive.add_item("root", false);
         (many, other)
     };
 
-    world.select(&id, &many);
-    world.run(&id).await;
-    assert!(many.iter().all(|file| world.doc(file).is_some()));
+    world.select_items(&id, &many);
+    world.execute_run(&id).await;
+    assert!(many.iter().all(|file| world.document_of(file).is_some()));
     world.limits.items = 0;
     world
         .drive
         .lock()
         .broken
         .insert(many[0].clone(), || ConnectorError::Fault("odd".into()));
-    world.select(&id, std::slice::from_ref(&other));
-    world.run(&id).await;
-    world.pass(HOUR);
-    world.run(&id).await;
+    world.select_items(&id, std::slice::from_ref(&other));
+    world.execute_run(&id).await;
+    world.advance_time(HOUR);
+    world.execute_run(&id).await;
     assert!(
         many[1..]
             .iter()
             .chain(&files)
-            .all(|file| world.doc(file).is_none())
+            .all(|file| world.document_of(file).is_none())
     );
     assert!(
-        world.doc(&many[0]).is_some() && world.doc(&other).is_some(),
+        world.document_of(&many[0]).is_some() && world.document_of(&other).is_some(),
         "nobody says that it is gone"
     );
     assert_eq!(
@@ -199,9 +202,9 @@ async fn many_items_are_deselected_a_few_at_a_time() {
         [&other]
     );
     world.drive.lock().broken.clear();
-    world.pass(8 * DAY);
-    world.run(&id).await;
-    world.pass(HOUR);
-    world.run(&id).await;
-    assert_eq!(world.faults(&id), [""; 0]);
+    world.advance_time(8 * DAY);
+    world.execute_run(&id).await;
+    world.advance_time(HOUR);
+    world.execute_run(&id).await;
+    assert_eq!(world.document_differences(&id), [""; 0]);
 }

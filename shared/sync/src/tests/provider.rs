@@ -6,29 +6,29 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use domain::connection::{Provider, SkipReason};
 use domain::ports::{
-    Access, Changes, Connector, ConnectorError, ConnectorResult, Fetched, Item, Listing, OAuth,
-    View, Watched,
+    ChangePage, Connector, ConnectorError, ConnectorResult, ItemContent, ItemPage,
+    NotificationSubscription, OAuthFlow, PickerView, ProviderAccess, ProviderItem,
 };
 use domain::{BodyForm, Metadata, Timestamp};
 
-use super::drive::{Drive, USER};
+use super::drive::{SimulatedDrive, USER};
 
 /// The simulated drive as the engine sees it.
-pub(super) struct Shared(pub(super) Mutex<Drive>);
+pub(super) struct DriveHandle(pub(super) Mutex<SimulatedDrive>);
 
-impl Shared {
-    pub(super) fn lock(&self) -> MutexGuard<'_, Drive> {
+impl DriveHandle {
+    pub(super) fn lock(&self) -> MutexGuard<'_, SimulatedDrive> {
         self.0.lock().unwrap()
     }
 
-    async fn answers(&self, what: &str) {
+    async fn wait_if_silent(&self, what: &str) {
         let silent = self.lock().silent.contains(what);
         if silent {
             std::future::pending::<()>().await;
         }
     }
 
-    fn ask(&self, what: &'static str) -> ConnectorResult<MutexGuard<'_, Drive>> {
+    fn take_fault(&self, what: &'static str) -> ConnectorResult<MutexGuard<'_, SimulatedDrive>> {
         let mut drive = self.lock();
         match drive.faults.get_mut(what).and_then(|faults| {
             if faults.is_empty() {
@@ -44,97 +44,111 @@ impl Shared {
 }
 
 #[async_trait]
-impl Connector for Shared {
+impl Connector for DriveHandle {
     fn provider(&self) -> Provider {
         Provider::CloudDrive
     }
 
-    fn oauth(&self) -> Option<&dyn OAuth> {
+    fn oauth_flow(&self) -> Option<&dyn OAuthFlow> {
         None
     }
 
-    fn has_changes(&self) -> bool {
+    fn reports_changes(&self) -> bool {
         true
     }
 
-    fn check(&self, _: &Metadata) -> Result<(), String> {
+    fn check_metadata(&self, _: &Metadata) -> Result<(), String> {
         Ok(())
     }
 
-    async fn feeds(&self, _: &Access) -> ConnectorResult<Vec<String>> {
-        self.answers("feeds").await;
-        let drive = self.ask("feeds")?;
+    async fn list_feeds(&self, _: &ProviderAccess) -> ConnectorResult<Vec<String>> {
+        self.wait_if_silent("feeds").await;
+        let drive = self.take_fault("feeds")?;
         Ok(std::iter::once(USER.to_owned())
             .chain(drive.joined.iter().cloned())
             .collect())
     }
 
-    async fn head(&self, _: &Access, feed: &str) -> ConnectorResult<String> {
+    async fn current_cursor(&self, _: &ProviderAccess, feed: &str) -> ConnectorResult<String> {
         Ok(self
-            .ask("head")?
+            .take_fault("head")?
             .logs
             .get(feed)
             .map_or(0, Vec::len)
             .to_string())
     }
 
-    async fn everything(
+    async fn list_feed(
         &self,
-        _: &Access,
+        _: &ProviderAccess,
         feed: &str,
         page: Option<&str>,
-    ) -> ConnectorResult<Listing> {
-        let mut drive = self.ask("everything")?;
-        let listing = drive.list(
+    ) -> ConnectorResult<ItemPage> {
+        let mut drive = self.take_fault("everything")?;
+        let listing = drive.list_page(
             |id, thing| thing.parent.is_some() && drive.feed_of(id) == feed,
             page,
         );
-        if drive.random() < drive.busy {
-            drive.happen();
+        if drive.random_fraction() < drive.event_rate {
+            drive.simulate_event();
         }
 
         Ok(listing)
     }
 
-    async fn children(
+    async fn list_children(
         &self,
-        _: &Access,
+        _: &ProviderAccess,
         folder: &str,
         _: Option<&str>,
         page: Option<&str>,
-    ) -> ConnectorResult<Listing> {
-        let mut drive = self.ask("children")?;
-        let listing = drive.list(|_, thing| thing.parent.as_deref() == Some(folder), page);
-        if drive.random() < drive.busy {
-            drive.happen();
+    ) -> ConnectorResult<ItemPage> {
+        let mut drive = self.take_fault("children")?;
+        let listing = drive.list_page(|_, thing| thing.parent.as_deref() == Some(folder), page);
+        if drive.random_fraction() < drive.event_rate {
+            drive.simulate_event();
         }
         Ok(listing)
     }
 
-    async fn changes(&self, _: &Access, feed: &str, cursor: &str) -> ConnectorResult<Changes> {
-        let mut drive = self.ask("changes")?;
+    async fn list_changes(
+        &self,
+        _: &ProviderAccess,
+        feed: &str,
+        cursor: &str,
+    ) -> ConnectorResult<ChangePage> {
+        let mut drive = self.take_fault("changes")?;
         if feed != USER && !drive.joined.contains(feed) {
             return Err(ConnectorError::CursorLost);
         }
-        Ok(drive.told(feed, cursor.parse().unwrap()))
+        Ok(drive.changes_after(feed, cursor.parse().unwrap()))
     }
 
-    async fn stat(&self, _: &Access, id: &str) -> ConnectorResult<Option<Item>> {
-        self.answers(&format!("stat {id}")).await;
-        let drive = self.ask("stat")?;
+    async fn get_item(
+        &self,
+        _: &ProviderAccess,
+        id: &str,
+    ) -> ConnectorResult<Option<ProviderItem>> {
+        self.wait_if_silent(&format!("stat {id}")).await;
+        let drive = self.take_fault("stat")?;
         drive
             .broken
             .get(id)
             .map_or_else(|| Ok(drive.item(id)), |broken| Err(broken()))
     }
 
-    async fn fetch(&self, _: &Access, item: &Item, limit: usize) -> ConnectorResult<Fetched> {
-        self.answers(&format!("fetch {}", item.id)).await;
-        if self.lock().untold.is_some_and(|bytes| bytes > limit) {
+    async fn fetch_content(
+        &self,
+        _: &ProviderAccess,
+        item: &ProviderItem,
+        limit: usize,
+    ) -> ConnectorResult<ItemContent> {
+        self.wait_if_silent(&format!("fetch {}", item.id)).await;
+        if self.lock().unstated_size.is_some_and(|bytes| bytes > limit) {
             return Err(ConnectorError::Item(SkipReason::TooLarge));
         }
 
-        let mut drive = self.ask("fetch")?;
+        let mut drive = self.take_fault("fetch")?;
         drive.fetched += 1;
         let content = drive.things.get(&item.id).map(|thing| thing.content);
         let content = content.ok_or_else(|| ConnectorError::Unavailable("gone".into()))?;
@@ -143,44 +157,44 @@ impl Connector for Shared {
             declared: Some("text/plain".into()),
         };
 
-        Ok(Fetched {
+        Ok(ItemContent {
             bytes: Bytes::from(content.to_string()),
             form,
         })
     }
 
-    async fn browse(
+    async fn list_selectable(
         &self,
-        _: &Access,
-        _: &View,
+        _: &ProviderAccess,
+        _: &PickerView,
         _: Option<&str>,
         _: Option<&str>,
         _: Option<&str>,
-    ) -> ConnectorResult<Listing> {
-        Ok(Listing::default())
+    ) -> ConnectorResult<ItemPage> {
+        Ok(ItemPage::default())
     }
 
-    async fn watch(
+    async fn watch_feed(
         &self,
-        _: &Access,
+        _: &ProviderAccess,
         feed: &str,
         _: &str,
         _: &str,
         address: &str,
         _: &str,
-    ) -> ConnectorResult<Option<Watched>> {
-        let mut drive = self.ask("watch")?;
+    ) -> ConnectorResult<Option<NotificationSubscription>> {
+        let mut drive = self.take_fault("watch")?;
         drive.watched.push((feed.to_owned(), address.to_owned()));
         let expires_at = Timestamp::from_millis(super::world::BEGIN).plus_seconds(7 * 86_400);
 
-        Ok(Some(Watched {
+        Ok(Some(NotificationSubscription {
             resource: format!("r-{feed}"),
             expires_at,
         }))
     }
 
-    async fn unwatch(&self, _: &Access, id: &str, _: &str) -> ConnectorResult<()> {
-        let mut drive = self.ask("unwatch")?;
+    async fn stop_watching(&self, _: &ProviderAccess, id: &str, _: &str) -> ConnectorResult<()> {
+        let mut drive = self.take_fault("unwatch")?;
         drive.watched.push(("-".into(), id.to_owned()));
         Ok(())
     }

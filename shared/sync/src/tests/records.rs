@@ -1,24 +1,24 @@
 //! A store of connections, grants and claims in memory.
 
 use async_trait::async_trait;
-use domain::connection::{Claim, Connection, Grant};
+use domain::connection::{Connection, DocumentClaim, Grant};
 use domain::ports::{Connections, PortResult};
 use domain::{ConnectionId, DocumentId, GrantId, OrgId, Tenant, Timestamp};
 
-use super::memory::Memory;
+use super::memory::MemoryStore;
 
 #[async_trait]
-impl Connections for Memory {
+impl Connections for MemoryStore {
     async fn get(&self, _: &Tenant, id: &ConnectionId) -> PortResult<Option<Connection>> {
-        Ok(self.alive()?.connections.get(id).cloned())
+        Ok(self.live_records()?.connections.get(id).cloned())
     }
 
     async fn list(&self, _: &Tenant) -> PortResult<Vec<Connection>> {
-        Ok(self.alive()?.connections.values().cloned().collect())
+        Ok(self.live_records()?.connections.values().cloned().collect())
     }
 
     async fn save(&self, _: &Tenant, connection: &Connection) -> PortResult<bool> {
-        self.risk()?;
+        self.maybe_crash()?;
         let mut records = self.lock();
         let stored = records
             .connections
@@ -35,7 +35,7 @@ impl Connections for Memory {
     }
 
     async fn delete(&self, _: &Tenant, connection: &Connection) -> PortResult<bool> {
-        self.risk()?;
+        self.maybe_crash()?;
         let mut records = self.lock();
         let same = records
             .connections
@@ -47,16 +47,16 @@ impl Connections for Memory {
         Ok(same)
     }
 
-    async fn due(&self, _: Timestamp, _: usize) -> PortResult<Vec<(OrgId, ConnectionId)>> {
+    async fn list_due(&self, _: Timestamp, _: usize) -> PortResult<Vec<(OrgId, ConnectionId)>> {
         Ok(Vec::new())
     }
 
-    async fn grant(&self, _: &Tenant, id: &GrantId) -> PortResult<Option<Grant>> {
-        Ok(self.alive()?.grants.get(id).cloned())
+    async fn get_grant(&self, _: &Tenant, id: &GrantId) -> PortResult<Option<Grant>> {
+        Ok(self.live_records()?.grants.get(id).cloned())
     }
 
     async fn save_grant(&self, _: &Tenant, grant: &Grant) -> PortResult<bool> {
-        let mut records = self.alive()?;
+        let mut records = self.live_records()?;
         let first = records.grants.get(&grant.id).map_or(0, |stored| stored.rev) + 1 == grant.rev;
         if first {
             records.grants.insert(grant.id.clone(), grant.clone());
@@ -65,7 +65,7 @@ impl Connections for Memory {
     }
 
     async fn delete_grant(&self, _: &Tenant, grant: &Grant) -> PortResult<bool> {
-        let mut records = self.alive()?;
+        let mut records = self.live_records()?;
         let same = records
             .grants
             .get(&grant.id)
@@ -76,8 +76,13 @@ impl Connections for Memory {
         Ok(same)
     }
 
-    async fn claim(&self, _: &Tenant, document: &DocumentId, claim: &Claim) -> PortResult<()> {
-        let mut records = self.alive()?;
+    async fn claim_document(
+        &self,
+        _: &Tenant,
+        document: &DocumentId,
+        claim: &DocumentClaim,
+    ) -> PortResult<()> {
+        let mut records = self.live_records()?;
         let claims = records.claims.entry(document.clone()).or_default();
         if !claims.contains(claim) {
             claims.push(claim.clone());
@@ -85,8 +90,13 @@ impl Connections for Memory {
         Ok(())
     }
 
-    async fn unclaim(&self, _: &Tenant, document: &DocumentId, claim: &Claim) -> PortResult<()> {
-        let mut records = self.alive()?;
+    async fn release_claim(
+        &self,
+        _: &Tenant,
+        document: &DocumentId,
+        claim: &DocumentClaim,
+    ) -> PortResult<()> {
+        let mut records = self.live_records()?;
         records
             .claims
             .entry(document.clone())
@@ -95,9 +105,13 @@ impl Connections for Memory {
         Ok(())
     }
 
-    async fn claims(&self, _: &Tenant, document: &DocumentId) -> PortResult<Vec<Claim>> {
+    async fn list_claims(
+        &self,
+        _: &Tenant,
+        document: &DocumentId,
+    ) -> PortResult<Vec<DocumentClaim>> {
         Ok(self
-            .alive()?
+            .live_records()?
             .claims
             .get(document)
             .cloned()

@@ -1,134 +1,146 @@
 //! Tests of the engine in single situations.
 
-use domain::connection::{ConnectionStatus, NodeState, Queue, SkipReason, SyncScope};
+use domain::connection::{ConnectionStatus, ItemState, SkipReason, SyncQueue, SyncScope};
 use domain::settings::{ItemRules, Settings};
 
-use super::drive::Life;
-use super::world::{A_WHILE, World};
+use super::drive::DriveEvents;
+use super::world::{AFTER_GRACE_SECONDS, SyncWorld};
 use crate::judge::JudgeError;
 
 /// Creates a folder to select, with `files` files, inside another folder.
-pub(super) fn filled(world: &World, files: usize) -> (String, String, Vec<String>) {
+pub(super) fn create_filled_folder(
+    world: &SyncWorld,
+    files: usize,
+) -> (String, String, Vec<String>) {
     let mut drive = world.drive.lock();
-    let outer = drive.add("root", true);
-    let folder = drive.add(&outer, true);
-    let files = (0..files).map(|_| drive.add(&folder, false)).collect();
+    let outer = drive.add_item("root", true);
+    let folder = drive.add_item(&outer, true);
+    let files = (0..files).map(|_| drive.add_item(&folder, false)).collect();
     (outer, folder, files)
 }
 
-fn state(world: &World, id: &domain::ConnectionId, item: &str) -> NodeState {
+fn state(world: &SyncWorld, id: &domain::ConnectionId, item: &str) -> ItemState {
     world.node(id, item).unwrap().state
 }
 
 #[tokio::test]
 async fn a_document_outlives_a_short_absence_of_its_item() {
-    let world = World::new(1, Life::default());
-    let (_, folder, files) = filled(&world, 3);
-    let id = world.connect(SyncScope::Selected, std::slice::from_ref(&folder));
-    world.run(&id).await;
-    assert_eq!(world.faults(&id), [""; 0]);
+    let world = SyncWorld::new(1, DriveEvents::default());
+    let (_, folder, files) = create_filled_folder(&world, 3);
+    let id = world.add_connection(SyncScope::Selected, std::slice::from_ref(&folder));
+    world.execute_run(&id).await;
+    assert_eq!(world.document_differences(&id), [""; 0]);
 
     let fetched = world.drive.lock().fetched;
     world
         .drive
         .lock()
-        .change(&files[0], |file| file.trashed = true);
-    world.run(&id).await;
-    assert!(world.doc(&files[0]).is_some() && world.node(&id, &files[0]).is_none());
+        .change_item(&files[0], |file| file.trashed = true);
+    world.execute_run(&id).await;
+    assert!(world.document_of(&files[0]).is_some() && world.node(&id, &files[0]).is_none());
 
     world
         .drive
         .lock()
-        .change(&files[0], |file| file.trashed = false);
-    world.run(&id).await;
-    assert_eq!(state(&world, &id, &files[0]), NodeState::Filed);
+        .change_item(&files[0], |file| file.trashed = false);
+    world.execute_run(&id).await;
+    assert_eq!(state(&world, &id, &files[0]), ItemState::Filed);
     assert_eq!(
-        (world.waiting(&id, Queue::Leave), world.drive.lock().fetched),
+        (
+            world.waiting(&id, SyncQueue::Leave),
+            world.drive.lock().fetched
+        ),
         (0, fetched)
     );
 
-    world.drive.lock().delete(&files[0]);
-    world.run(&id).await;
+    world.drive.lock().delete_item(&files[0]);
+    world.execute_run(&id).await;
     let next = world.connection(&id).next_run_at.unwrap();
     assert!(
         next <= domain::Timestamp::from_millis(super::world::BEGIN).plus_seconds(900),
         "{next}"
     );
 
-    world.pass(700);
-    world.run(&id).await;
-    assert!(world.doc(&files[0]).is_none() && world.doc(&files[1]).is_some());
+    world.advance_time(700);
+    world.execute_run(&id).await;
+    assert!(world.document_of(&files[0]).is_none() && world.document_of(&files[1]).is_some());
     assert_eq!(world.rows(&id).state.documents, 2);
 }
 
 #[tokio::test]
 async fn renames_and_moves_fetch_nothing() {
-    let world = World::new(2, Life::default());
-    let (outer, folder, files) = filled(&world, 4);
-    let id = world.connect(SyncScope::Selected, std::slice::from_ref(&folder));
-    world.run(&id).await;
+    let world = SyncWorld::new(2, DriveEvents::default());
+    let (outer, folder, files) = create_filled_folder(&world, 4);
+    let id = world.add_connection(SyncScope::Selected, std::slice::from_ref(&folder));
+    world.execute_run(&id).await;
     let fetched = world.drive.lock().fetched;
 
-    world.drive.lock().rename(&files[0], "other");
-    world.drive.lock().rename(&outer, "Elsewhere");
-    world.run(&id).await;
+    world.drive.lock().rename_item(&files[0], "other");
+    world.drive.lock().rename_item(&outer, "Elsewhere");
+    world.execute_run(&id).await;
     assert_eq!(
-        (world.faults(&id), world.drive.lock().fetched),
+        (world.document_differences(&id), world.drive.lock().fetched),
         (Vec::new(), fetched)
     );
     assert!(
         world
-            .doc(&files[0])
+            .document_of(&files[0])
             .unwrap()
             .path
             .ends_with("/Elsewhere/n2/other")
     );
 
-    world.drive.lock().edit(&files[1]);
-    world.run(&id).await;
+    world.drive.lock().edit_content(&files[1]);
+    world.execute_run(&id).await;
     assert_eq!(
-        (world.faults(&id), world.drive.lock().fetched),
+        (world.document_differences(&id), world.drive.lock().fetched),
         (Vec::new(), fetched + 1)
     );
 }
 
 #[tokio::test]
 async fn what_is_deselected_goes_at_once_however_much_it_is() {
-    let world = World::new(3, Life::default());
-    let (outer, folder, _) = filled(&world, 30);
-    let other = world.drive.lock().add(&outer, true);
-    let file = world.drive.lock().add(&other, false);
-    let id = world.connect(SyncScope::Selected, &[folder.clone(), other.clone()]);
-    world.run(&id).await;
+    let world = SyncWorld::new(3, DriveEvents::default());
+    let (outer, folder, _) = create_filled_folder(&world, 30);
+    let other = world.drive.lock().add_item(&outer, true);
+    let file = world.drive.lock().add_item(&other, false);
+    let id = world.add_connection(SyncScope::Selected, &[folder.clone(), other.clone()]);
+    world.execute_run(&id).await;
     assert_eq!(world.office.docs.lock().unwrap().len(), 31);
 
-    world.select(&id, std::slice::from_ref(&other));
-    world.run(&id).await;
+    world.select_items(&id, std::slice::from_ref(&other));
+    world.execute_run(&id).await;
     assert_eq!(
-        (world.faults(&id), world.rows(&id).state.documents),
+        (
+            world.document_differences(&id),
+            world.rows(&id).state.documents
+        ),
         (Vec::new(), 1)
     );
 
     // Documents that another selected item contains stay.
-    world.select(&id, &[outer.clone(), other.clone()]);
-    world.run(&id).await;
-    world.select(&id, std::slice::from_ref(&outer));
-    world.run(&id).await;
-    assert_eq!(world.faults(&id), [""; 0]);
-    assert!(world.doc(&file).is_some());
+    world.select_items(&id, &[outer.clone(), other.clone()]);
+    world.execute_run(&id).await;
+    world.select_items(&id, std::slice::from_ref(&outer));
+    world.execute_run(&id).await;
+    assert_eq!(world.document_differences(&id), [""; 0]);
+    assert!(world.document_of(&file).is_some());
 }
 
 #[tokio::test]
 async fn a_mass_removal_waits_for_a_second_look() {
-    let world = World::new(4, Life::default());
-    let (_, folder, files) = filled(&world, 20);
-    let id = world.connect(SyncScope::Selected, std::slice::from_ref(&folder));
-    world.run(&id).await;
+    let world = SyncWorld::new(4, DriveEvents::default());
+    let (_, folder, files) = create_filled_folder(&world, 20);
+    let id = world.add_connection(SyncScope::Selected, std::slice::from_ref(&folder));
+    world.execute_run(&id).await;
     for file in &files[..12] {
-        world.drive.lock().change(file, |file| file.trashed = true);
+        world
+            .drive
+            .lock()
+            .change_item(file, |file| file.trashed = true);
     }
 
-    world.run(&id).await;
+    world.execute_run(&id).await;
     let connection = world.connection(&id);
     assert_eq!(connection.problem.unwrap().kind.as_str(), "removal_held");
     assert_eq!(
@@ -144,10 +156,13 @@ async fn a_mass_removal_waits_for_a_second_look() {
         .get_mut(&files[0])
         .unwrap()
         .trashed = false;
-    world.pass(A_WHILE);
-    world.run(&id).await;
+    world.advance_time(AFTER_GRACE_SECONDS);
+    world.execute_run(&id).await;
     assert_eq!(
-        (world.faults(&id), world.connection(&id).problem),
+        (
+            world.document_differences(&id),
+            world.connection(&id).problem
+        ),
         (Vec::new(), None)
     );
     assert_eq!(world.office.docs.lock().unwrap().len(), 9);
@@ -155,23 +170,26 @@ async fn a_mass_removal_waits_for_a_second_look() {
 
 #[tokio::test]
 async fn the_newest_come_first_and_others_follow_when_there_is_room() {
-    let world = World::new(5, Life::default());
-    let (_, folder, files) = filled(&world, 12);
+    let world = SyncWorld::new(5, DriveEvents::default());
+    let (_, folder, files) = create_filled_folder(&world, 12);
     for (age, file) in files.iter().enumerate() {
         world.drive.lock().things.get_mut(file).unwrap().content = 100 - age as u64;
     }
 
-    let id = world.connect(SyncScope::Selected, std::slice::from_ref(&folder));
+    let id = world.add_connection(SyncScope::Selected, std::slice::from_ref(&folder));
     world.change(&id, |connection| connection.document_limit = 5);
-    world.run(&id).await;
-    let filed =
-        |from: usize, to: usize| files[from..to].iter().all(|file| world.doc(file).is_some());
+    world.execute_run(&id).await;
+    let filed = |from: usize, to: usize| {
+        files[from..to]
+            .iter()
+            .all(|file| world.document_of(file).is_some())
+    };
     let limited = || {
         files
             .iter()
             .filter(|file| {
                 state(&world, &id, file)
-                    == NodeState::Skipped {
+                    == ItemState::Skipped {
                         reason: SkipReason::Limit,
                     }
             })
@@ -180,29 +198,29 @@ async fn the_newest_come_first_and_others_follow_when_there_is_room() {
 
     assert!(filed(0, 5), "the newest");
     assert_eq!((world.office.docs.lock().unwrap().len(), limited()), (5, 7));
-    world.drive.lock().delete(&files[0]);
-    world.run(&id).await;
-    world.pass(700);
-    world.run(&id).await;
-    assert!(world.doc(&files[0]).is_none() && filed(1, 6));
+    world.drive.lock().delete_item(&files[0]);
+    world.execute_run(&id).await;
+    world.advance_time(700);
+    world.execute_run(&id).await;
+    assert!(world.document_of(&files[0]).is_none() && filed(1, 6));
     world.change(&id, |connection| connection.document_limit = 8);
-    world.run(&id).await;
+    world.execute_run(&id).await;
     assert!(filed(1, 9) && world.rows(&id).state.documents == 8);
     // An update does not count against the limit.
-    world.drive.lock().edit(&files[3]);
-    world.run(&id).await;
+    world.drive.lock().edit_content(&files[3]);
+    world.execute_run(&id).await;
     assert_eq!(world.rows(&id).state.documents, 8);
 }
 
 #[tokio::test]
 async fn rules_are_applied_to_what_is_known_without_a_listing() {
-    let world = World::new(6, Life::default());
-    let (_, folder, files) = filled(&world, 6);
-    world.drive.lock().rename(&files[0], "lunch.txt");
-    world.drive.lock().rename(&files[1], "b.tmp");
-    world.drive.lock().rename(&files[2], "c.odd");
-    let id = world.connect(SyncScope::Selected, std::slice::from_ref(&folder));
-    world.run(&id).await;
+    let world = SyncWorld::new(6, DriveEvents::default());
+    let (_, folder, files) = create_filled_folder(&world, 6);
+    world.drive.lock().rename_item(&files[0], "lunch.txt");
+    world.drive.lock().rename_item(&files[1], "b.tmp");
+    world.drive.lock().rename_item(&files[2], "c.odd");
+    let id = world.add_connection(SyncScope::Selected, std::slice::from_ref(&folder));
+    world.execute_run(&id).await;
     assert_eq!(world.office.docs.lock().unwrap().len(), 5);
     let rules = ItemRules {
         patterns: vec!["*.tmp".into()],
@@ -222,9 +240,9 @@ async fn rules_are_applied_to_what_is_known_without_a_listing() {
         "children",
         vec![domain::ports::ConnectorError::Fault("listed".into())],
     );
-    world.run(&id).await;
+    world.execute_run(&id).await;
     let reason = |file: &str| match state(&world, &id, file) {
-        NodeState::Skipped { reason } => Some(reason.as_str()),
+        ItemState::Skipped { reason } => Some(reason.as_str()),
         _ => None,
     };
 
@@ -232,27 +250,27 @@ async fn rules_are_applied_to_what_is_known_without_a_listing() {
     assert_eq!(reason(&files[1]), Some("excluded"));
     assert_eq!(reason(&files[2]), Some("unsupported_type"));
     assert!(
-        world.doc(&files[0]).is_none()
-            && world.doc(&files[1]).is_none()
-            && world.doc(&files[3]).is_some()
+        world.document_of(&files[0]).is_none()
+            && world.document_of(&files[1]).is_none()
+            && world.document_of(&files[3]).is_some()
     );
     let asked = *world.judge.0.lock().unwrap();
-    world.drive.lock().rename(&files[3], "another name");
-    world.run(&id).await;
+    world.drive.lock().rename_item(&files[3], "another name");
+    world.execute_run(&id).await;
     assert_eq!(
         *world.judge.0.lock().unwrap(),
         asked,
         "a model is asked once about a content"
     );
     *world.office.settings.lock().unwrap() = Settings::default();
-    world.run(&id).await;
+    world.execute_run(&id).await;
     assert_eq!(world.office.docs.lock().unwrap().len(), 5);
 }
 
 #[tokio::test]
 async fn without_a_model_what_it_is_to_filter_waits() {
-    let world = World::new(7, Life::default());
-    let (_, folder, files) = filled(&world, 2);
+    let world = SyncWorld::new(7, DriveEvents::default());
+    let (_, folder, files) = create_filled_folder(&world, 2);
     *world.judge.0.lock().unwrap() = Err(JudgeError::NotConfigured);
     let prompt = Some("no lunch".to_owned());
     *world.office.settings.lock().unwrap() = Settings {
@@ -261,32 +279,32 @@ async fn without_a_model_what_it_is_to_filter_waits() {
         ..Settings::default()
     };
 
-    let id = world.connect(SyncScope::Selected, std::slice::from_ref(&folder));
-    world.run(&id).await;
+    let id = world.add_connection(SyncScope::Selected, std::slice::from_ref(&folder));
+    world.execute_run(&id).await;
     assert_eq!(
         state(&world, &id, &files[0]),
-        NodeState::Skipped {
+        ItemState::Skipped {
             reason: SkipReason::PendingFilter
         }
     );
     *world.judge.0.lock().unwrap() = Ok(0);
-    world.run(&id).await;
-    assert_eq!(world.faults(&id), [""; 0]);
+    world.execute_run(&id).await;
+    assert_eq!(world.document_differences(&id), [""; 0]);
 }
 
 #[tokio::test]
 async fn two_connections_share_a_document_and_the_last_one_takes_it_along() {
-    let world = World::new(8, Life::default());
-    let (outer, folder, files) = filled(&world, 3);
-    let one = world.connect(SyncScope::Selected, std::slice::from_ref(&folder));
-    let two = world.connect(SyncScope::Selected, std::slice::from_ref(&outer));
-    world.run(&one).await;
+    let world = SyncWorld::new(8, DriveEvents::default());
+    let (outer, folder, files) = create_filled_folder(&world, 3);
+    let one = world.add_connection(SyncScope::Selected, std::slice::from_ref(&folder));
+    let two = world.add_connection(SyncScope::Selected, std::slice::from_ref(&outer));
+    world.execute_run(&one).await;
     let fetched = world.drive.lock().fetched;
-    world.run(&two).await;
+    world.execute_run(&two).await;
     assert_eq!(
         (
-            world.faults(&one),
-            world.faults(&two),
+            world.document_differences(&one),
+            world.document_differences(&two),
             world.drive.lock().fetched
         ),
         (vec![], vec![], fetched)
@@ -299,81 +317,84 @@ async fn two_connections_share_a_document_and_the_last_one_takes_it_along() {
         for _ in 0..20 {
             world.step(connection).await.unwrap();
         }
-        assert!(!world.has(connection));
+        assert!(!world.has_connection(connection));
         assert_eq!(world.office.docs.lock().unwrap().len(), left);
         assert!(world.rows(connection).nodes.is_empty());
     }
 
-    assert!(world.doc(&files[0]).is_none());
+    assert!(world.document_of(&files[0]).is_none());
 }
 
 #[tokio::test]
 async fn shortcuts_bring_what_they_lead_to() {
-    let world = World::new(
+    let world = SyncWorld::new(
         9,
-        Life {
+        DriveEvents {
             shortcuts: true,
-            ..Life::default()
+            ..DriveEvents::default()
         },
     );
-    let (outer, folder, files) = filled(&world, 2);
-    let outside = world.drive.lock().add(&outer, false);
+    let (outer, folder, files) = create_filled_folder(&world, 2);
+    let outside = world.drive.lock().add_item(&outer, false);
     let (to_file, to_folder, to_inside) = {
         let mut drive = world.drive.lock();
         (
-            drive.link(&folder, &outside),
-            drive.link(&folder, &outer),
-            drive.link(&folder, &files[0]),
+            drive.add_shortcut(&folder, &outside),
+            drive.add_shortcut(&folder, &outer),
+            drive.add_shortcut(&folder, &files[0]),
         )
     };
 
-    let id = world.connect(SyncScope::Selected, std::slice::from_ref(&folder));
-    world.run(&id).await;
-    assert_eq!(world.faults(&id), [""; 0]);
+    let id = world.add_connection(SyncScope::Selected, std::slice::from_ref(&folder));
+    world.execute_run(&id).await;
+    assert_eq!(world.document_differences(&id), [""; 0]);
     assert_eq!(
         state(&world, &id, &to_folder),
-        NodeState::Skipped {
+        ItemState::Skipped {
             reason: SkipReason::Shortcut
         }
     );
-    assert_eq!(world.doc(&files[0]).unwrap().claims.len(), 2);
-    world.drive.lock().edit(&outside);
-    world.drive.lock().delete(&files[0]);
-    world.settle(&id).await;
-    assert_eq!(world.faults(&id), [""; 0]);
-    assert_eq!(world.doc(&outside).unwrap().content, "2");
+    assert_eq!(world.document_of(&files[0]).unwrap().claims.len(), 2);
+    world.drive.lock().edit_content(&outside);
+    world.drive.lock().delete_item(&files[0]);
+    world.run_until_settled(&id).await;
+    assert_eq!(world.document_differences(&id), [""; 0]);
+    assert_eq!(world.document_of(&outside).unwrap().content, "2");
     assert_eq!(
         state(&world, &id, &to_inside),
-        NodeState::Skipped {
+        ItemState::Skipped {
             reason: SkipReason::Shortcut
         }
     );
-    assert_eq!(state(&world, &id, &to_file), NodeState::Filed);
+    assert_eq!(state(&world, &id, &to_file), ItemState::Filed);
     world
         .drive
         .lock()
-        .change(&to_file, |link| link.target = Some(files[1].clone()));
-    world.settle(&id).await;
-    assert_eq!((world.faults(&id), world.doc(&outside)), (Vec::new(), None));
+        .change_item(&to_file, |link| link.target = Some(files[1].clone()));
+    world.run_until_settled(&id).await;
+    assert_eq!(
+        (world.document_differences(&id), world.document_of(&outside)),
+        (Vec::new(), None)
+    );
 }
 
 #[tokio::test]
 async fn selected_items_are_guarded_against_what_happens_above() {
     for (guarded, faults) in [(true, 0), (false, 3)] {
-        let mut world = World::new(10, Life::default());
-        let (outer, folder, _) = filled(&world, 3);
-        let id = world.connect(SyncScope::Selected, std::slice::from_ref(&folder));
+        let mut world = SyncWorld::new(10, DriveEvents::default());
+        let (outer, folder, _) = create_filled_folder(&world, 3);
+        let id = world.add_connection(SyncScope::Selected, std::slice::from_ref(&folder));
         (world.flags.roots, world.flags.root_guard) = (false, guarded);
-        world.run(&id).await;
-        world.select(&id, &[folder.clone(), outer.clone()]);
-        world.run(&id).await;
-        world.select(&id, std::slice::from_ref(&folder));
-        world.run(&id).await;
+        world.execute_run(&id).await;
+        world.select_items(&id, &[folder.clone(), outer.clone()]);
+        world.execute_run(&id).await;
+        world.select_items(&id, std::slice::from_ref(&folder));
+        world.execute_run(&id).await;
 
         // By now the engine knows that one folder is inside the other. A change of the outer folder
         // is out of scope.
-        world.drive.lock().change(&outer, |_| {});
-        world.settle(&id).await;
-        assert_eq!(world.faults(&id).len(), faults, "{guarded}");
+        world.drive.lock().change_item(&outer, |_| {});
+        world.run_until_settled(&id).await;
+        assert_eq!(world.document_differences(&id).len(), faults, "{guarded}");
     }
 }

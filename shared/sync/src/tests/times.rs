@@ -2,45 +2,45 @@
 
 use std::time::{Duration, Instant};
 
-use domain::connection::{NodeState, SkipReason, SyncScope};
+use domain::connection::{ItemState, SkipReason, SyncScope};
 
-use super::drive::Life;
+use super::drive::DriveEvents;
 use super::errors::{due, filled};
 use super::tables;
-use super::world::{A_WHILE, World};
-use crate::step::Next;
+use super::world::{AFTER_GRACE_SECONDS, SyncWorld};
+use crate::step::NextStep;
 
 const MB: usize = 1024 * 1024;
 
 #[tokio::test]
 async fn a_file_that_never_comes_costs_one_try() {
     let (mut world, id, files) = filled().await;
-    world.limits.asks_for = Duration::from_millis(100);
+    world.limits.request_time = Duration::from_millis(100);
     files[..3]
         .iter()
-        .for_each(|file| world.drive.lock().edit(file));
+        .for_each(|file| world.drive.lock().edit_content(file));
     world
         .drive
         .lock()
         .silent
         .insert(format!("fetch {}", files[0]));
-    world.run(&id).await;
+    world.execute_run(&id).await;
     let tried = files[..3]
         .iter()
         .map(|file| world.node(&id, file).unwrap().attempts);
     assert_eq!(tried.collect::<Vec<_>>(), [1, 0, 0]);
 
     world.drive.lock().silent.clear();
-    world.run(&id).await;
-    assert_eq!(world.faults(&id), [""; 0]);
+    world.execute_run(&id).await;
+    assert_eq!(world.document_differences(&id), [""; 0]);
 }
 
 #[tokio::test]
 async fn a_tick_ends_whatever_does_not_answer() {
     for silent in ["feeds", "stat"] {
         let (mut world, id, files) = filled().await;
-        world.limits.asks_for = Duration::from_millis(50);
-        world.limits.lasts_for = Duration::from_millis(100);
+        world.limits.request_time = Duration::from_millis(50);
+        world.limits.total_time = Duration::from_millis(100);
         let parent = world.drive.lock().things[&files[0]].parent.clone().unwrap();
         world
             .drive
@@ -53,13 +53,13 @@ async fn a_tick_ends_whatever_does_not_answer() {
         for _ in 0..8 {
             let next = world.step(&id).await.unwrap();
             pauses.push(next);
-            world.pass(200);
+            world.advance_time(200);
         }
 
         assert!(begin.elapsed() < Duration::from_secs(5), "{silent}");
         assert_eq!(
             (pauses[0], pauses[7]),
-            (Next::Later(2), Next::Idle),
+            (NextStep::Later(2), NextStep::Idle),
             "{silent}"
         );
         assert_eq!(
@@ -72,8 +72,8 @@ async fn a_tick_ends_whatever_does_not_answer() {
 
 #[tokio::test]
 async fn many_feeds_are_taken_a_few_at_a_time() {
-    let mut world = World::new(30, Life::default());
-    let (_, folder, _) = tables::filled(&world, 1);
+    let mut world = SyncWorld::new(30, DriveEvents::default());
+    let (_, folder, _) = tables::create_filled_folder(&world, 1);
     world
         .drive
         .lock()
@@ -81,7 +81,7 @@ async fn many_feeds_are_taken_a_few_at_a_time() {
         .extend((0..24).map(|n| format!("drive{n:02}")));
     world.notifications = Some("https://a.example".into());
     world.limits.items = 0;
-    let id = world.connect(SyncScope::Selected, &[folder]);
+    let id = world.add_connection(SyncScope::Selected, &[folder]);
     world.step(&id).await.unwrap();
     let state = world.rows(&id).state;
     assert_eq!(
@@ -103,25 +103,28 @@ async fn many_feeds_are_taken_a_few_at_a_time() {
     }
 
     assert_eq!((world.drive.lock().watched.len(), most), (25, 10));
-    assert_eq!(world.faults(&id), [""; 0]);
+    assert_eq!(world.document_differences(&id), [""; 0]);
 }
 
 #[tokio::test]
 async fn a_second_look_after_a_mass_removal_is_taken_in_parts() {
-    let mut world = World::new(32, Life::default());
-    let (_, folder, files) = tables::filled(&world, 60);
-    let id = world.connect(SyncScope::Selected, std::slice::from_ref(&folder));
-    world.run(&id).await;
+    let mut world = SyncWorld::new(32, DriveEvents::default());
+    let (_, folder, files) = tables::create_filled_folder(&world, 60);
+    let id = world.add_connection(SyncScope::Selected, std::slice::from_ref(&folder));
+    world.execute_run(&id).await;
     for file in &files[..40] {
-        world.drive.lock().change(file, |file| file.trashed = true);
+        world
+            .drive
+            .lock()
+            .change_item(file, |file| file.trashed = true);
     }
 
-    world.run(&id).await;
+    world.execute_run(&id).await;
     for file in &files[..40] {
         world.drive.lock().things.get_mut(file).unwrap().trashed = false;
     }
 
-    world.pass(A_WHILE);
+    world.advance_time(AFTER_GRACE_SECONDS);
     world.limits.seconds = 0;
     due(&world, &id);
     let mut most = 0;
@@ -138,9 +141,12 @@ async fn a_second_look_after_a_mass_removal_is_taken_in_parts() {
 
     assert!(most <= 10, "{most} requests in a tick");
     world.limits.seconds = 45;
-    world.settle(&id).await;
+    world.run_until_settled(&id).await;
     assert_eq!(
-        (world.faults(&id), world.office.docs.lock().unwrap().len()),
+        (
+            world.document_differences(&id),
+            world.office.docs.lock().unwrap().len()
+        ),
         (Vec::new(), 60)
     );
 }
@@ -149,13 +155,13 @@ async fn a_second_look_after_a_mass_removal_is_taken_in_parts() {
 async fn a_file_of_untold_size_gets_the_room_that_it_needs() {
     for (bytes, fits) in [(1, true), (20 * MB, true), (60 * MB, false)] {
         let (world, id, files) = filled().await;
-        world.drive.lock().untold = Some(bytes);
-        world.drive.lock().edit(&files[0]);
-        world.run(&id).await;
-        let skipped = NodeState::Skipped {
+        world.drive.lock().unstated_size = Some(bytes);
+        world.drive.lock().edit_content(&files[0]);
+        world.execute_run(&id).await;
+        let skipped = ItemState::Skipped {
             reason: SkipReason::TooLarge,
         };
-        let state = if fits { NodeState::Filed } else { skipped };
+        let state = if fits { ItemState::Filed } else { skipped };
         assert_eq!(world.node(&id, &files[0]).unwrap().state, state, "{bytes}");
     }
 }

@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 
 use domain::Timestamp;
 use domain::connection::SkipReason;
-use domain::ports::{Changed, Changes, Item, ItemKind, Listing};
+use domain::ports::{ChangePage, ItemChange, ItemKind, ItemPage, ProviderItem};
 use rand::RngExt;
 
-use super::drive::{DRIVES, Drive, Thing, USER};
+use super::drive::{DRIVES, FakeItem, SimulatedDrive, USER};
 
 /// The number of entries of a page.
 const PAGE: usize = 3;
 
-impl Drive {
-    pub(super) fn item(&self, id: &str) -> Option<Item> {
-        let thing = self.things.get(id).filter(|_| self.visible(id))?;
+impl SimulatedDrive {
+    pub(super) fn item(&self, id: &str) -> Option<ProviderItem> {
+        let thing = self.things.get(id).filter(|_| self.is_visible(id))?;
         let feed = self.feed_of(id);
         let kind = match &thing.target {
             _ if thing.folder => ItemKind::Folder,
@@ -27,7 +27,7 @@ impl Drive {
             None => ItemKind::File { document: None },
         };
 
-        Some(Item {
+        Some(ProviderItem {
             id: id.to_owned(),
             parent: thing.parent.clone(),
             name: thing.name.clone(),
@@ -35,25 +35,25 @@ impl Drive {
             drive: (feed != USER).then_some(feed),
             media_type: "text/plain".into(),
             version: thing.version.to_string(),
-            mark: thing.content.to_string(),
-            size: self.untold.is_none().then_some(10),
+            content_version: thing.content.to_string(),
+            size: self.unstated_size.is_none().then_some(10),
             modified_at: Timestamp::from_millis(i64::try_from(thing.content).unwrap_or_default()),
             url: None,
             owner: None,
-            trashed: self.trashed(id),
+            is_trashed: self.is_trashed(id),
         })
     }
 
     /// Returns a page of the items that `is_meant` selects.
-    pub(super) fn list(
+    pub(super) fn list_page(
         &self,
-        is_meant: impl Fn(&str, &Thing) -> bool,
+        is_meant: impl Fn(&str, &FakeItem) -> bool,
         page: Option<&str>,
-    ) -> Listing {
+    ) -> ItemPage {
         let mut meant: Vec<&String> = self
             .things
             .iter()
-            .filter(|(id, thing)| is_meant(id, thing) && self.lives(id))
+            .filter(|(id, thing)| is_meant(id, thing) && self.is_present(id))
             .map(|(id, _)| id)
             .collect();
         let from = if self.life.unstable {
@@ -63,7 +63,7 @@ impl Drive {
             0
         };
 
-        let items: Vec<Item> = meant
+        let items: Vec<ProviderItem> = meant
             .iter()
             .skip(from)
             .take(PAGE)
@@ -76,14 +76,14 @@ impl Drive {
         };
 
         let next = (from + PAGE < meant.len()).then_some(place);
-        Listing {
+        ItemPage {
             items,
             next,
-            incomplete: false,
+            is_incomplete: false,
         }
     }
 
-    pub(super) fn told(&mut self, feed: &str, cursor: usize) -> Changes {
+    pub(super) fn changes_after(&mut self, feed: &str, cursor: usize) -> ChangePage {
         let log = self.logs.get(feed).cloned().unwrap_or_default();
         let mut last = BTreeMap::new();
         for (at, id) in log.iter().enumerate().skip(cursor) {
@@ -101,8 +101,8 @@ impl Drive {
         let feeds_changed = entries.iter().any(|(_, id)| id == DRIVES);
         let here = |id: &str| feed == self.feed_of(id);
         let told = entries.iter().filter(|(_, id)| id != DRIVES);
-        let mut changes: Vec<Changed> = told
-            .map(|(_, id)| Changed {
+        let mut changes: Vec<ItemChange> = told
+            .map(|(_, id)| ItemChange {
                 id: id.clone(),
                 item: self.item(id).filter(|_| here(id)),
             })
@@ -111,10 +111,10 @@ impl Drive {
             changes.extend(changes.first().cloned());
         }
 
-        Changes {
+        ChangePage {
             changes,
             cursor: end.to_string(),
-            more,
+            has_more: more,
             feeds_changed,
         }
     }

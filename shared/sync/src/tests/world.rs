@@ -5,65 +5,66 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use domain::connection::{
-    Connection, ConnectionStatus, Node, Provider, Queue, Selected, Selection, SyncScope, Trigger,
+    Connection, ConnectionStatus, ItemRecord, Provider, RunTrigger, SelectedItem, Selection,
+    SyncQueue, SyncScope,
 };
 use domain::ports::Connectors;
 use domain::settings::Settings;
-use domain::usecase::custom_id_of;
+use domain::usecase::item_custom_id;
 use domain::{ConnectionId, ContainerTag, OrgId, Tenant, Timestamp};
 
-use super::drive::{Drive, Life};
-use super::memory::{Memory, Rows};
-use super::office::{Doc, Office};
-use super::provider::Shared;
-use crate::judge::{Judge, JudgeError, Judged, Verdict};
-use crate::limits::{Flags, Limits};
-use crate::step::{self, Next, Tools};
+use super::drive::{DriveEvents, SimulatedDrive};
+use super::memory::{ConnectionRows, MemoryStore};
+use super::office::{FakeDocument, FakeService};
+use super::provider::DriveHandle;
+use crate::judge::{ItemJudge, JudgeError, JudgedItem, ModelVerdict};
+use crate::limits::{StepLimits, SyncRules};
+use crate::step::{self, NextStep, StepContext};
 
 pub(super) const BEGIN: i64 = 1_800_000_000_000;
 /// A number of seconds longer than the grace period of documents and the delay of a removal that
 /// was held back.
-pub(super) const A_WHILE: i64 = 4000;
+pub(super) const AFTER_GRACE_SECONDS: i64 = 4000;
 pub(super) const DAY: i64 = 86_400;
 
 /// A judge that rejects the items whose names say so.
-pub(super) struct Strict(pub(super) Mutex<Result<usize, JudgeError>>);
+pub(super) struct RejectLunch(pub(super) Mutex<Result<usize, JudgeError>>);
 
 #[async_trait]
-impl Judge for Strict {
+impl ItemJudge for RejectLunch {
     fn is_configured(&self) -> bool {
         !matches!(*self.0.lock().unwrap(), Err(JudgeError::NotConfigured))
     }
 
-    async fn judge(&self, _: &str, item: &Judged) -> Result<Verdict, JudgeError> {
+    async fn judge_item(&self, _: &str, item: &JudgedItem) -> Result<ModelVerdict, JudgeError> {
         let mut asked = self.0.lock().unwrap();
         match &mut *asked {
             Ok(asked) => *asked += 1,
             Err(error) => return Err(*error),
         }
-        Ok(Verdict {
+        Ok(ModelVerdict {
             keep: !item.name.contains("lunch"),
             reason: String::new(),
         })
     }
 }
 
-pub(super) struct World {
-    pub(super) drive: Arc<Shared>,
-    pub(super) office: Office,
+pub(super) struct SyncWorld {
+    pub(super) drive: Arc<DriveHandle>,
+    pub(super) office: FakeService,
     connectors: Connectors,
-    pub(super) judge: Strict,
+    pub(super) judge: RejectLunch,
     pub(super) tenant: Tenant,
-    pub(super) flags: Flags,
-    pub(super) limits: Limits,
+    pub(super) flags: SyncRules,
+    pub(super) limits: StepLimits,
     pub(super) notifications: Option<String>,
 }
 
-impl World {
-    pub(super) fn new(seed: u64, life: Life) -> Self {
-        let drive = Arc::new(Shared(Mutex::new(Drive::new(seed, life))));
-        let office = Office {
-            memory: Memory::new(seed),
+impl SyncWorld {
+    pub(super) fn new(seed: u64, life: DriveEvents) -> Self {
+        let drive = Arc::new(DriveHandle(Mutex::new(SimulatedDrive::new(seed, life))));
+        let office = FakeService {
+            memory: MemoryStore::new(seed),
             docs: Mutex::default(),
             now: Mutex::new(Timestamp::from_millis(BEGIN)),
             settings: Mutex::new(Settings::default()),
@@ -73,36 +74,36 @@ impl World {
             refused: Mutex::default(),
         };
 
-        let limits = Limits {
+        let limits = StepLimits {
             items: 40,
             rows: 7,
             writes: 12,
             folders: 4,
             files: 4,
-            ..Limits::default()
+            ..StepLimits::default()
         };
 
         Self {
             connectors: Connectors::new(vec![drive.clone()]),
             drive,
             office,
-            judge: Strict(Mutex::new(Ok(0))),
-            tenant: Tenant::of_operator(OrgId::parse("acme").unwrap()),
-            flags: Flags::default(),
+            judge: RejectLunch(Mutex::new(Ok(0))),
+            tenant: Tenant::for_operator(OrgId::parse("acme").unwrap()),
+            flags: SyncRules::default(),
             limits,
             notifications: None,
         }
     }
 
     /// Creates a connection with a requested run.
-    pub(super) fn connect(&self, scope: SyncScope, selected: &[String]) -> ConnectionId {
+    pub(super) fn add_connection(&self, scope: SyncScope, selected: &[String]) -> ConnectionId {
         let now = *self.office.now.lock().unwrap();
         let mut connection =
             Connection::new(Provider::CloudDrive, ContainerTag::default_tag(), now);
         connection.status = ConnectionStatus::Active;
         connection.scope = scope;
         connection.rev = 1;
-        connection.request(Trigger::Manual, now);
+        connection.request_run(RunTrigger::Manual, now);
         let id = connection.id.clone();
         self.office
             .memory
@@ -110,14 +111,14 @@ impl World {
             .connections
             .insert(id.clone(), connection);
         if scope == SyncScope::Selected {
-            self.select(&id, selected);
+            self.select_items(&id, selected);
         }
 
         id
     }
 
-    pub(super) fn select(&self, id: &ConnectionId, selected: &[String]) {
-        let items = selected.iter().map(|id| Selected {
+    pub(super) fn select_items(&self, id: &ConnectionId, selected: &[String]) {
+        let items = selected.iter().map(|id| SelectedItem {
             id: id.clone(),
             name: id.clone(),
             folder: true,
@@ -147,11 +148,11 @@ impl World {
     }
 
     /// Checks whether the record of a connection still exists.
-    pub(super) fn has(&self, id: &ConnectionId) -> bool {
+    pub(super) fn has_connection(&self, id: &ConnectionId) -> bool {
         self.office.memory.lock().connections.contains_key(id)
     }
 
-    pub(super) fn rows(&self, id: &ConnectionId) -> Rows {
+    pub(super) fn rows(&self, id: &ConnectionId) -> ConnectionRows {
         self.office
             .memory
             .lock()
@@ -161,11 +162,11 @@ impl World {
             .unwrap_or_default()
     }
 
-    pub(super) fn node(&self, id: &ConnectionId, item: &str) -> Option<Node> {
+    pub(super) fn node(&self, id: &ConnectionId, item: &str) -> Option<ItemRecord> {
         self.rows(id).nodes.get(item).cloned()
     }
 
-    pub(super) fn waiting(&self, id: &ConnectionId, queue: Queue) -> usize {
+    pub(super) fn waiting(&self, id: &ConnectionId, queue: SyncQueue) -> usize {
         self.rows(id)
             .queues
             .keys()
@@ -173,17 +174,17 @@ impl World {
             .count()
     }
 
-    pub(super) fn pass(&self, seconds: i64) {
+    pub(super) fn advance_time(&self, seconds: i64) {
         let mut now = self.office.now.lock().unwrap();
         *now = now.plus_seconds(seconds);
     }
 
-    pub(super) fn crashes(&self, rate: f64) {
+    pub(super) fn set_crash_rate(&self, rate: f64) {
         *self.office.memory.crashes.lock().unwrap() = rate;
     }
 
-    pub(super) async fn step(&self, id: &ConnectionId) -> domain::Result<Next> {
-        let tools = Tools {
+    pub(super) async fn step(&self, id: &ConnectionId) -> domain::Result<NextStep> {
+        let tools = StepContext {
             desk: &self.office,
             connectors: &self.connectors,
             judge: &self.judge,
@@ -191,29 +192,29 @@ impl World {
             limits: self.limits,
             flags: self.flags,
         };
-        step::step(&tools, &self.tenant, id).await
+        step::execute_step(&tools, &self.tenant, id).await
     }
 
     /// Executes a run from beginning to end, with as many processes as it takes.
-    pub(super) async fn run(&self, id: &ConnectionId) {
+    pub(super) async fn execute_run(&self, id: &ConnectionId) {
         self.change(id, |connection| {
             let now = *self.office.now.lock().unwrap();
-            connection.request(Trigger::Manual, now);
+            connection.request_run(RunTrigger::Manual, now);
         });
 
         for _ in 0..3000 {
             match self.step(id).await {
-                Ok(Next::Again) => {}
+                Ok(NextStep::Again) => {}
                 Ok(_)
                     if self.rows(id).state.run.is_none()
                         && self.connection(id).requested.is_none() =>
                 {
                     return;
                 }
-                Ok(_) => self.pass(200),
+                Ok(_) => self.advance_time(200),
                 Err(_) => {
                     self.office.memory.lock().dead = false;
-                    self.pass(100);
+                    self.advance_time(100);
                 }
             }
         }
@@ -222,16 +223,16 @@ impl World {
     }
 
     /// Executes runs until nothing waits any more.
-    pub(super) async fn settle(&self, id: &ConnectionId) {
+    pub(super) async fn run_until_settled(&self, id: &ConnectionId) {
         for _ in 0..3 {
-            self.run(id).await;
-            self.pass(A_WHILE);
+            self.execute_run(id).await;
+            self.advance_time(AFTER_GRACE_SECONDS);
         }
-        self.run(id).await;
+        self.execute_run(id).await;
     }
 
-    pub(super) fn doc(&self, item: &str) -> Option<Doc> {
-        let custom_id = custom_id_of(Provider::CloudDrive, item);
+    pub(super) fn document_of(&self, item: &str) -> Option<FakeDocument> {
+        let custom_id = item_custom_id(Provider::CloudDrive, item);
         let org = OrgId::parse("acme").unwrap();
         let container = domain::ContainerId::parse("1111111111111111111111").unwrap();
         let id = domain::DocumentId::derived(&org, &container, &custom_id);
@@ -240,7 +241,10 @@ impl World {
 
     /// Returns the items that the connection should claim, with the expected content and path of
     /// the document.
-    pub(super) fn wanted(&self, id: &ConnectionId) -> BTreeMap<String, (String, String)> {
+    pub(super) fn expected_documents(
+        &self,
+        id: &ConnectionId,
+    ) -> BTreeMap<String, (String, String)> {
         let full = self.connection(id).scope == SyncScope::Full;
         let selected: BTreeSet<String> = self
             .rows(id)
@@ -252,7 +256,12 @@ impl World {
         let drive = self.drive.lock();
         let mut wanted = BTreeMap::new();
         let in_scope = |item: &str| {
-            drive.lives(item) && (full || drive.line(item).iter().any(|up| selected.contains(up)))
+            drive.is_present(item)
+                && (full
+                    || drive
+                        .ancestors_of(item)
+                        .iter()
+                        .any(|up| selected.contains(up)))
         };
 
         for (item, thing) in drive
@@ -267,13 +276,13 @@ impl World {
                     .things
                     .get(target)
                     .is_some_and(|thing| !thing.folder && thing.target.is_none());
-                file && drive.lives(target)
+                file && drive.is_present(target)
             });
             if leads {
                 let shown = if in_scope(of) { of } else { item };
                 wanted.insert(
                     item.clone(),
-                    (drive.things[of].content.to_string(), drive.path(shown)),
+                    (drive.things[of].content.to_string(), drive.path_of(shown)),
                 );
             }
         }
@@ -283,8 +292,8 @@ impl World {
 
     /// Returns the differences between the actual and the expected documents: superfluous, missing
     /// and outdated ones.
-    pub(super) fn faults(&self, id: &ConnectionId) -> Vec<String> {
-        let wanted = self.wanted(id);
+    pub(super) fn document_differences(&self, id: &ConnectionId) -> Vec<String> {
+        let wanted = self.expected_documents(id);
         let docs = self.office.docs.lock().unwrap().clone();
         let mut faults = Vec::new();
         let mut claimed = BTreeSet::new();

@@ -5,29 +5,29 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use domain::{Timestamp, Trust};
-use memory::{Passage, Role, Source, extract};
+use memory::{Passage, Role, SourceText, extract_statements};
 use serde_json::Value;
 
-use super::{SAID_AT, check, describe};
+use super::{SAID_AT, check_not_invented, describe};
 
 /// The bytes of conversation that are read to measure the rate.
 const RATE_BYTES: usize = 8 << 20;
 
 /// Measures the rate at which one core reads conversations.
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
-pub(super) fn rate(folder: &Path, show: bool) -> Result<()> {
+pub(super) fn measure_rate(folder: &Path, show: bool) -> Result<()> {
     let text = std::fs::read_to_string(folder.join("conversations.json"))
         .context("read conversations.json")?;
     let samples: Vec<Value> = serde_json::from_str(&text)?;
-    let sessions: Vec<Vec<(String, String)>> = samples.iter().flat_map(sessions).collect();
+    let sessions: Vec<Vec<(String, String)>> = samples.iter().flat_map(parse_sessions).collect();
     let (mut bytes, mut turns, mut found) = (0, 0, 0);
     let begun = Instant::now();
     let mut round = 0;
     while bytes < RATE_BYTES {
         for session in &sessions {
-            let statements = extract(&talk(session));
+            let statements = extract_statements(&build_conversation(session));
             if round == 0 {
-                check(
+                check_not_invented(
                     &statements,
                     &session
                         .iter()
@@ -58,7 +58,7 @@ pub(super) fn rate(folder: &Path, show: bool) -> Result<()> {
 }
 
 /// Parses the sessions of a conversation as pairs of speaker and text.
-fn sessions(sample: &Value) -> Vec<Vec<(String, String)>> {
+fn parse_sessions(sample: &Value) -> Vec<Vec<(String, String)>> {
     let turns = |session: &Value| {
         let turn = |turn: &Value| {
             Some((
@@ -75,13 +75,13 @@ fn sessions(sample: &Value) -> Vec<Vec<(String, String)>> {
         .collect()
 }
 
-fn talk(session: &[(String, String)]) -> Source<'_> {
+fn build_conversation(session: &[(String, String)]) -> SourceText<'_> {
     let said_at = Timestamp::from_millis(SAID_AT);
     let mut start = 0;
     let passages = session.iter().map(|(speaker, text)| {
         let passage = Passage {
             text,
-            start,
+            start_char: start,
             role: Role::User,
             speaker: Some(speaker),
             quoted: None,
@@ -91,7 +91,7 @@ fn talk(session: &[(String, String)]) -> Source<'_> {
         passage
     });
 
-    Source {
+    SourceText {
         passages: passages.collect(),
         trust: Trust::User,
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 pub(super) type Words = BTreeSet<String>;
 
 /// Returns the content words as rough stems.
-pub(super) fn content(text: &str) -> Words {
+pub(super) fn content_words(text: &str) -> Words {
     const STOP: &[&str] = &[
         "a", "an", "the", "of", "in", "on", "at", "for", "to", "and", "or", "but", "is", "are",
         "was", "were", "be", "been", "it", "its", "that", "this", "these", "those", "with", "by",
@@ -21,11 +21,11 @@ pub(super) fn content(text: &str) -> Words {
 
     words
         .filter(|word| !word.is_empty() && !STOP.contains(&word.as_str()))
-        .map(|word| stem(&word))
+        .map(|word| stem_word(&word))
         .collect()
 }
 
-fn stem(word: &str) -> String {
+fn stem_word(word: &str) -> String {
     let endings = ["ing", "ed", "es", "s", "ly", "e"];
     let long = |cut: &&str| cut.chars().count() >= 3;
     if let Some(cut) = word.strip_suffix("ies").filter(|cut| long(cut)) {
@@ -38,7 +38,7 @@ fn stem(word: &str) -> String {
 }
 
 /// Returns the spans of sentences, in characters.
-pub(super) fn spans(text: &str) -> Vec<(usize, usize)> {
+pub(super) fn sentence_spans(text: &str) -> Vec<(usize, usize)> {
     let chars: Vec<char> = text.chars().collect();
     let mut spans = Vec::new();
     let mut start = 0;
@@ -59,6 +59,6 @@ pub(super) fn spans(text: &str) -> Vec<(usize, usize)> {
     spans
 }
 
-pub(super) fn cut(text: &str, (start, end): (usize, usize)) -> String {
+pub(super) fn is_sentence_end(text: &str, (start, end): (usize, usize)) -> String {
     text.chars().skip(start).take(end - start).collect()
 }

@@ -9,19 +9,19 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use aws::SystemClock;
 use axum::Router;
-use connectors::Settings;
+use connectors::DriveSettings;
 use domain::ports::Clock;
-use fake_drive::{Config, FakeDrive};
+use fake_drive::{DriveConfig, FakeDrive};
 use serde_json::{Value, json};
-use server::Limits;
+use server::ServerLimits;
 use tokio::net::TcpListener;
 
 use super::{Cleanup, SERVING, TAG, ask_question, call_route, document_id};
 use crate::cli::{Demo, ModelOptions};
 use crate::command::wait_for_interrupt;
-use crate::listen::{listen, service};
-use crate::outside::Outside;
-use crate::system::System;
+use crate::listen::{build_service, serve_until};
+use crate::outside::ExternalServices;
+use crate::system::LocalSystem;
 use crate::workers::Workers;
 
 /// The interval at which the connection is polled.
@@ -38,27 +38,27 @@ pub(super) async fn run_drive_demo(
     folder: &std::path::Path,
     cleanup: Cleanup,
 ) -> Result<()> {
-    let drive = FakeDrive::start_with(Config {
-        now: Some(Arc::new(now)),
-        ..Config::default()
+    let drive = FakeDrive::start_with(DriveConfig {
+        clock: Some(Arc::new(now)),
+        ..DriveConfig::default()
     })
     .await?;
     let made = drive
-        .demo()
+        .fill_with_demo()
         .map_err(|refused| anyhow::anyhow!("the drive cannot be filled: {refused:?}"))?;
     let address = SocketAddr::from(([127, 0, 0, 1], options.port));
     let listener = TcpListener::bind(address)
         .await
         .with_context(|| format!("listen on {address}; choose another with --port"))?;
     let public = format!("http://{}", listener.local_addr()?);
-    let system = System::open(folder, options.power_cut.durability, Some(&public)).await?;
+    let system = LocalSystem::open(folder, options.power_cut.durability, Some(&public)).await?;
     let outside = demo_outside(&drive, &public)?;
     let workers = Workers::start(&system, &outside).await?;
-    let routes = service(&system, &outside, SERVING)?;
-    let server = tokio::spawn(listen(
+    let routes = build_service(&system, &outside, SERVING)?;
+    let server = tokio::spawn(serve_until(
         listener,
         routes.clone(),
-        Limits::default(),
+        ServerLimits::default(),
         std::future::pending(),
     ));
 
@@ -89,12 +89,12 @@ pub(super) async fn run_drive_demo(
     Ok(())
 }
 
-fn demo_outside(drive: &FakeDrive, public: &str) -> Result<Outside> {
-    let (client_id, client_secret) = drive.client();
-    let settings = Settings::stand_in(drive.url(), client_id, client_secret);
+fn demo_outside(drive: &FakeDrive, public: &str) -> Result<ExternalServices> {
+    let (client_id, client_secret) = drive.client_credentials();
+    let settings = DriveSettings::for_fake_drive(drive.base_url(), client_id, client_secret);
     let readers = ModelOptions::default().readers()?;
-    let connectors = connectors::all(&settings, readers.fetcher.clone())?;
-    Ok(Outside {
+    let connectors = connectors::all_connectors(&settings, readers.fetcher.clone())?;
+    Ok(ExternalServices {
         readers,
         connectors,
         public_url: Some(public.to_owned()),
@@ -142,7 +142,7 @@ async fn follow_connection(
             let curl = |command: &Value| {
                 format!(
                     "  curl {}/admin -H 'content-type: application/json' -d '{command}'",
-                    drive.url()
+                    drive.base_url()
                 )
             };
             println!(

@@ -1,19 +1,24 @@
 use aws_sdk_dynamodb::types::AttributeValue;
-use embedded::{ACCESS_KEY, REGION, SECRET_KEY, Services, Transport};
+use embedded::{ACCESS_KEY_ID, EmbeddedServices, InProcessTransport, REGION, SECRET_ACCESS_KEY};
 
 use super::*;
-use crate::layout::{ACTIVITY, DUE, RECORDS, SECRETS};
+use crate::layout::{ACTIVITY_TABLE, DUE_INDEX, RECORDS_TABLE, SECRETS_TABLE};
 
 fn client(folder: &std::path::Path) -> Client {
-    let transport = Transport::new(Services::open(folder).unwrap());
-    Client::new(&crate::through(transport, ACCESS_KEY, SECRET_KEY, REGION))
+    let transport = InProcessTransport::new(EmbeddedServices::open(folder).unwrap());
+    Client::new(&crate::config_through(
+        transport,
+        ACCESS_KEY_ID,
+        SECRET_ACCESS_KEY,
+        REGION,
+    ))
 }
 
-async fn put(client: &Client, key: &str, due: &str) {
+async fn put_item(client: &Client, key: &str, due: &str) {
     let text = |text: &str| AttributeValue::S(text.to_owned());
     let put = client
         .put_item()
-        .table_name(ACTIVITY.name)
+        .table_name(ACTIVITY_TABLE.name)
         .item("pk", text(key))
         .item("sk", text("A"));
     let put = if due.is_empty() {
@@ -25,11 +30,11 @@ async fn put(client: &Client, key: &str, due: &str) {
 }
 
 /// Returns the keys in the index, in the order in which they are due.
-async fn due(client: &Client) -> Vec<String> {
+async fn list_due_keys(client: &Client) -> Vec<String> {
     let query = client
         .query()
-        .table_name(ACTIVITY.name)
-        .index_name(DUE.name);
+        .table_name(ACTIVITY_TABLE.name)
+        .index_name(DUE_INDEX.name);
     let query = query.key_condition_expression("qs = :qs");
     let found = query
         .expression_attribute_values(":qs", AttributeValue::S("O".into()))
@@ -45,7 +50,7 @@ async fn due(client: &Client) -> Vec<String> {
 }
 
 /// Checks whether the tables have the indexes and the time to live of the layout.
-async fn is_as_laid_out(client: &Client) -> bool {
+async fn matches_layout(client: &Client) -> bool {
     for layout in &TABLES {
         let table = client
             .describe_table()
@@ -67,7 +72,8 @@ async fn is_as_laid_out(client: &Client) -> bool {
             .await
             .unwrap();
         let ttl = ttl.time_to_live_description.unwrap().attribute_name;
-        if indexes.collect::<Vec<_>>() != wanted.collect::<Vec<_>>() || ttl.as_deref() != layout.ttl
+        if indexes.collect::<Vec<_>>() != wanted.collect::<Vec<_>>()
+            || ttl.as_deref() != layout.ttl_attribute
         {
             return false;
         }
@@ -80,43 +86,49 @@ async fn is_as_laid_out(client: &Client) -> bool {
 async fn a_folder_of_an_earlier_version_gets_what_it_lacks_and_keeps_what_it_has() {
     let folder = tempfile::tempdir().unwrap();
     let before = client(folder.path());
-    create_table(&before, &RECORDS, RECORDS.name).await.unwrap();
+    create_table(&before, &RECORDS_TABLE, RECORDS_TABLE.name)
+        .await
+        .unwrap();
     create_table(
         &before,
         &TableLayout {
-            ttl: None,
-            ..SECRETS
+            ttl_attribute: None,
+            ..SECRETS_TABLE
         },
-        SECRETS.name,
+        SECRETS_TABLE.name,
     )
     .await
     .unwrap();
     let activity = TableLayout {
         indexes: &[],
-        ..ACTIVITY
+        ..ACTIVITY_TABLE
     };
 
-    create_table(&before, &activity, ACTIVITY.name)
+    create_table(&before, &activity, ACTIVITY_TABLE.name)
         .await
         .unwrap();
-    expire(&before, &activity, ACTIVITY.name).await.unwrap();
-    put(&before, "kept", "").await;
-    put(&before, "second", "00000000000002").await;
-    assert!(!is_as_laid_out(&before).await);
+    enable_ttl(&before, &activity, ACTIVITY_TABLE.name)
+        .await
+        .unwrap();
+    put_item(&before, "kept", "").await;
+    put_item(&before, "second", "00000000000002").await;
+    assert!(!matches_layout(&before).await);
     drop(before);
 
     let after = client(folder.path());
     for _ in 0..2 {
-        create_missing(&after, &Names::embedded()).await.unwrap();
-        assert!(is_as_laid_out(&after).await);
+        create_missing_tables(&after, &ResourceNames::for_embedded())
+            .await
+            .unwrap();
+        assert!(matches_layout(&after).await);
     }
 
-    put(&after, "first", "00000000000001").await;
-    assert_eq!(due(&after).await, ["first", "second"]);
+    put_item(&after, "first", "00000000000001").await;
+    assert_eq!(list_due_keys(&after).await, ["first", "second"]);
     assert_eq!(
         after
             .scan()
-            .table_name(ACTIVITY.name)
+            .table_name(ACTIVITY_TABLE.name)
             .send()
             .await
             .unwrap()
@@ -129,6 +141,8 @@ async fn a_folder_of_an_earlier_version_gets_what_it_lacks_and_keeps_what_it_has
 async fn a_new_folder_gets_all_tables() {
     let folder = tempfile::tempdir().unwrap();
     let client = client(folder.path());
-    create_missing(&client, &Names::embedded()).await.unwrap();
-    assert!(is_as_laid_out(&client).await);
+    create_missing_tables(&client, &ResourceNames::for_embedded())
+        .await
+        .unwrap();
+    assert!(matches_layout(&client).await);
 }

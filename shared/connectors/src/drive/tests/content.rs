@@ -2,12 +2,12 @@
 
 use domain::connection::SkipReason;
 use domain::document::BodyForm;
-use domain::ports::{Connector, ConnectorError, ConnectorResult, Fetched, Item, ItemKind};
+use domain::ports::{ConnectorError, ConnectorResult, ItemContent, ItemKind, ProviderItem};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::stage::{Stage, TOKEN, access};
-use super::{HTML, error, item};
+use super::stage::{ScriptedServer, TOKEN, test_access};
+use super::{HTML, api_error, test_item};
 
 const MEDIA: &str = "GET /drive/v3/files/f1?supportsAllDrives=true&alt=media";
 const DOC: &str = "application/vnd.google-apps.document";
@@ -16,11 +16,14 @@ const SLIDES: &str = "application/vnd.google-apps.presentation";
 const XLSX: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
 const LIMIT: usize = 1_000;
 
-async fn fetch(stage: &Stage, item: &Item) -> ConnectorResult<Fetched> {
-    stage.drive().fetch(&access(), item, LIMIT).await
+async fn fetch(stage: &ScriptedServer, item: &ProviderItem) -> ConnectorResult<ItemContent> {
+    stage
+        .drive_connector()
+        .fetch_content(&test_access(), item, LIMIT)
+        .await
 }
 
-fn skipped(fetched: ConnectorResult<Fetched>) -> SkipReason {
+fn skipped(fetched: ConnectorResult<ItemContent>) -> SkipReason {
     match fetched {
         Err(ConnectorError::Item(reason)) => reason,
         other => panic!("{other:?}"),
@@ -34,16 +37,16 @@ fn export(form: &str) -> String {
 
 #[tokio::test]
 async fn a_stored_file_comes_whole_or_not_at_all() {
-    let stage = Stage::open().await;
-    let mut pdf = item("application/pdf");
-    pdf.mark = format!(
+    let stage = ScriptedServer::open().await;
+    let mut pdf = test_item("application/pdf");
+    pdf.content_version = format!(
         "sha256:{}:7",
         Sha256::digest(b"content")
             .iter()
             .map(|b| format!("{b:02X}"))
             .collect::<String>()
     );
-    stage.answer(MEDIA, 200, "Content-Type: application/pdf\r\n", "content");
+    stage.script_answer(MEDIA, 200, "Content-Type: application/pdf\r\n", "content");
     let fetched = fetch(&stage, &pdf).await.unwrap();
     let form = BodyForm::File {
         name: Some("file.pdf".into()),
@@ -54,13 +57,13 @@ async fn a_stored_file_comes_whole_or_not_at_all() {
         (fetched.bytes.as_ref(), fetched.form),
         (b"content".as_slice(), form)
     );
-    assert!(stage.last().contains("acknowledgeAbuse=false"));
-    stage.answer(MEDIA, 200, "", "c0ntent");
+    assert!(stage.last_request().contains("acknowledgeAbuse=false"));
+    stage.script_answer(MEDIA, 200, "", "c0ntent");
     assert!(matches!(
         fetch(&stage, &pdf).await,
         Err(ConnectorError::Unavailable(_))
     ));
-    stage.raw(
+    stage.script_bytes(
         MEDIA,
         b"HTTP/1.1 200 X\r\nContent-Length: 7\r\nConnection: close\r\n\r\ncon".to_vec(),
     );
@@ -72,55 +75,53 @@ async fn a_stored_file_comes_whole_or_not_at_all() {
 
 #[tokio::test]
 async fn what_cannot_be_had_says_why() {
-    let stage = Stage::open().await;
-    let pdf = item("application/pdf");
+    let stage = ScriptedServer::open().await;
+    let pdf = test_item("application/pdf");
     let cases = [
         ("cannotDownloadAbusiveFile", SkipReason::FlaggedMalware),
         ("fileNotDownloadable", SkipReason::NotDownloadable),
         ("cannotDownloadFile", SkipReason::NotDownloadable),
     ];
     for (reason, wanted) in cases {
-        stage.json(MEDIA, 403, &error(403, reason));
+        stage.script_json(MEDIA, 403, &api_error(403, reason));
         assert_eq!(skipped(fetch(&stage, &pdf).await), wanted, "{reason}");
     }
 
-    stage.answer(MEDIA, 200, "", " \n");
+    stage.script_answer(MEDIA, 200, "", " \n");
     assert_eq!(skipped(fetch(&stage, &pdf).await), SkipReason::Empty);
-    stage.json(MEDIA, 404, &error(404, "notFound")).json(
-        "GET /drive/v3/files?",
-        200,
-        &json!({"files": []}),
-    );
+    stage
+        .script_json(MEDIA, 404, &api_error(404, "notFound"))
+        .script_json("GET /drive/v3/files?", 200, &json!({"files": []}));
     assert!(matches!(
         fetch(&stage, &pdf).await,
         Err(ConnectorError::Fault(_))
     ));
-    let asked = stage.asked().len();
-    let unreadable = Item {
+    let asked = stage.recorded_requests().len();
+    let unreadable = ProviderItem {
         kind: ItemKind::Unreadable(SkipReason::Encrypted),
-        ..item(DOC)
+        ..test_item(DOC)
     };
 
     assert_eq!(
         skipped(fetch(&stage, &unreadable).await),
         SkipReason::Encrypted
     );
-    assert_eq!(stage.asked().len(), asked);
+    assert_eq!(stage.recorded_requests().len(), asked);
 }
 
 #[tokio::test]
 async fn too_large_is_told_before_and_while_it_comes() {
-    let stage = Stage::open().await;
-    let large = Item {
+    let stage = ScriptedServer::open().await;
+    let large = ProviderItem {
         size: Some(LIMIT as u64 + 1),
-        ..item("application/pdf")
+        ..test_item("application/pdf")
     };
 
     assert_eq!(skipped(fetch(&stage, &large).await), SkipReason::TooLarge);
-    assert!(stage.asked().is_empty());
-    stage.answer(MEDIA, 200, "", vec![b'a'; LIMIT + 1]);
+    assert!(stage.recorded_requests().is_empty());
+    stage.script_answer(MEDIA, 200, "", vec![b'a'; LIMIT + 1]);
     assert_eq!(
-        skipped(fetch(&stage, &item("application/pdf")).await),
+        skipped(fetch(&stage, &test_item("application/pdf")).await),
         SkipReason::TooLarge
     );
     let mut endless =
@@ -129,14 +130,14 @@ async fn too_large_is_told_before_and_while_it_comes() {
         endless.extend_from_slice(format!("190\r\n{}\r\n", "a".repeat(400)).as_bytes());
     }
 
-    stage.raw(MEDIA, endless);
+    stage.script_bytes(MEDIA, endless);
     assert_eq!(
-        skipped(fetch(&stage, &item("application/pdf")).await),
+        skipped(fetch(&stage, &test_item("application/pdf")).await),
         SkipReason::TooLarge
     );
-    stage.answer(MEDIA, 200, "", vec![b'a'; LIMIT]);
+    stage.script_answer(MEDIA, 200, "", vec![b'a'; LIMIT]);
     assert_eq!(
-        fetch(&stage, &item("application/pdf"))
+        fetch(&stage, &test_item("application/pdf"))
             .await
             .unwrap()
             .bytes
@@ -147,140 +148,158 @@ async fn too_large_is_told_before_and_while_it_comes() {
 
 #[tokio::test]
 async fn a_document_comes_as_markdown_without_its_pictures() {
-    let stage = Stage::open().await;
+    let stage = ScriptedServer::open().await;
     let text = "# Plan\n\n![][image1]\n\n[image1]: <data:image/png;base64,AAAA>\n";
-    stage.answer(
+    stage.script_answer(
         &export("text/markdown"),
         200,
         "Content-Type: text/markdown\r\n",
         text,
     );
-    let fetched = fetch(&stage, &item(DOC)).await.unwrap();
+    let fetched = fetch(&stage, &test_item(DOC)).await.unwrap();
     assert_eq!(fetched.bytes, "# Plan\n\n\n\n");
     assert!(matches!(fetched.form, BodyForm::File { name: Some(name), .. } if name == "file.md"));
     assert!(
-        !stage.last().contains("supportsAllDrives"),
+        !stage.last_request().contains("supportsAllDrives"),
         "export knows nothing of shared drives"
     );
 
-    stage.answer(&export("text/markdown"), 200, HTML, "<html>Sign in</html>");
+    stage.script_answer(&export("text/markdown"), 200, HTML, "<html>Sign in</html>");
     assert!(matches!(
-        fetch(&stage, &item(DOC)).await,
+        fetch(&stage, &test_item(DOC)).await,
         Err(ConnectorError::Unavailable(_))
     ));
 }
 
 #[tokio::test]
 async fn over_the_limit_a_lighter_form_does() {
-    let stage = Stage::open().await;
+    let stage = ScriptedServer::open().await;
     let pptx = "application/vnd.openxmlformats-officedocument.presentationml.presentation";
     for (kind, form) in [(DOC, "text/markdown"), (SLIDES, pptx)] {
-        stage.json(&export(form), 403, &error(403, "exportSizeLimitExceeded"));
-        stage.answer(
+        stage.script_json(
+            &export(form),
+            403,
+            &api_error(403, "exportSizeLimitExceeded"),
+        );
+        stage.script_answer(
             &export("text/plain"),
             200,
             "Content-Type: text/plain\r\n",
             "\u{feff}All of it",
         );
-        let fetched = fetch(&stage, &item(kind)).await.unwrap();
+        let fetched = fetch(&stage, &test_item(kind)).await.unwrap();
         assert_eq!(fetched.bytes, "All of it");
         assert!(
             matches!(fetched.form, BodyForm::File { name: Some(name), .. } if name == "file.txt")
         );
     }
 
-    stage.json(
+    stage.script_json(
         &export("text/markdown"),
         403,
-        &error(403, "cannotExportFile"),
+        &api_error(403, "cannotExportFile"),
     );
     assert_eq!(
-        skipped(fetch(&stage, &item(DOC)).await),
+        skipped(fetch(&stage, &test_item(DOC)).await),
         SkipReason::NotDownloadable
     );
 }
 
 #[tokio::test]
 async fn a_sheet_over_the_limit_is_downloaded_in_the_providers_own_time() {
-    let stage = Stage::open().await;
+    let stage = ScriptedServer::open().await;
     let made = json!({"name": "op-1", "done": true, "response": {"downloadUri": format!("{}/made/1", stage.url)}});
-    stage.json(&export(XLSX), 403, &error(403, "exportSizeLimitExceeded"));
-    stage.json(
+    stage.script_json(
+        &export(XLSX),
+        403,
+        &api_error(403, "exportSizeLimitExceeded"),
+    );
+    stage.script_json(
         "POST /drive/v3/files/f1/download?mimeType=",
         200,
         &json!({"name": "operations/op-1"}),
     );
-    stage.json("GET /drive/v3/operations/op-1 ", 200, &made);
-    stage.answer(
+    stage.script_json("GET /drive/v3/operations/op-1 ", 200, &made);
+    stage.script_answer(
         "GET /made/1 ",
         200,
         &format!("Content-Type: {XLSX}\r\n"),
         "PK sheet",
     );
 
-    let fetched = fetch(&stage, &item(SHEET)).await.unwrap();
+    let fetched = fetch(&stage, &test_item(SHEET)).await.unwrap();
     assert_eq!(fetched.bytes, "PK sheet");
-    assert!(stage.last().contains(TOKEN));
+    assert!(stage.last_request().contains(TOKEN));
 }
 
 #[tokio::test]
 async fn an_export_link_is_followed_to_the_providers_hosts_only() {
-    let stage = Stage::open().await;
+    let stage = ScriptedServer::open().await;
     let refuse = || {
-        stage.json(&export(XLSX), 403, &error(403, "exportSizeLimitExceeded"));
-        stage.json(
+        stage.script_json(
+            &export(XLSX),
+            403,
+            &api_error(403, "exportSizeLimitExceeded"),
+        );
+        stage.script_json(
             "POST /drive/v3/files/f1/download?",
             403,
-            &error(403, "exportSizeLimitExceeded"),
+            &api_error(403, "exportSizeLimitExceeded"),
         );
     };
 
     let links = |to: String| json!({"exportLinks": {XLSX: to}});
     let asks = "GET /drive/v3/files/f1?supportsAllDrives=true&fields=exportLinks";
     refuse();
-    stage.json(asks, 200, &links(format!("{}/link", stage.url)));
-    stage.answer("GET /link ", 302, "Location: /there\r\n", "");
-    stage.answer(
+    stage.script_json(asks, 200, &links(format!("{}/link", stage.url)));
+    stage.script_answer("GET /link ", 302, "Location: /there\r\n", "");
+    stage.script_answer(
         "GET /there ",
         200,
         &format!("Content-Type: {XLSX}\r\n"),
         "PK sheet",
     );
-    assert_eq!(fetch(&stage, &item(SHEET)).await.unwrap().bytes, "PK sheet");
+    assert_eq!(
+        fetch(&stage, &test_item(SHEET)).await.unwrap().bytes,
+        "PK sheet"
+    );
     refuse();
-    stage.json(asks, 200, &links(format!("{}/link", stage.url)));
-    stage.answer("GET /link ", 200, HTML, "<html>Sign in</html>");
+    stage.script_json(asks, 200, &links(format!("{}/link", stage.url)));
+    stage.script_answer("GET /link ", 200, HTML, "<html>Sign in</html>");
     assert!(matches!(
-        fetch(&stage, &item(SHEET)).await,
+        fetch(&stage, &test_item(SHEET)).await,
         Err(ConnectorError::Unavailable(_))
     ));
     // A foreign host is never contacted, so only the first table is left.
-    let strange = Stage::open().await;
+    let strange = ScriptedServer::open().await;
     refuse();
-    stage.json(asks, 200, &links(format!("{}/link", stage.url)));
-    stage.answer(
+    stage.script_json(asks, 200, &links(format!("{}/link", stage.url)));
+    stage.script_answer(
         "GET /link ",
         302,
         &format!("Location: {}/steal\r\n", strange.url),
         "",
     );
-    stage.answer(
+    stage.script_answer(
         &export("text/csv"),
         200,
         "Content-Type: text/csv\r\n",
         "a,b\n",
     );
-    assert_eq!(fetch(&stage, &item(SHEET)).await.unwrap().bytes, "a,b\n");
-    assert!(strange.asked().is_empty());
+    assert_eq!(
+        fetch(&stage, &test_item(SHEET)).await.unwrap().bytes,
+        "a,b\n"
+    );
+    assert!(strange.recorded_requests().is_empty());
     refuse();
-    stage.json(asks, 200, &links("https://127.0.0.1/x".into()));
-    stage.json(
+    stage.script_json(asks, 200, &links("https://127.0.0.1/x".into()));
+    stage.script_json(
         &export("text/csv"),
         403,
-        &error(403, "exportSizeLimitExceeded"),
+        &api_error(403, "exportSizeLimitExceeded"),
     );
     assert_eq!(
-        skipped(fetch(&stage, &item(SHEET)).await),
+        skipped(fetch(&stage, &test_item(SHEET)).await),
         SkipReason::TooLarge
     );
 }
@@ -292,25 +311,26 @@ async fn what_was_shared_by_its_link_alone_is_had_with_the_key_of_a_shortcut() {
     let markdown = export("text/markdown");
 
     for (kind, asks) in [(DOC, markdown.as_str()), ("application/pdf", MEDIA)] {
-        let stage = Stage::open().await;
-        stage.json(asks, 404, &error(404, "notFound")).json(
-            "GET /drive/v3/files?",
-            200,
-            &shortcuts,
+        let stage = ScriptedServer::open().await;
+        stage
+            .script_json(asks, 404, &api_error(404, "notFound"))
+            .script_json("GET /drive/v3/files?", 200, &shortcuts);
+        stage.script_answer(asks, 200, "", "Far away");
+        assert_eq!(
+            fetch(&stage, &test_item(kind)).await.unwrap().bytes,
+            "Far away"
         );
-        stage.answer(asks, 200, "", "Far away");
-        assert_eq!(fetch(&stage, &item(kind)).await.unwrap().bytes, "Far away");
         assert!(
             stage
-                .last()
+                .last_request()
                 .contains("x-goog-drive-resource-keys: f1/0-key"),
             "{}",
-            stage.last()
+            stage.last_request()
         );
         assert!(
-            stage.asked()[1].contains("q=shortcutDetails.targetId%3D%27f1%27"),
+            stage.recorded_requests()[1].contains("q=shortcutDetails.targetId%3D%27f1%27"),
             "{}",
-            stage.asked()[1]
+            stage.recorded_requests()[1]
         );
     }
 }

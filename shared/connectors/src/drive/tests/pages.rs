@@ -1,10 +1,10 @@
 //! Tests of paged listings, against a server with scripted answers.
 
-use domain::ports::{Connector, ConnectorError, ItemKind, View};
+use domain::ports::{Connector, ConnectorError, ItemKind, PickerView};
 use serde_json::{Value, json};
 
-use super::stage::{Stage, TOKEN, access};
-use super::{HTML, all_words, error};
+use super::stage::{ScriptedServer, TOKEN, test_access};
+use super::{HTML, api_error, error_text};
 
 const LIST: &str = "GET /drive/v3/files?";
 const CHANGES: &str = "GET /drive/v3/changes?";
@@ -16,7 +16,7 @@ async fn every_fault_is_one_of_those_that_callers_tell_apart() {
         (
             status,
             "Retry-After: 9\r\n",
-            error(status, reason).to_string(),
+            api_error(status, reason).to_string(),
             wanted,
         )
     };
@@ -54,14 +54,14 @@ async fn every_fault_is_one_of_those_that_callers_tell_apart() {
     ];
 
     for (status, headers, body, wanted) in cases {
-        let stage = Stage::open().await;
-        stage.answer(LIST, status, headers, &body);
+        let stage = ScriptedServer::open().await;
+        stage.script_answer(LIST, status, headers, &body);
         let failed = stage
-            .drive()
-            .everything(&access(), "user", None)
+            .drive_connector()
+            .list_feed(&test_access(), "user", None)
             .await
             .unwrap_err();
-        let words = all_words(&failed);
+        let words = error_text(&failed);
         assert!(words.starts_with(wanted), "{status} {body}: {words}");
         for secret in [TOKEN, "private", "Sign in"] {
             assert!(!words.contains(secret), "{words}");
@@ -76,11 +76,11 @@ async fn a_broken_line_is_no_answer() {
         "HTTP/1.1 200 X\r\nContent-Type: application/json\r\nContent-Length: 90\r\n\r\n{\"files\":[]}",
     ];
     for answer in broken {
-        let stage = Stage::open().await;
-        stage.raw(LIST, answer.as_bytes().to_vec());
+        let stage = ScriptedServer::open().await;
+        stage.script_bytes(LIST, answer.as_bytes().to_vec());
         let failed = stage
-            .drive()
-            .everything(&access(), "user", None)
+            .drive_connector()
+            .list_feed(&test_access(), "user", None)
             .await
             .unwrap_err();
         assert!(
@@ -89,32 +89,35 @@ async fn a_broken_line_is_no_answer() {
         );
     }
 
-    let nobody = Stage::open().await;
-    let mut drive = nobody.drive();
+    let nobody = ScriptedServer::open().await;
+    let mut drive = nobody.drive_connector();
     drive.addresses.api = "http://127.0.0.1:1".into();
-    let failed = drive.everything(&access(), "user", None).await.unwrap_err();
+    let failed = drive
+        .list_feed(&test_access(), "user", None)
+        .await
+        .unwrap_err();
     assert!(
         matches!(failed, ConnectorError::Unavailable(_))
-            && !all_words(&failed).contains("127.0.0.1:1/")
+            && !error_text(&failed).contains("127.0.0.1:1/")
     );
 }
 
 #[tokio::test]
 async fn a_listing_goes_page_by_page_and_says_when_a_page_is_lost() {
-    let stage = Stage::open().await;
-    let drive = stage.drive();
+    let stage = ScriptedServer::open().await;
+    let drive = stage.drive_connector();
     let page = json!({"nextPageToken": "p/2", "incompleteSearch": true, "files": [{"id": "a"}, {"id": "b"}]});
     stage
-        .json(LIST, 200, &page)
-        .json(LIST, 400, &error(400, "invalid"))
-        .json(LIST, 410, &error(410, "gone"));
-    let first = drive.everything(&access(), "d9", None).await.unwrap();
+        .script_json(LIST, 200, &page)
+        .script_json(LIST, 400, &api_error(400, "invalid"))
+        .script_json(LIST, 410, &api_error(410, "gone"));
+    let first = drive.list_feed(&test_access(), "d9", None).await.unwrap();
     let ids: Vec<_> = first.items.iter().map(|item| item.id.as_str()).collect();
     assert_eq!(
-        (ids, first.next.as_deref(), first.incomplete),
+        (ids, first.next.as_deref(), first.is_incomplete),
         (vec!["a", "b"], Some("p/2"), true)
     );
-    let asked = stage.last();
+    let asked = stage.last_request();
     for part in [
         "corpora=drive&driveId=d9",
         "supportsAllDrives=true",
@@ -129,18 +132,18 @@ async fn a_listing_goes_page_by_page_and_says_when_a_page_is_lost() {
 
     for _ in 0..2 {
         let lost = drive
-            .everything(&access(), "d9", Some("p/2"))
+            .list_feed(&test_access(), "d9", Some("p/2"))
             .await
             .unwrap_err();
         assert!(matches!(lost, ConnectorError::PageLost), "{lost:?}");
     }
 
-    assert!(stage.last().contains("pageToken=p%2F2"));
+    assert!(stage.last_request().contains("pageToken=p%2F2"));
 }
 
 #[tokio::test]
 async fn the_feeds_are_the_accounts_own_and_its_shared_drives() {
-    let stage = Stage::open().await;
+    let stage = ScriptedServer::open().await;
     let drives = |ids: &[&str], next: Option<&str>| {
         let drives: Vec<_> = ids
             .iter()
@@ -149,51 +152,60 @@ async fn the_feeds_are_the_accounts_own_and_its_shared_drives() {
         json!({"drives": drives, "nextPageToken": next})
     };
 
-    stage.json(
+    stage.script_json(
         "GET /drive/v3/drives?",
         200,
         &drives(&["d1", "d2"], Some("2")),
     );
-    stage.json("GET /drive/v3/drives?", 200, &drives(&["d2", "d3"], None));
+    stage.script_json("GET /drive/v3/drives?", 200, &drives(&["d2", "d3"], None));
 
     assert_eq!(
-        stage.drive().feeds(&access()).await.unwrap(),
+        stage
+            .drive_connector()
+            .list_feeds(&test_access())
+            .await
+            .unwrap(),
         ["user", "d1", "d2", "d3"]
     );
 }
 
 #[tokio::test]
 async fn a_folder_out_of_a_foreign_drive_is_listed_as_the_accounts_own() {
-    let stage = Stage::open().await;
-    let lost = error(403, "teamDriveMembershipRequired");
+    let stage = ScriptedServer::open().await;
+    let lost = api_error(403, "teamDriveMembershipRequired");
     for page in [None, Some("p2")] {
-        stage.json(LIST, 403, &lost).json(
+        stage.script_json(LIST, 403, &lost).script_json(
             LIST,
             200,
             &json!({"files": [{"id": "a"}], "nextPageToken": "p2"}),
         );
         let listed = stage
-            .drive()
-            .children(&access(), "it's", Some("d9"), page)
+            .drive_connector()
+            .list_children(&test_access(), "it's", Some("d9"), page)
             .await
             .unwrap();
         assert_eq!(
             (listed.items.len(), listed.next.as_deref()),
             (1, Some("p2"))
         );
-        assert_eq!(stage.last().contains("pageToken=p2"), page.is_some());
+        assert_eq!(
+            stage.last_request().contains("pageToken=p2"),
+            page.is_some()
+        );
     }
 
     assert!(
-        stage.last().contains("corpora=user")
-            && stage.last().contains("q=%27it%5C%27s%27+in+parents")
+        stage.last_request().contains("corpora=user")
+            && stage
+                .last_request()
+                .contains("q=%27it%5C%27s%27+in+parents")
     );
 
-    stage.json(LIST, 404, &error(404, "notFound"));
+    stage.script_json(LIST, 404, &api_error(404, "notFound"));
     assert!(
         stage
-            .drive()
-            .children(&access(), "f", None, None)
+            .drive_connector()
+            .list_children(&test_access(), "f", None, None)
             .await
             .unwrap()
             .items
@@ -203,42 +215,55 @@ async fn a_folder_out_of_a_foreign_drive_is_listed_as_the_accounts_own() {
 
 #[tokio::test]
 async fn changes_lead_on_and_a_lost_cursor_is_told() {
-    let stage = Stage::open().await;
-    let drive = stage.drive();
+    let stage = ScriptedServer::open().await;
+    let drive = stage.drive_connector();
     let log = json!({"nextPageToken": "13", "changes": [
         {"changeType": "file", "removed": true, "fileId": "gone"},
         {"changeType": "file", "removed": false, "fileId": "a", "file": {"id": "a", "name": "A", "trashed": true}},
         {"changeType": "drive", "removed": false, "driveId": "d1", "drive": {"id": "d1", "name": "D"}},
         {"changeType": "file", "fileId": "hidden"},
     ]});
-    stage.json(CHANGES, 200, &log).json(
+    stage.script_json(CHANGES, 200, &log).script_json(
         "GET /drive/v3/files/hidden?",
         200,
         &json!({"id": "hidden"}),
     );
-    let changes = drive.changes(&access(), "user", "12").await.unwrap();
+    let changes = drive
+        .list_changes(&test_access(), "user", "12")
+        .await
+        .unwrap();
     assert_eq!(
-        (changes.cursor.as_str(), changes.more, changes.feeds_changed),
+        (
+            changes.cursor.as_str(),
+            changes.has_more,
+            changes.feeds_changed
+        ),
         ("13", true, true)
     );
 
     let seen: Vec<_> = changes
         .changes
         .iter()
-        .map(|c| (c.id.as_str(), c.item.as_ref().map(|i| i.trashed)))
+        .map(|c| (c.id.as_str(), c.item.as_ref().map(|i| i.is_trashed)))
         .collect();
     assert_eq!(
         seen,
         [("gone", None), ("a", Some(true)), ("hidden", Some(false))]
     );
 
-    stage.json(CHANGES, 200, &json!({"newStartPageToken": "14"}));
-    let end = drive.changes(&access(), "d1", "13").await.unwrap();
+    stage.script_json(CHANGES, 200, &json!({"newStartPageToken": "14"}));
+    let end = drive
+        .list_changes(&test_access(), "d1", "13")
+        .await
+        .unwrap();
     assert_eq!(
-        (end.cursor.as_str(), end.more, end.feeds_changed),
+        (end.cursor.as_str(), end.has_more, end.feeds_changed),
         ("14", false, false)
     );
-    assert!(stage.last().contains("driveId=d1") && stage.last().contains("includeRemoved=true"));
+    assert!(
+        stage.last_request().contains("driveId=d1")
+            && stage.last_request().contains("includeRemoved=true")
+    );
 
     for (status, reason) in [
         (400, "invalid"),
@@ -246,86 +271,108 @@ async fn changes_lead_on_and_a_lost_cursor_is_told() {
         (410, "gone"),
         (403, "teamDriveMembershipRequired"),
     ] {
-        stage.json(CHANGES, status, &error(status, reason));
-        let lost = drive.changes(&access(), "user", "14").await.unwrap_err();
+        stage.script_json(CHANGES, status, &api_error(status, reason));
+        let lost = drive
+            .list_changes(&test_access(), "user", "14")
+            .await
+            .unwrap_err();
         assert!(
             matches!(lost, ConnectorError::CursorLost),
             "{status}: {lost:?}"
         );
     }
 
-    stage.json(CHANGES, 403, &error(403, "userRateLimitExceeded"));
-    let slow = drive.changes(&access(), "user", "14").await.unwrap_err();
+    stage.script_json(CHANGES, 403, &api_error(403, "userRateLimitExceeded"));
+    let slow = drive
+        .list_changes(&test_access(), "user", "14")
+        .await
+        .unwrap_err();
     assert!(matches!(slow, ConnectorError::Throttled { .. }), "{slow:?}");
 }
 
 #[tokio::test]
 async fn the_top_of_a_shared_drive_has_the_drives_name() {
-    let stage = Stage::open().await;
+    let stage = ScriptedServer::open().await;
     let folder = "application/vnd.google-apps.folder";
-    stage.json(
+    stage.script_json(
         "GET /drive/v3/files/d1?",
         200,
         &json!({"id": "d1", "driveId": "d1", "name": "Drive", "mimeType": folder}),
     );
-    stage.json(
+    stage.script_json(
         "GET /drive/v3/drives/d1?",
         200,
         &json!({"id": "d1", "name": "Sales"}),
     );
-    let top = stage.drive().stat(&access(), "d1").await.unwrap().unwrap();
+    let top = stage
+        .drive_connector()
+        .get_item(&test_access(), "d1")
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!((top.name.as_str(), top.kind), ("Sales", ItemKind::Folder));
 }
 
 #[tokio::test]
 async fn what_is_not_seen_is_none_unless_a_shortcut_keeps_its_key() {
-    let stage = Stage::open().await;
-    let drive = stage.drive();
+    let stage = ScriptedServer::open().await;
+    let drive = stage.drive_connector();
     let file = "GET /drive/v3/files/t1?";
     stage
-        .json(file, 404, &error(404, "notFound"))
-        .json(LIST, 200, &json!({"files": []}));
-    assert_eq!(drive.stat(&access(), "t1").await.unwrap(), None);
+        .script_json(file, 404, &api_error(404, "notFound"))
+        .script_json(LIST, 200, &json!({"files": []}));
+    assert_eq!(drive.get_item(&test_access(), "t1").await.unwrap(), None);
 
     let to =
         json!({"targetId": "t1", "targetMimeType": "text/plain", "targetResourceKey": "0-key"});
     let shortcuts: Value = json!({"files": [{"id": "s1", "shortcutDetails": to}]});
     stage
-        .json(file, 404, &error(404, "notFound"))
-        .json(LIST, 200, &shortcuts)
-        .json(file, 200, &json!({"id": "t1"}));
-    assert_eq!(drive.stat(&access(), "t1").await.unwrap().unwrap().id, "t1");
+        .script_json(file, 404, &api_error(404, "notFound"))
+        .script_json(LIST, 200, &shortcuts)
+        .script_json(file, 200, &json!({"id": "t1"}));
+    assert_eq!(
+        drive
+            .get_item(&test_access(), "t1")
+            .await
+            .unwrap()
+            .unwrap()
+            .id,
+        "t1"
+    );
     assert!(
         stage
-            .last()
+            .last_request()
             .contains("x-goog-drive-resource-keys: t1/0-key"),
         "{}",
-        stage.last()
+        stage.last_request()
     );
 
     // No request is sent for an invalid id.
-    let before = stage.asked().len();
-    stage.json(LIST, 200, &json!({}));
-    assert_eq!(drive.stat(&access(), "..").await.unwrap(), None);
+    let before = stage.recorded_requests().len();
+    stage.script_json(LIST, 200, &json!({}));
+    assert_eq!(drive.get_item(&test_access(), "..").await.unwrap(), None);
     assert!(
-        stage.asked()[before..]
+        stage.recorded_requests()[before..]
             .iter()
             .all(|asked| asked.starts_with(LIST))
     );
 
     stage
-        .json(
+        .script_json(
             "GET /drive/v3/files/..%2Fabout?",
             404,
-            &error(404, "notFound"),
+            &api_error(404, "notFound"),
         )
-        .json(LIST, 200, &json!({}));
-    assert_eq!(drive.stat(&access(), "../about").await.unwrap(), None);
+        .script_json(LIST, 200, &json!({}));
+    assert_eq!(
+        drive.get_item(&test_access(), "../about").await.unwrap(),
+        None
+    );
 }
 
 #[tokio::test]
 async fn the_picker_is_offered_what_documents_can_be_made_of() {
-    let stage = Stage::open().await;
+    let stage = ScriptedServer::open().await;
     let native = |name: &str| format!("application/vnd.google-apps.{name}");
     let files = json!({"files": [
         {"id": "folder", "mimeType": native("folder")},
@@ -335,56 +382,56 @@ async fn the_picker_is_offered_what_documents_can_be_made_of() {
         {"id": "cut", "mimeType": native("shortcut"), "shortcutDetails": {"targetId": "x"}},
         {"id": "locked", "mimeType": "application/pdf", "capabilities": {"canDownload": false}},
     ]});
-    let drive = stage.drive();
-    let ids = |listing: domain::ports::Listing| {
+    let drive = stage.drive_connector();
+    let ids = |listing: domain::ports::ItemPage| {
         listing.items.into_iter().map(|i| i.id).collect::<Vec<_>>()
     };
-    stage.json(LIST, 200, &files);
+    stage.script_json(LIST, 200, &files);
     let mine = drive
-        .browse(&access(), &View::My, None, None, None)
+        .list_selectable(&test_access(), &PickerView::My, None, None, None)
         .await
         .unwrap();
     assert_eq!(ids(mine), ["folder", "doc", "pdf"]);
     assert!(
-        stage.last().contains("orderBy=folder%2Cname"),
+        stage.last_request().contains("orderBy=folder%2Cname"),
         "{}",
-        stage.last()
+        stage.last_request()
     );
 
-    stage.json(LIST, 200, &files);
+    stage.script_json(LIST, 200, &files);
     let found = drive
-        .browse(&access(), &View::Drives, None, Some("x"), None)
+        .list_selectable(&test_access(), &PickerView::Drives, None, Some("x"), None)
         .await
         .unwrap();
     assert_eq!(ids(found), ["doc"]);
 
-    stage.json(
+    stage.script_json(
         "GET /drive/v3/drives?",
         200,
         &json!({"drives": [{"id": "d1", "name": "Sales"}]}),
     );
     assert_eq!(
         ids(drive
-            .browse(&access(), &View::Drives, None, None, None)
+            .list_selectable(&test_access(), &PickerView::Drives, None, None, None)
             .await
             .unwrap()),
         ["d1"]
     );
 
     stage
-        .json(
+        .script_json(
             "GET /drive/v3/files/f7?",
             200,
             &json!({"id": "f7", "driveId": "d1"}),
         )
-        .json(LIST, 200, &files);
+        .script_json(LIST, 200, &files);
     drive
-        .browse(&access(), &View::Drives, Some("f7"), None, None)
+        .list_selectable(&test_access(), &PickerView::Drives, Some("f7"), None, None)
         .await
         .unwrap();
     assert!(
-        stage.last().contains("corpora=drive&driveId=d1"),
+        stage.last_request().contains("corpora=drive&driveId=d1"),
         "{}",
-        stage.last()
+        stage.last_request()
     );
 }

@@ -2,22 +2,22 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use domain::connection::Tokens;
-use domain::ports::{ConnectorError, Consent, ConsentError, OAuth, Permission};
+use domain::connection::OAuthTokens;
+use domain::ports::{ConnectorError, ConsentError, ConsentRequest, GrantedPermission, OAuthFlow};
 use domain::time::Timestamp;
 use domain::vault::Secret;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::stage::Stage;
-use super::{HTML, all_words, error};
+use super::stage::ScriptedServer;
+use super::{HTML, api_error, error_text};
 
 const TOKEN: &str = "POST /token ";
 const NOW: Timestamp = Timestamp::from_millis(1_000_000);
 const VERIFIER: &str = "hidden-verifier-of-the-forty-three-characters-at-least";
 
-fn consent() -> Consent {
-    Consent {
+fn consent() -> ConsentRequest {
+    ConsentRequest {
         state: "st&te".into(),
         nonce: "n-1".into(),
         verifier: Secret::new(VERIFIER),
@@ -46,11 +46,11 @@ fn answer(without: &[&str]) -> Value {
     answer
 }
 
-async fn exchange(stage: &Stage) -> Result<Permission, ConsentError> {
-    let drive = stage.drive();
+async fn exchange(stage: &ScriptedServer) -> Result<GrantedPermission, ConsentError> {
+    let drive = stage.drive_connector();
     drive
-        .exchange(
-            &drive.operator().unwrap(),
+        .exchange_code(
+            &drive.operator_client().unwrap(),
             &consent(),
             &Secret::new("hidden-code"),
             NOW,
@@ -58,8 +58,8 @@ async fn exchange(stage: &Stage) -> Result<Permission, ConsentError> {
         .await
 }
 
-fn held() -> Tokens {
-    Tokens {
+fn held() -> OAuthTokens {
+    OAuthTokens {
         access: Secret::new("hidden-old"),
         access_until: NOW,
         refresh: Secret::new("hidden-refresh"),
@@ -67,18 +67,18 @@ fn held() -> Tokens {
     }
 }
 
-async fn refresh(stage: &Stage) -> Result<Tokens, ConnectorError> {
-    let drive = stage.drive();
+async fn refresh(stage: &ScriptedServer) -> Result<OAuthTokens, ConnectorError> {
+    let drive = stage.drive_connector();
     drive
-        .refresh(&drive.operator().unwrap(), &held(), NOW)
+        .refresh_tokens(&drive.operator_client().unwrap(), &held(), NOW)
         .await
 }
 
 #[tokio::test]
 async fn the_user_is_asked_for_lasting_permission_to_read() {
-    let drive = Stage::open().await.drive();
+    let drive = ScriptedServer::open().await.drive_connector();
     let url = drive
-        .consent_url(&drive.operator().unwrap(), &consent())
+        .consent_url(&drive.operator_client().unwrap(), &consent())
         .unwrap();
     let url = url::Url::parse(&url).unwrap();
     assert_eq!(url.path(), "/o/oauth2/v2/auth");
@@ -107,22 +107,22 @@ async fn the_user_is_asked_for_lasting_permission_to_read() {
         query,
         wanted.map(|(name, value)| (name.to_owned(), value)).into()
     );
-    let short = Consent {
+    let short = ConsentRequest {
         verifier: Secret::new("short"),
         ..consent()
     };
 
     assert!(
         drive
-            .consent_url(&drive.operator().unwrap(), &short)
+            .consent_url(&drive.operator_client().unwrap(), &short)
             .is_err()
     );
 }
 
 #[tokio::test]
 async fn a_code_becomes_a_permission() {
-    let stage = Stage::open().await;
-    stage.json(TOKEN, 200, &answer(&[]));
+    let stage = ScriptedServer::open().await;
+    stage.script_json(TOKEN, 200, &answer(&[]));
     let permission = exchange(&stage).await.unwrap();
     assert_eq!(permission.account.subject, "77");
     assert_eq!(permission.account.email.as_deref(), Some("ida@example.org"));
@@ -136,7 +136,7 @@ async fn a_code_becomes_a_permission() {
     assert_eq!(tokens.refresh_until, Some(NOW.plus_seconds(604_799)));
     assert!(!format!("{permission:?}").contains("hidden"));
 
-    let asked = stage.last();
+    let asked = stage.last_request();
     for part in [
         "grant_type=authorization_code",
         "code=hidden-code",
@@ -151,14 +151,18 @@ async fn a_code_becomes_a_permission() {
 
 #[tokio::test]
 async fn without_an_identity_token_the_drive_says_who_it_is() {
-    let stage = Stage::open().await;
-    stage.json(TOKEN, 200, &answer(&["id_token", "scope", "expires_in"]));
+    let stage = ScriptedServer::open().await;
+    stage.script_json(TOKEN, 200, &answer(&["id_token", "scope", "expires_in"]));
     let user = json!({"user": {"permissionId": "0042", "emailAddress": "ida@example.org"}});
-    stage.json("GET /drive/v3/about?fields=user", 200, &user);
+    stage.script_json("GET /drive/v3/about?fields=user", 200, &user);
     let permission = exchange(&stage).await.unwrap();
     assert_eq!(permission.account.subject, "0042");
     assert_eq!(permission.tokens.access_until, NOW.plus_seconds(3_600));
-    assert!(stage.last().contains("authorization: Bearer hidden-a"));
+    assert!(
+        stage
+            .last_request()
+            .contains("authorization: Bearer hidden-a")
+    );
 }
 
 #[tokio::test]
@@ -225,8 +229,8 @@ async fn a_permission_that_is_not_enough_is_none() {
     ];
 
     for ((status, headers, body), wanted) in cases {
-        let stage = Stage::open().await;
-        stage.answer(TOKEN, status, headers, &body);
+        let stage = ScriptedServer::open().await;
+        stage.script_answer(TOKEN, status, headers, &body);
         let failed = exchange(&stage).await.unwrap_err();
         let words = format!("{failed:?} {failed}");
         assert!(words.starts_with(wanted), "{status} {body}: {words}");
@@ -236,8 +240,8 @@ async fn a_permission_that_is_not_enough_is_none() {
 
 #[tokio::test]
 async fn a_refresh_keeps_what_does_not_come_anew() {
-    let stage = Stage::open().await;
-    stage.json(
+    let stage = ScriptedServer::open().await;
+    stage.script_json(
         TOKEN,
         200,
         &answer(&["refresh_token", "id_token", "refresh_token_expires_in"]),
@@ -249,11 +253,13 @@ async fn a_refresh_keeps_what_does_not_come_anew() {
     );
     assert_eq!(renewed.refresh_until, held().refresh_until);
     assert!(
-        stage.last().contains("grant_type=refresh_token")
-            && stage.last().contains("refresh_token=hidden-refresh")
+        stage.last_request().contains("grant_type=refresh_token")
+            && stage
+                .last_request()
+                .contains("refresh_token=hidden-refresh")
     );
 
-    stage.json(TOKEN, 200, &answer(&["refresh_token_expires_in"]));
+    stage.script_json(TOKEN, 200, &answer(&["refresh_token_expires_in"]));
     let renewed = refresh(&stage).await.unwrap();
     assert_eq!(
         (renewed.refresh.expose(), renewed.refresh_until),
@@ -286,9 +292,9 @@ async fn a_refresh_that_fails_says_whether_the_permission_is_gone() {
     ];
 
     for (status, body, wanted) in cases {
-        let stage = Stage::open().await;
-        stage.answer(TOKEN, status, "", &body);
-        let words = all_words(&refresh(&stage).await.unwrap_err());
+        let stage = ScriptedServer::open().await;
+        stage.script_answer(TOKEN, status, "", &body);
+        let words = error_text(&refresh(&stage).await.unwrap_err());
         assert!(
             words.starts_with(wanted) && !words.contains("hidden"),
             "{body}: {words}"
@@ -304,14 +310,17 @@ async fn what_has_ended_counts_as_revoked() {
         (400, invalid, "Ok"),
         (400, json!({"error": "invalid_request"}), "Err(Fault"),
         (503, json!({}), "Err(Unavailable"),
-        (404, error(404, "notFound"), "Err(Unavailable"),
+        (404, api_error(404, "notFound"), "Err(Unavailable"),
     ];
 
     for (status, body, wanted) in cases {
-        let stage = Stage::open().await;
-        stage.json("POST /revoke ", status, &body);
-        let revoked = format!("{:?}", stage.drive().revoke(&held()).await);
+        let stage = ScriptedServer::open().await;
+        stage.script_json("POST /revoke ", status, &body);
+        let revoked = format!(
+            "{:?}",
+            stage.drive_connector().revoke_permission(&held()).await
+        );
         assert!(revoked.starts_with(wanted), "{status} {body}: {revoked}");
-        assert!(stage.last().ends_with("token=hidden-refresh"));
+        assert!(stage.last_request().ends_with("token=hidden-refresh"));
     }
 }

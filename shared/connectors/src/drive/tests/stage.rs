@@ -3,32 +3,32 @@
 use std::sync::{Arc, Mutex};
 
 use domain::metadata::Metadata;
-use domain::ports::Access;
+use domain::ports::ProviderAccess;
 use domain::vault::Secret;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::Settings;
-use crate::drive::Drive;
+use crate::DriveSettings;
+use crate::drive::DriveConnector;
 
 /// The access token of tests.
 pub(super) const TOKEN: &str = "ya29.hidden-access";
 
 /// A scripted answer to requests whose first line begins with the given text. Answers are given in
 /// order, each once.
-struct Line {
+struct ScriptedAnswer {
     request: String,
     answer: Vec<u8>,
 }
 
 /// The scripted server. It ends with the runtime of the test.
-pub(super) struct Stage {
+pub(super) struct ScriptedServer {
     pub(super) url: String,
-    lines: Arc<Mutex<Vec<Line>>>,
+    lines: Arc<Mutex<Vec<ScriptedAnswer>>>,
     asked: Arc<Mutex<Vec<String>>>,
 }
 
-impl Stage {
+impl ScriptedServer {
     pub(super) async fn open() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -41,7 +41,7 @@ impl Stage {
         let (lines, asked) = (stage.lines.clone(), stage.asked.clone());
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve(stream, lines.clone(), asked.clone()));
+                tokio::spawn(serve_connection(stream, lines.clone(), asked.clone()));
             }
         });
 
@@ -49,13 +49,23 @@ impl Stage {
     }
 
     /// Returns a connector to this server.
-    pub(super) fn drive(&self) -> Drive {
-        Drive::new(&Settings::stand_in(&self.url, "app", "hidden-app-secret")).unwrap()
+    pub(super) fn drive_connector(&self) -> DriveConnector {
+        DriveConnector::new(&DriveSettings::for_fake_drive(
+            &self.url,
+            "app",
+            "hidden-app-secret",
+        ))
+        .unwrap()
     }
 
     /// Scripts an answer with JSON.
-    pub(super) fn json(&self, request: &str, status: u16, body: &serde_json::Value) -> &Self {
-        self.answer(
+    pub(super) fn script_json(
+        &self,
+        request: &str,
+        status: u16,
+        body: &serde_json::Value,
+    ) -> &Self {
+        self.script_answer(
             request,
             status,
             "Content-Type: application/json; charset=UTF-8\r\n",
@@ -64,7 +74,7 @@ impl Stage {
     }
 
     /// Scripts an answer with any body.
-    pub(super) fn answer(
+    pub(super) fn script_answer(
         &self,
         request: &str,
         status: u16,
@@ -76,12 +86,12 @@ impl Stage {
             "HTTP/1.1 {status} X\r\nContent-Length: {}\r\n{headers}Connection: close\r\n\r\n",
             body.len()
         );
-        self.raw(request, [head.as_bytes(), body].concat())
+        self.script_bytes(request, [head.as_bytes(), body].concat())
     }
 
     /// Scripts an answer with exactly these bytes.
-    pub(super) fn raw(&self, request: &str, answer: Vec<u8>) -> &Self {
-        self.lines.lock().unwrap().push(Line {
+    pub(super) fn script_bytes(&self, request: &str, answer: Vec<u8>) -> &Self {
+        self.lines.lock().unwrap().push(ScriptedAnswer {
             request: request.to_owned(),
             answer,
         });
@@ -89,27 +99,27 @@ impl Stage {
     }
 
     /// Returns the requests so far, with headers and bodies.
-    pub(super) fn asked(&self) -> Vec<String> {
+    pub(super) fn recorded_requests(&self) -> Vec<String> {
         self.asked.lock().unwrap().clone()
     }
 
     /// Returns the last request.
-    pub(super) fn last(&self) -> String {
-        self.asked().pop().unwrap()
+    pub(super) fn last_request(&self) -> String {
+        self.recorded_requests().pop().unwrap()
     }
 }
 
 /// Returns the access data for requests of tests.
-pub(super) fn access() -> Access {
-    Access {
+pub(super) fn test_access() -> ProviderAccess {
+    ProviderAccess {
         token: Some(Secret::new(TOKEN)),
         metadata: Metadata::default(),
     }
 }
 
-async fn serve(
+async fn serve_connection(
     mut stream: TcpStream,
-    lines: Arc<Mutex<Vec<Line>>>,
+    lines: Arc<Mutex<Vec<ScriptedAnswer>>>,
     asked: Arc<Mutex<Vec<String>>>,
 ) {
     let request = read(&mut stream).await;

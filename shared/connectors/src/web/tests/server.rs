@@ -9,20 +9,20 @@ use axum::body::Body;
 use axum::http::{Request, Response};
 use remote::{Fetcher, Network};
 
-use crate::web::Crawler;
+use crate::web::WebCrawler;
 
 /// An answer: its status, headers and body.
-type Answer = (u16, Vec<(&'static str, String)>, Vec<u8>);
+type FakeAnswer = (u16, Vec<(&'static str, String)>, Vec<u8>);
 
 /// The simulated hosts with their pages. They record the requests.
 #[derive(Clone, Default)]
-pub(super) struct Web {
-    pages: Arc<Mutex<BTreeMap<String, Answer>>>,
+pub(super) struct FakeWeb {
+    pages: Arc<Mutex<BTreeMap<String, FakeAnswer>>>,
     asked: Arc<Mutex<Vec<String>>>,
 }
 
-impl Web {
-    pub(super) fn put(
+impl FakeWeb {
+    pub(super) fn put_answer(
         &self,
         address: &str,
         status: u16,
@@ -39,8 +39,8 @@ impl Web {
             .insert(address.to_owned(), (status, headers, body.into()));
     }
 
-    pub(super) fn page(&self, address: &str, body: &str) {
-        self.put(
+    pub(super) fn put_page(&self, address: &str, body: &str) {
+        self.put_answer(
             address,
             200,
             &[("content-type", "text/html; charset=utf-8")],
@@ -48,11 +48,11 @@ impl Web {
         );
     }
 
-    pub(super) fn moved(&self, address: &str, to: &str) {
-        self.put(address, 301, &[("location", to)], "");
+    pub(super) fn put_redirect(&self, address: &str, to: &str) {
+        self.put_answer(address, 301, &[("location", to)], "");
     }
 
-    fn answer(&self, request: &Request<Body>) -> Response<Body> {
+    fn answer_request(&self, request: &Request<Body>) -> Response<Body> {
         let host = request
             .headers()
             .get("host")
@@ -76,7 +76,7 @@ impl Web {
     }
 
     /// Returns the number of requests for an address.
-    pub(super) fn asked(&self, address: &str) -> usize {
+    pub(super) fn request_count(&self, address: &str) -> usize {
         self.asked
             .lock()
             .expect("no panic")
@@ -86,11 +86,11 @@ impl Web {
     }
 
     /// Returns a crawler that sees only these hosts.
-    pub(super) async fn crawler(&self) -> Crawler {
+    pub(super) async fn new_crawler(&self) -> WebCrawler {
         let web = self.clone();
         let answer = move |request: Request<Body>| {
             let web = web.clone();
-            async move { web.answer(&request) }
+            async move { web.answer_request(&request) }
         };
 
         let app = axum::Router::new().fallback(answer);
@@ -114,7 +114,7 @@ impl Web {
         };
 
         let fetcher = Fetcher::new(Network::simulated(resolve, move |_, _| Some(server)));
-        Crawler {
+        WebCrawler {
             fetcher,
             pace: Duration::ZERO,
             doubt: Duration::ZERO,

@@ -6,13 +6,13 @@ use proptest::prelude::*;
 use robotxt::Robots;
 use url::Url;
 
-use crate::web::markup::Markup;
-use crate::web::site::{named, on_site};
-use crate::web::{AGENT, page, sitemap};
+use crate::web::markup::MarkupTokens;
+use crate::web::site::{address_on_site, normalize_address};
+use crate::web::{CRAWLER_NAME, page, sitemap};
 
 /// Generates sequences of fragments that are meaningful to one of the parsers, and of arbitrary
 /// ones.
-fn pieces() -> impl Strategy<Value = Vec<u8>> {
+fn fragments() -> impl Strategy<Value = Vec<u8>> {
     const KNOWN: [&str; 34] = [
         "<",
         ">",
@@ -60,18 +60,18 @@ fn pieces() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn whatever_is_sent_is_read(bytes in pieces(), media_type in "(text/html)?;? ?(charset=)?.{0,12}") {
+    fn whatever_is_sent_is_read(bytes in fragments(), media_type in "(text/html)?;? ?(charset=)?.{0,12}") {
         let text = String::from_utf8_lossy(&bytes);
-        prop_assert!(Markup::html(&text).count() <= text.len());
-        prop_assert!(Markup::xml(&text).count() <= text.len());
+        prop_assert!(MarkupTokens::html(&text).count() <= text.len());
+        prop_assert!(MarkupTokens::xml(&text).count() <= text.len());
         let site = Url::parse("https://tides.example/a/b").expect("an address");
-        let seen = page::read(&bytes, &media_type);
-        let listed = sitemap::read(&bytes).unwrap_or_default();
+        let seen = page::read_page(&bytes, &media_type);
+        let listed = sitemap::parse_sitemap(&bytes).unwrap_or_default();
         let addresses = seen.links.iter().chain(seen.canonical.as_ref()).chain(listed.pages.iter().map(|(at, _)| at));
-        for url in addresses.filter_map(|href| on_site(&site, named(&site, href)?)) {
+        for url in addresses.filter_map(|href| address_on_site(&site, normalize_address(&site, href)?)) {
             prop_assert_eq!(url.host_str(), site.host_str());
         }
-        let robots = Robots::parse(&bytes, AGENT);
+        let robots = Robots::parse(&bytes, CRAWLER_NAME);
         let _ = (robots.is_url_allowed(&site), robots.crawl_delay());
     }
 }

@@ -6,13 +6,13 @@ use std::ops::{ControlFlow, Range};
 use futures::stream::{self, StreamExt, TryStreamExt};
 
 use crate::activity::{Hour, RequestRecord, RequestType};
-use crate::container::Owner;
+use crate::container::ContainerOwner;
 use crate::ctx::Ctx;
 use crate::error::Result;
 use crate::ids::ContainerId;
 use crate::ports::{HourCounts, PortResult};
 use crate::tenant::Tenant;
-use crate::usecase::analytics::{PARALLEL, Span, each_request, read_tallies};
+use crate::usecase::analytics::{PARALLEL, TimeSpan, each_request, read_tallies};
 
 /// The number of containers that are looked up in one read.
 const OWNERS_AT_ONCE: usize = 100;
@@ -60,14 +60,14 @@ pub struct RequestPage {
 pub async fn list_requests(
     ctx: &Ctx,
     tenant: &Tenant,
-    span: Span,
+    span: TimeSpan,
     filter: &RequestFilter,
     page: usize,
     limit: usize,
 ) -> Result<RequestPage> {
     let tallies = read_tallies(ctx, tenant, span).await?;
     let admitted = tallies.iter().map(|(hour, tally)| {
-        let cell = tally.total(|by| filter.admits(by.kind, by.status, &by.key));
+        let cell = tally.total_where(|by| filter.admits(by.kind, by.status, &by.key));
         (*hour, cell.map_or(0, |cell| cell.count))
     });
     let hours: Vec<(Hour, u64)> = admitted.filter(|(_, count)| *count > 0).collect();
@@ -107,7 +107,7 @@ pub async fn list_requests(
 pub async fn find_request(
     ctx: &Ctx,
     tenant: &Tenant,
-    span: Span,
+    span: TimeSpan,
     filter: &RequestFilter,
     id: &str,
 ) -> Result<Option<RequestRecord>> {
@@ -115,7 +115,7 @@ pub async fn find_request(
         return Ok(None);
     };
 
-    let hours = ctx.activity.hours(tenant, first, last).await?;
+    let hours = ctx.activity.count_by_hour(tenant, first, last).await?;
     let hours = hours.into_iter().rev();
     let looks = hours.map(
         |(HourCounts::Closed(hour, _) | HourCounts::Open(hour, _))| {
@@ -160,7 +160,7 @@ async fn read_range(
     ctx: &Ctx,
     tenant: &Tenant,
     hour: Hour,
-    span: Span,
+    span: TimeSpan,
     filter: &RequestFilter,
     places: Range<u64>,
 ) -> PortResult<Vec<RequestRecord>> {
@@ -199,11 +199,11 @@ async fn hide_deleted(
 
     let mut gone: BTreeSet<ContainerId> = BTreeSet::new();
     for ids in touched.chunks(OWNERS_AT_ONCE) {
-        let owners = ctx.containers.owners(tenant, ids).await?;
+        let owners = ctx.containers.list_owners(tenant, ids).await?;
         let deleted = ids
             .iter()
             .zip(owners)
-            .filter(|(_, owner)| *owner == Owner::Gone);
+            .filter(|(_, owner)| *owner == ContainerOwner::Gone);
         gone.extend(deleted.map(|(id, _)| id.clone()));
     }
 

@@ -11,19 +11,19 @@ const ON_ITS_WAY_SECONDS: i64 = 60;
 /// The time from one moment up to, but not including, another. A span never begins before the
 /// retention and never ends in the future, except a span of a whole hour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
+pub struct TimeSpan {
     from: Timestamp,
     to: Timestamp,
 }
 
-impl Span {
+impl TimeSpan {
     /// Returns the span that a request asks for: `to` defaults to now, and `from` to `seconds`
     /// before `to`. The part that is older than the retention or in the future is cut off.
     ///
     /// # Errors
     /// Returns [`Error::Invalid`] about `from` when it is after `to`, or more than 90 days before
     /// it.
-    pub fn asked(
+    pub fn from_request(
         from: Option<Timestamp>,
         to: Option<Timestamp>,
         seconds: i64,
@@ -51,20 +51,20 @@ impl Span {
     }
 
     /// Returns the last `seconds` before now.
-    pub fn last(seconds: i64, now: Timestamp) -> Self {
+    pub fn last_seconds(seconds: i64, now: Timestamp) -> Self {
         Self::within_retention(now.plus_seconds(-seconds), now, now)
     }
 
     /// Returns the span for which records are kept.
-    pub fn kept(now: Timestamp) -> Self {
-        Self::last(RETENTION_SECONDS, now)
+    pub fn retained(now: Timestamp) -> Self {
+        Self::last_seconds(RETENTION_SECONDS, now)
     }
 
     /// Returns the span of a whole hour.
-    pub fn of(hour: Hour) -> Self {
+    pub fn for_hour(hour: Hour) -> Self {
         Self {
-            from: hour.start(),
-            to: hour.end(),
+            from: hour.start_time(),
+            to: hour.end_time(),
         }
     }
 
@@ -79,7 +79,7 @@ impl Span {
 
     /// Returns the span of the same length that ends where this one begins.
     #[must_use]
-    pub fn before(self) -> Self {
+    pub fn preceding(self) -> Self {
         let length = self.to.as_millis() - self.from.as_millis();
         Self {
             from: Timestamp::from_millis(self.from.as_millis() - length),
@@ -94,13 +94,13 @@ impl Span {
 
     /// Checks whether the whole hour lies in the span.
     pub fn covers(self, hour: Hour) -> bool {
-        self.from <= hour.start() && hour.end() <= self.to
+        self.from <= hour.start_time() && hour.end_time() <= self.to
     }
 
     /// Returns the first and the last hour of the span, or `None` if it is empty.
     pub fn hours(self) -> Option<(Hour, Hour)> {
         let last = Timestamp::from_millis(self.to.as_millis() - 1);
-        (self.from < self.to).then(|| (Hour::of(self.from), Hour::of(last)))
+        (self.from < self.to).then(|| (Hour::containing(self.from), Hour::containing(last)))
     }
 }
 
@@ -132,12 +132,12 @@ mod tests {
         ];
 
         for (from, to, (wanted_from, wanted_to)) in cases {
-            let wanted = Span {
+            let wanted = TimeSpan {
                 from: wanted_from,
                 to: wanted_to,
             };
             assert_eq!(
-                Span::asked(from, to, 3600, NOW).unwrap(),
+                TimeSpan::from_request(from, to, 3600, NOW).unwrap(),
                 wanted,
                 "{from:?} {to:?}"
             );
@@ -153,20 +153,20 @@ mod tests {
             (milli(ago(DAY), 1), Some(ago(DAY))),
             (milli(NOW, 1), None),
         ] {
-            let error = Span::asked(from, to, 3600, NOW).unwrap_err();
+            let error = TimeSpan::from_request(from, to, 3600, NOW).unwrap_err();
             assert!(error.to_string().starts_with("from: "), "{error}");
         }
     }
 
     #[test]
     fn neighbours_share_no_moment_and_leave_none_out() {
-        let span = Span::last(DAY, NOW);
-        let before = span.before();
+        let span = TimeSpan::last_seconds(DAY, NOW);
+        let before = span.preceding();
         assert_eq!((before.from, before.to), (ago(2 * DAY), ago(DAY)));
         assert!(span.contains(ago(DAY)) && !before.contains(ago(DAY)) && !span.contains(NOW));
-        let hour = Hour::of(NOW);
-        assert_eq!(Span::of(hour).hours(), Some((hour, hour)));
-        assert!(Span::of(hour).covers(hour) && !span.covers(hour));
-        assert_eq!(Span { from: NOW, to: NOW }.hours(), None);
+        let hour = Hour::containing(NOW);
+        assert_eq!(TimeSpan::for_hour(hour).hours(), Some((hour, hour)));
+        assert!(TimeSpan::for_hour(hour).covers(hour) && !span.covers(hour));
+        assert_eq!(TimeSpan { from: NOW, to: NOW }.hours(), None);
     }
 }

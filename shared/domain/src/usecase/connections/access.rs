@@ -3,11 +3,13 @@
 
 use tracing::warn;
 
-use crate::connection::{AppRef, Connection, Grant, Provider, Tokens};
+use crate::connection::{Connection, Grant, OAuthAppRef, OAuthTokens, Provider};
 use crate::ctx::Ctx;
 use crate::error::PortError;
 use crate::ids::Revision;
-use crate::ports::{Access, Connector, ConnectorError, ConnectorResult, OAuth, OAuthClient};
+use crate::ports::{
+    Connector, ConnectorError, ConnectorResult, OAuthClient, OAuthFlow, ProviderAccess,
+};
 use crate::settings::{OAuthApp, Settings};
 use crate::tenant::Tenant;
 
@@ -33,26 +35,26 @@ enum Renew {
 /// Returns [`ConnectorError::Reauth`] when the grant is gone, [`ConnectorError::App`] when the app
 /// is, the errors of the provider, and [`ConnectorError::Unavailable`] when a port does not answer
 /// or another worker is renewing the token.
-pub async fn access(
+pub async fn provider_access(
     ctx: &Ctx,
     connector: &dyn Connector,
     tenant: &Tenant,
     connection: &Connection,
-) -> ConnectorResult<Access> {
+) -> ConnectorResult<ProviderAccess> {
     access_with(ctx, connector, tenant, connection, Renew::InTime).await
 }
 
-/// Acts as [`access`], but obtains a new token even if the old one has not expired, because the
-/// provider has just refused it.
+/// Acts as [`provider_access`], but obtains a new token even if the old one has not expired,
+/// because the provider has just refused it.
 ///
 /// # Errors
-/// Returns the errors of [`access`].
-pub async fn renew_access(
+/// Returns the errors of [`provider_access`].
+pub async fn renew_provider_access(
     ctx: &Ctx,
     connector: &dyn Connector,
     tenant: &Tenant,
     connection: &Connection,
-) -> ConnectorResult<Access> {
+) -> ConnectorResult<ProviderAccess> {
     access_with(ctx, connector, tenant, connection, Renew::Now).await
 }
 
@@ -62,10 +64,10 @@ async fn access_with(
     tenant: &Tenant,
     connection: &Connection,
     when: Renew,
-) -> ConnectorResult<Access> {
+) -> ConnectorResult<ProviderAccess> {
     let metadata = connection.metadata.clone();
-    let Some(oauth) = connector.oauth() else {
-        return Ok(Access {
+    let Some(oauth) = connector.oauth_flow() else {
+        return Ok(ProviderAccess {
             token: None,
             metadata,
         });
@@ -75,7 +77,7 @@ async fn access_with(
         return Err(ConnectorError::Reauth("no permission was given yet".into()));
     };
 
-    let Some(grant) = ctx.connections.grant(tenant, id).await.map_err(port)? else {
+    let Some(grant) = ctx.connections.get_grant(tenant, id).await.map_err(port)? else {
         return Err(ConnectorError::Reauth("the permission is gone".into()));
     };
 
@@ -94,16 +96,16 @@ async fn access_with(
         renew(ctx, oauth, tenant, grant, tokens, when).await?
     };
 
-    Ok(Access {
+    Ok(ProviderAccess {
         token: Some(tokens.access),
         metadata,
     })
 }
 
-async fn tokens_of(ctx: &Ctx, tenant: &Tenant, grant: &Grant) -> ConnectorResult<Tokens> {
+async fn tokens_of(ctx: &Ctx, tenant: &Tenant, grant: &Grant) -> ConnectorResult<OAuthTokens> {
     let sealed = ctx.vault.get(tenant, &grant.secret).await.map_err(port)?;
     let gone = || ConnectorError::Unavailable("the tokens are being replaced".into());
-    Tokens::of_secret(&sealed.ok_or_else(gone)?)
+    OAuthTokens::from_secret(&sealed.ok_or_else(gone)?)
         .ok_or_else(|| ConnectorError::Fault("sealed tokens".into()))
 }
 
@@ -112,12 +114,12 @@ async fn tokens_of(ctx: &Ctx, tenant: &Tenant, grant: &Grant) -> ConnectorResult
 /// asking twice would lose the permission.
 async fn renew(
     ctx: &Ctx,
-    oauth: &dyn OAuth,
+    oauth: &dyn OAuthFlow,
     tenant: &Tenant,
     mut grant: Grant,
-    tokens: Tokens,
+    tokens: OAuthTokens,
     when: Renew,
-) -> ConnectorResult<Tokens> {
+) -> ConnectorResult<OAuthTokens> {
     let now = ctx.clock.now();
     let taken = grant.refreshing_until.is_some_and(|until| until > now);
     if !taken {
@@ -139,16 +141,16 @@ async fn renew(
     }
 
     let settings = ctx.settings.get(tenant).await.map_err(port)?;
-    let client = oauth_client(
+    let client = find_oauth_client(
         ctx,
         oauth,
         tenant,
         &settings,
-        Apps::Of(grant.provider, &grant.app),
+        AppChoice::Of(grant.provider, &grant.app),
     )
     .await?;
 
-    let renewed = oauth.refresh(&client, &tokens, now).await;
+    let renewed = oauth.refresh_tokens(&client, &tokens, now).await;
     keep(ctx, tenant, grant, renewed.as_ref().ok()).await?;
 
     renewed
@@ -159,7 +161,7 @@ async fn keep(
     ctx: &Ctx,
     tenant: &Tenant,
     grant: Grant,
-    renewed: Option<&Tokens>,
+    renewed: Option<&OAuthTokens>,
 ) -> ConnectorResult<()> {
     let old = grant.secret.clone();
     let Some(renewed) = renewed else {
@@ -207,7 +209,7 @@ async fn name_tokens(
             return Ok(true);
         }
 
-        let present = ctx.connections.grant(tenant, &id).await.map_err(port)?;
+        let present = ctx.connections.get_grant(tenant, &id).await.map_err(port)?;
         match present.filter(|present| present.secret == old) {
             Some(present) => grant = present,
             None => return Ok(false),
@@ -229,12 +231,12 @@ pub(super) async fn forget_tokens(ctx: &Ctx, tenant: &Tenant, name: &str) {
 
 /// Selects an OAuth app.
 #[derive(Debug, Clone, Copy)]
-pub enum Apps<'a> {
+pub enum AppChoice<'a> {
     /// The app with which a new permission is asked for: the organization's own if its settings say
     /// so.
     Present(Provider),
     /// The app that a permission was given to.
-    Of(Provider, &'a AppRef),
+    Of(Provider, &'a OAuthAppRef),
 }
 
 /// Returns an OAuth app with its secret.
@@ -242,30 +244,30 @@ pub enum Apps<'a> {
 /// # Errors
 /// Returns [`ConnectorError::App`] that says what to configure, and
 /// [`ConnectorError::Unavailable`].
-pub async fn oauth_client(
+pub async fn find_oauth_client(
     ctx: &Ctx,
-    oauth: &dyn OAuth,
+    oauth: &dyn OAuthFlow,
     tenant: &Tenant,
     settings: &Settings,
-    apps: Apps<'_>,
+    apps: AppChoice<'_>,
 ) -> ConnectorResult<OAuthClient> {
     let app = match apps {
-        Apps::Of(_, app) => Some(app.clone()),
-        Apps::Present(provider) => own_app(settings, provider),
+        AppChoice::Of(_, app) => Some(app.clone()),
+        AppChoice::Present(provider) => own_app(settings, provider),
     };
 
     match app {
-        Some(AppRef::Organization {
+        Some(OAuthAppRef::Organization {
             client_id,
             secret: name,
         }) => own_client(ctx, tenant, settings, apps, client_id, name).await,
-        Some(AppRef::Operator { client_id }) => oauth
-            .operator()
+        Some(OAuthAppRef::Operator { client_id }) => oauth
+            .operator_client()
             .filter(|client| client.app.client_id() == client_id)
             .ok_or_else(|| {
                 ConnectorError::App("the service's OAuth app was changed; connect again".into())
             }),
-        None => oauth.operator().ok_or_else(|| {
+        None => oauth.operator_client().ok_or_else(|| {
             let what = "no OAuth app is configured: set one in the organization's settings, or \
                         CLOUD_DRIVE_CLIENT_ID and CLOUD_DRIVE_CLIENT_SECRET for the service";
             ConnectorError::App(what.into())
@@ -278,13 +280,13 @@ async fn own_client(
     ctx: &Ctx,
     tenant: &Tenant,
     settings: &Settings,
-    apps: Apps<'_>,
+    apps: AppChoice<'_>,
     client_id: String,
     mut name: String,
 ) -> ConnectorResult<OAuthClient> {
     let mut secret = ctx.vault.get(tenant, &name).await.map_err(port)?;
     if secret.is_none()
-        && let Apps::Of(provider, _) = apps
+        && let AppChoice::Of(provider, _) = apps
         && let Some(present) = app_of(settings, provider)
         && present.client_id.as_ref() == Some(&client_id)
         && let Some(present) = &present.secret
@@ -297,7 +299,7 @@ async fn own_client(
     let secret = secret.ok_or_else(|| ConnectorError::App(gone.into()))?;
 
     Ok(OAuthClient {
-        app: AppRef::Organization {
+        app: OAuthAppRef::Organization {
             client_id,
             secret: name,
         },
@@ -306,9 +308,9 @@ async fn own_client(
 }
 
 /// Returns the organization's own app if it is enabled.
-fn own_app(settings: &Settings, provider: Provider) -> Option<AppRef> {
+fn own_app(settings: &Settings, provider: Provider) -> Option<OAuthAppRef> {
     let app = app_of(settings, provider).filter(|app| app.enabled == Some(true))?;
-    Some(AppRef::Organization {
+    Some(OAuthAppRef::Organization {
         client_id: app.client_id.clone()?,
         secret: app.secret.clone()?,
     })
@@ -317,7 +319,7 @@ fn own_app(settings: &Settings, provider: Provider) -> Option<AppRef> {
 /// Returns the organization's own app as its settings have it.
 fn app_of(settings: &Settings, provider: Provider) -> Option<&OAuthApp> {
     match provider {
-        Provider::CloudDrive => settings.apps.get(&crate::settings::Provider::CloudDrive),
+        Provider::CloudDrive => settings.apps.get(&crate::settings::AppProvider::CloudDrive),
         Provider::WebCrawler => None,
     }
 }

@@ -2,15 +2,15 @@
 
 use tracing::warn;
 
-use crate::connection::{Connection, ConnectionStatus, Provider, Trigger};
+use crate::connection::{Connection, ConnectionStatus, Provider, RunTrigger};
 use crate::ctx::Ctx;
 use crate::error::{Error, PortError, Result};
 use crate::ids::ConnectionId;
-use crate::job::{Envelope, Job};
+use crate::job::{Job, JobMessage};
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
-use crate::usecase::find::{Scope, containers};
+use crate::usecase::find::{ContainerScope, find_containers};
 use crate::usecase::revise::announce;
 
 /// The number of attempts at a change against concurrent changes.
@@ -34,7 +34,7 @@ pub(super) async fn find_any(ctx: &Ctx, tenant: &Tenant, id: &str) -> Result<Con
     let id = ConnectionId::parse(id).ok_or_else(missing)?;
     let found = ctx.connections.get(tenant, &id).await?;
     let connection = found
-        .filter(|connection| tenant.reaches(&connection.tag))
+        .filter(|connection| tenant.can_access(&connection.tag))
         .ok_or_else(missing)?;
     note_container(ctx, tenant, &connection.tag).await?;
     Ok(connection)
@@ -48,7 +48,7 @@ pub async fn find_connections(
     ctx: &Ctx,
     tenant: &Tenant,
     provider: Option<Provider>,
-    scope: &Scope,
+    scope: &ContainerScope,
 ) -> Result<Vec<Connection>> {
     let mut found = find_all(ctx, tenant, provider, scope).await?;
     found.retain(|connection| connection.status.is_visible());
@@ -60,10 +60,10 @@ pub(super) async fn find_all(
     ctx: &Ctx,
     tenant: &Tenant,
     provider: Option<Provider>,
-    scope: &Scope,
+    scope: &ContainerScope,
 ) -> Result<Vec<Connection>> {
     for tag in &scope.tags {
-        tenant.check_reach(tag)?;
+        tenant.check_access(tag)?;
         note_container(ctx, tenant, tag).await?;
     }
 
@@ -71,7 +71,7 @@ pub(super) async fn find_all(
     found.retain(|connection| {
         let named = scope.tags.is_empty() || scope.tags.contains(&connection.tag);
         let of_provider = provider.is_none_or(|provider| provider == connection.provider);
-        named && of_provider && tenant.reaches(&connection.tag)
+        named && of_provider && tenant.can_access(&connection.tag)
     });
 
     Ok(found)
@@ -79,10 +79,10 @@ pub(super) async fn find_all(
 
 /// Records for the request log which container a request came to.
 pub(super) async fn note_container(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) -> Result<()> {
-    containers(
+    find_containers(
         ctx,
         tenant,
-        &Scope {
+        &ContainerScope {
             tags: vec![tag.clone()],
         },
     )
@@ -132,14 +132,14 @@ pub(super) async fn change_and_run(
     let now = ctx.clock.now();
     let changed = change_connection(ctx, tenant, id, |connection| {
         let changes = change(connection)?;
-        if changes && connection.may_run() {
-            request_at(connection, Trigger::Manual, now);
+        if changes && connection.can_run() {
+            request_at(connection, RunTrigger::Manual, now);
         }
         Ok(changes)
     })
     .await?;
 
-    if changed.may_run() {
+    if changed.can_run() {
         wake(ctx, tenant, &changed.id).await;
     }
 
@@ -154,13 +154,13 @@ pub(super) async fn wake(ctx: &Ctx, tenant: &Tenant, id: &ConnectionId) {
 /// Acts as [`wake`], after `seconds`, which are at most 900.
 pub(super) async fn wake_later(ctx: &Ctx, tenant: &Tenant, id: &ConnectionId, seconds: i64) {
     let seconds = u32::try_from(seconds.clamp(0, 900)).unwrap_or_default();
-    if let Err(error) = ctx.jobs.send_later(&to_sync(tenant, id), seconds).await {
+    if let Err(error) = ctx.jobs.send_delayed(&to_sync(tenant, id), seconds).await {
         warn!(connection.id = %id, error = &error as &dyn std::error::Error, "left a run to the sweeper");
     }
 }
 
-fn to_sync(tenant: &Tenant, id: &ConnectionId) -> Envelope {
-    Envelope {
+fn to_sync(tenant: &Tenant, id: &ConnectionId) -> JobMessage {
+    JobMessage {
         org: tenant.org().clone(),
         job: Job::SyncV1 {
             connection: id.clone(),
@@ -170,11 +170,11 @@ fn to_sync(tenant: &Tenant, id: &ConnectionId) -> Envelope {
 
 /// Requests a run, unless a run is requested already that is due by then. Returns whether there is
 /// anything to write.
-pub(super) fn request_at(connection: &mut Connection, trigger: Trigger, at: Timestamp) -> bool {
+pub(super) fn request_at(connection: &mut Connection, trigger: RunTrigger, at: Timestamp) -> bool {
     let asked =
         connection.requested.is_some() && connection.next_run_at.is_some_and(|next| next <= at);
     if !asked {
-        connection.request(trigger, at);
+        connection.request_run(trigger, at);
     }
     !asked
 }

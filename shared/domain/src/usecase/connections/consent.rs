@@ -2,17 +2,22 @@
 
 use subtle::ConstantTimeEq;
 
-use super::access::{Apps, oauth_client};
+use super::access::{AppChoice, find_oauth_client};
 use super::change::{change_connection, missing};
 use super::failure::{of_answer, of_consent};
 use super::settle::settle;
 use super::tickets::{
-    Asked, TicketFor, TicketKind, derived_token, issue_ticket, look_at, redeem, token_digest,
+    ConsentQuestion, TicketKind, TicketValue, derive_token, digest_token, issue_ticket, look_at,
+    redeem,
 };
-use crate::connection::{AppRef, Connection, ConnectionStatus, ErrorKind, Problem, Provider};
+use crate::connection::{
+    Connection, ConnectionErrorKind, ConnectionProblem, ConnectionStatus, OAuthAppRef, Provider,
+};
 use crate::ctx::Ctx;
 use crate::error::{Error, Result};
-use crate::ports::{Connector, Connectors, Consent, ConsentError, OAuth, Permission};
+use crate::ports::{
+    Connector, Connectors, ConsentError, ConsentRequest, GrantedPermission, OAuthFlow,
+};
 use crate::tenant::Tenant;
 use crate::vault::Secret;
 
@@ -21,7 +26,7 @@ const STATE_SECONDS: i64 = 10 * 60;
 
 /// The connection that a link asks permission for.
 #[derive(Debug)]
-pub struct Invitation {
+pub struct ConsentInvitation {
     /// The organization of the connection.
     pub tenant: Tenant,
     /// The connection.
@@ -36,42 +41,46 @@ pub struct Invitation {
 /// # Errors
 /// Returns [`Error::NotFound`] for a link that has expired or never existed, and the errors of the
 /// ports.
-pub async fn open_link(ctx: &Ctx, connectors: &Connectors, ticket: &str) -> Result<Invitation> {
+pub async fn open_consent_link(
+    ctx: &Ctx,
+    connectors: &Connectors,
+    ticket: &str,
+) -> Result<ConsentInvitation> {
     let gone = Error::NotFound("Link");
     let of = look_at(ctx, TicketKind::Link, ticket).await?.ok_or(gone)?;
     let tenant = of.tenant();
     let connection = visible(ctx, &tenant, &of).await?;
     let (_, oauth) = parts(connectors, connection.provider)?;
     let settings = ctx.settings.get(&tenant).await?;
-    let client = oauth_client(
+    let client = find_oauth_client(
         ctx,
         oauth,
         &tenant,
         &settings,
-        Apps::Present(connection.provider),
+        AppChoice::Present(connection.provider),
     )
     .await?;
-    let is_own_app = matches!(client.app, AppRef::Organization { .. });
+    let is_own_app = matches!(client.app, OAuthAppRef::Organization { .. });
 
-    Ok(Invitation {
+    Ok(ConsentInvitation {
         tenant,
         connection,
         is_own_app,
     })
 }
 
-async fn visible(ctx: &Ctx, tenant: &Tenant, of: &TicketFor) -> Result<Connection> {
+async fn visible(ctx: &Ctx, tenant: &Tenant, of: &TicketValue) -> Result<Connection> {
     let found = ctx.connections.get(tenant, &of.connection).await?;
     found
         .filter(|connection| connection.status.is_visible())
         .ok_or_else(missing)
 }
 
-fn parts(connectors: &Connectors, provider: Provider) -> Result<(&dyn Connector, &dyn OAuth)> {
+fn parts(connectors: &Connectors, provider: Provider) -> Result<(&dyn Connector, &dyn OAuthFlow)> {
     let name = provider.as_str();
     let absent = || Error::Unsupported(format!("{name} cannot be reached from here"));
-    let connector = connectors.of(provider).ok_or_else(absent)?;
-    let oauth = connector.oauth();
+    let connector = connectors.for_provider(provider).ok_or_else(absent)?;
+    let oauth = connector.oauth_flow();
     Ok((
         connector,
         oauth.ok_or_else(|| Error::invalid(format!("{name} needs no permission")))?,
@@ -84,37 +93,37 @@ fn parts(connectors: &Connectors, provider: Provider) -> Result<(&dyn Connector,
 ///
 /// # Errors
 /// Returns the errors of the provider and of the ports.
-pub async fn ask_for_consent(
+pub async fn begin_consent(
     ctx: &Ctx,
     connectors: &Connectors,
-    invitation: &Invitation,
+    invitation: &ConsentInvitation,
     browser: &Secret,
     redirect_uri: String,
 ) -> Result<String> {
-    let Invitation {
+    let ConsentInvitation {
         tenant, connection, ..
     } = invitation;
 
     let (_, oauth) = parts(connectors, connection.provider)?;
     let settings = ctx.settings.get(tenant).await?;
-    let client = oauth_client(
+    let client = find_oauth_client(
         ctx,
         oauth,
         tenant,
         &settings,
-        Apps::Present(connection.provider),
+        AppChoice::Present(connection.provider),
     )
     .await?;
 
-    let browser_digest = token_digest(browser.expose());
-    let asked = Asked {
+    let browser_digest = digest_token(browser.expose());
+    let asked = ConsentQuestion {
         browser: browser_digest,
         app: client.app.clone(),
         redirect_uri: redirect_uri.clone(),
     };
-    let of = TicketFor {
+    let of = TicketValue {
         asked: Some(asked),
-        ..TicketFor::new(tenant, &connection.id)
+        ..TicketValue::new(tenant, &connection.id)
     };
     let until = ctx.clock.now().plus_seconds(STATE_SECONDS);
     let state = issue_ticket(ctx, TicketKind::State, &of, until).await?;
@@ -122,10 +131,10 @@ pub async fn ask_for_consent(
     Ok(oauth.consent_url(&client, &consent_of(browser, state.expose(), redirect_uri))?)
 }
 
-fn consent_of(browser: &Secret, state: &str, redirect_uri: String) -> Consent {
-    Consent {
-        nonce: derived_token(browser, "nonce", state).expose().to_owned(),
-        verifier: derived_token(browser, "verifier", state),
+fn consent_of(browser: &Secret, state: &str, redirect_uri: String) -> ConsentRequest {
+    ConsentRequest {
+        nonce: derive_token(browser, "nonce", state).expose().to_owned(),
+        verifier: derive_token(browser, "verifier", state),
         state: state.to_owned(),
         redirect_uri,
     }
@@ -149,26 +158,26 @@ impl std::fmt::Debug for ConsentAnswer {
 
 /// The outcome of asking for permission.
 #[derive(Debug)]
-pub struct Consented {
+pub struct ConsentOutcome {
     /// The organization of the connection.
     pub tenant: Tenant,
     /// The connection as it is now.
     pub connection: Connection,
     /// The reason why there is no permission.
-    pub refusal: Option<Refusal>,
+    pub refusal: Option<ConsentRefusal>,
 }
 
 /// The reason why there is no permission.
 #[derive(Debug)]
-pub struct Refusal {
+pub struct ConsentRefusal {
     /// The error kind that the connection gets; `None` when nothing is wrong with it, because the
     /// answer was for another account.
-    pub kind: Option<ErrorKind>,
+    pub kind: Option<ConnectionErrorKind>,
     /// One or two sentences that say what to do.
     pub message: String,
 }
 
-impl Refusal {
+impl ConsentRefusal {
     /// Returns the name on the wire.
     pub const fn code(&self) -> &'static str {
         match self.kind {
@@ -185,13 +194,13 @@ impl Refusal {
 /// Returns [`Error::Invalid`] for an answer to a question that we did not ask, that was already
 /// answered, or that has expired, [`Error::Forbidden`] in another browser than the one that asked,
 /// and the errors of the ports.
-pub async fn take_consent(
+pub async fn accept_consent(
     ctx: &Ctx,
     connectors: &Connectors,
     provider: Provider,
     browser: Option<&Secret>,
     answer: ConsentAnswer,
-) -> Result<Consented> {
+) -> Result<ConsentOutcome> {
     let unknown =
         || Error::invalid("this answer was given before, or came too late; open the link again");
     let of = look_at(ctx, TicketKind::State, &answer.state)
@@ -240,21 +249,21 @@ pub async fn take_consent(
             )
             .await?
         }
-        Err((kind, message)) => Err(Refusal {
+        Err((kind, message)) => Err(ConsentRefusal {
             kind: Some(kind),
             message,
         }),
     };
 
     match ended {
-        Ok(connection) => Ok(Consented {
+        Ok(connection) => Ok(ConsentOutcome {
             tenant,
             connection,
             refusal: None,
         }),
         Err(refusal) => {
             let connection = note_refusal(ctx, &tenant, &connection, &refusal).await?;
-            Ok(Consented {
+            Ok(ConsentOutcome {
                 tenant,
                 connection,
                 refusal: Some(refusal),
@@ -264,7 +273,7 @@ pub async fn take_consent(
 }
 
 fn is_same(browser: &Secret, digest: &str) -> bool {
-    token_digest(browser.expose())
+    digest_token(browser.expose())
         .as_bytes()
         .ct_eq(digest.as_bytes())
         .into()
@@ -277,9 +286,9 @@ async fn permission(
     tenant: &Tenant,
     connection: &Connection,
     browser: &Secret,
-    asked: &Asked,
+    asked: &ConsentQuestion,
     answer: &ConsentAnswer,
-) -> Result<std::result::Result<Permission, (ErrorKind, String)>> {
+) -> Result<std::result::Result<GrantedPermission, (ConnectionErrorKind, String)>> {
     if let Some(error) = &answer.error {
         return Ok(Err(of_answer(error)));
     }
@@ -290,12 +299,12 @@ async fn permission(
 
     let (_, oauth) = parts(connectors, connection.provider)?;
     let settings = ctx.settings.get(tenant).await?;
-    let client = match oauth_client(
+    let client = match find_oauth_client(
         ctx,
         oauth,
         tenant,
         &settings,
-        Apps::Of(connection.provider, &asked.app),
+        AppChoice::Of(connection.provider, &asked.app),
     )
     .await
     {
@@ -305,7 +314,7 @@ async fn permission(
 
     let consent = consent_of(browser, &answer.state, asked.redirect_uri.clone());
     let exchanged = oauth
-        .exchange(&client, &consent, code, ctx.clock.now())
+        .exchange_code(&client, &consent, code, ctx.clock.now())
         .await;
 
     Ok(exchanged.map_err(|error| {
@@ -320,7 +329,7 @@ async fn note_refusal(
     ctx: &Ctx,
     tenant: &Tenant,
     connection: &Connection,
-    refusal: &Refusal,
+    refusal: &ConsentRefusal,
 ) -> Result<Connection> {
     let now = ctx.clock.now();
     change_connection(ctx, tenant, &connection.id, |connection| {
@@ -338,7 +347,7 @@ async fn note_refusal(
             .problem
             .as_ref()
             .map_or(0, |problem| problem.attempts);
-        connection.problem = Some(Problem {
+        connection.problem = Some(ConnectionProblem {
             kind,
             message: refusal.message.clone(),
             since: now,

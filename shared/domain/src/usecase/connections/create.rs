@@ -1,11 +1,11 @@
 //! Creating connections, and links by which their users give permission.
 
-use super::access::{Apps, oauth_client};
+use super::access::{AppChoice, find_oauth_client};
 use super::change::{change_connection, note_container, wake};
-use super::tickets::{TicketFor, TicketKind, issue_ticket};
+use super::tickets::{TicketKind, TicketValue, issue_ticket};
 use crate::connection::{
-    Connection, ConnectionStatus, LINK_SECONDS, MAX_CONNECTIONS, MAX_DOCUMENTS, Provider,
-    SyncScope, Trigger,
+    CONNECT_LINK_SECONDS, Connection, ConnectionStatus, MAX_CONNECTIONS_PER_ORGANIZATION,
+    MAX_DOCUMENTS_PER_CONNECTION, Provider, RunTrigger, SyncScope,
 };
 use crate::ctx::Ctx;
 use crate::error::{Error, PortError, Result};
@@ -38,7 +38,7 @@ pub struct NewConnection {
 
 /// The result of creating or reconnecting a connection.
 #[derive(Debug)]
-pub struct Created {
+pub struct CreatedConnection {
     /// The record of the connection.
     pub connection: Connection,
     /// The ticket in the link by which the user gives permission; `None` for a connection that
@@ -57,18 +57,20 @@ pub async fn create_connection(
     connector: &dyn Connector,
     tenant: &Tenant,
     new: NewConnection,
-) -> Result<Created> {
+) -> Result<CreatedConnection> {
     let now = ctx.clock.now();
     let mut connection = planned(tenant, &new, now)?;
-    connector.check(&new.metadata).map_err(Error::invalid)?;
+    connector
+        .check_metadata(&new.metadata)
+        .map_err(Error::invalid)?;
     check_container(ctx, tenant, &connection.tag).await?;
 
-    if connector.oauth().is_some() {
+    if connector.oauth_flow().is_some() {
         check_app(ctx, connector, tenant).await?;
     } else {
         connection.scope = SyncScope::Full;
         connection.status = ConnectionStatus::Active;
-        connection.request(Trigger::Manual, now);
+        connection.request_run(RunTrigger::Manual, now);
     }
 
     make_room(ctx, tenant, now).await?;
@@ -76,16 +78,16 @@ pub async fn create_connection(
         return Err(PortError::Conflict.into());
     }
 
-    if connection.may_run() {
+    if connection.can_run() {
         wake(ctx, tenant, &connection.id).await;
-        return Ok(Created {
+        return Ok(CreatedConnection {
             connection,
             link: None,
         });
     }
 
     let link = Some(link(ctx, tenant, &connection).await?);
-    Ok(Created { connection, link })
+    Ok(CreatedConnection { connection, link })
 }
 
 /// Builds the record, as far as it follows from the request alone.
@@ -119,8 +121,13 @@ fn scope_of(metadata: &Metadata) -> Result<SyncScope> {
 pub(super) fn checked_limit(limit: usize) -> Result<u32> {
     let limit = u32::try_from(limit)
         .ok()
-        .filter(|limit| (1..=MAX_DOCUMENTS).contains(limit));
-    limit.ok_or_else(|| Error::invalid_field("documentLimit", format!("1 to {MAX_DOCUMENTS}")))
+        .filter(|limit| (1..=MAX_DOCUMENTS_PER_CONNECTION).contains(limit));
+    limit.ok_or_else(|| {
+        Error::invalid_field(
+            "documentLimit",
+            format!("1 to {MAX_DOCUMENTS_PER_CONNECTION}"),
+        )
+    })
 }
 
 /// Checks that the container accepts connections. A container that is being merged does not.
@@ -134,17 +141,17 @@ async fn check_container(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) -> Resu
 
 /// Checks that an OAuth app is configured, before any user is asked.
 async fn check_app(ctx: &Ctx, connector: &dyn Connector, tenant: &Tenant) -> Result<()> {
-    let Some(oauth) = connector.oauth() else {
+    let Some(oauth) = connector.oauth_flow() else {
         return Ok(());
     };
 
     let settings = ctx.settings.get(tenant).await?;
-    oauth_client(
+    find_oauth_client(
         ctx,
         oauth,
         tenant,
         &settings,
-        Apps::Present(connector.provider()),
+        AppChoice::Present(connector.provider()),
     )
     .await?;
 
@@ -159,9 +166,10 @@ async fn make_room(ctx: &Ctx, tenant: &Tenant, now: Timestamp) -> Result<()> {
         .into_iter()
         .filter(|connection| connection.status.is_visible())
         .partition(|connection| is_abandoned(connection, now));
-    if kept.len() >= MAX_CONNECTIONS {
-        let message =
-            format!("an organization has at most {MAX_CONNECTIONS} connections; delete some first");
+    if kept.len() >= MAX_CONNECTIONS_PER_ORGANIZATION {
+        let message = format!(
+            "an organization has at most {MAX_CONNECTIONS_PER_ORGANIZATION} connections; delete some first"
+        );
         return Err(Error::Conflict(message));
     }
 
@@ -185,14 +193,14 @@ fn is_abandoned(connection: &Connection, now: Timestamp) -> bool {
 /// # Errors
 /// Returns [`Error::Invalid`] when the connection needs no permission or no app is configured, and
 /// the errors of the ports.
-pub async fn reconnect(
+pub async fn reconnect_connection(
     ctx: &Ctx,
     connector: &dyn Connector,
     tenant: &Tenant,
     connection: &Connection,
     redirect_url: Option<String>,
-) -> Result<Created> {
-    if connector.oauth().is_none() {
+) -> Result<CreatedConnection> {
+    if connector.oauth_flow().is_none() {
         let name = connection.provider.as_str();
         return Err(Error::invalid(format!(
             "a connection to {name} needs no permission"
@@ -212,18 +220,18 @@ pub async fn reconnect(
     .await?;
     let link = Some(link(ctx, tenant, &changed).await?);
 
-    Ok(Created {
+    Ok(CreatedConnection {
         connection: changed,
         link,
     })
 }
 
 async fn link(ctx: &Ctx, tenant: &Tenant, connection: &Connection) -> Result<Secret> {
-    let until = ctx.clock.now().plus_seconds(LINK_SECONDS);
+    let until = ctx.clock.now().plus_seconds(CONNECT_LINK_SECONDS);
     issue_ticket(
         ctx,
         TicketKind::Link,
-        &TicketFor::new(tenant, &connection.id),
+        &TicketValue::new(tenant, &connection.id),
         until,
     )
     .await

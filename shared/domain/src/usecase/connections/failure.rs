@@ -1,6 +1,6 @@
 //! The meaning of a provider's errors for the caller and the user.
 
-use crate::connection::ErrorKind;
+use crate::connection::ConnectionErrorKind;
 use crate::error::Error;
 use crate::ports::{ConnectorError, ConsentError};
 
@@ -40,19 +40,19 @@ impl From<ConnectorError> for Error {
 }
 
 /// Returns the error kind and a message that says what to do, when there is no permission.
-pub(super) fn of_consent(error: &ConsentError) -> (ErrorKind, String) {
+pub(super) fn of_consent(error: &ConsentError) -> (ConnectionErrorKind, String) {
     let (kind, message) = match error {
         ConsentError::ScopeDenied => (
-            ErrorKind::ScopeDenied,
+            ConnectionErrorKind::ScopeDenied,
             "Access to the files was left out. Open the link again and leave the box for the files ticked.",
         ),
         ConsentError::MissingRefreshToken => (
-            ErrorKind::MissingRefreshToken,
+            ConnectionErrorKind::MissingRefreshToken,
             "The provider gave permission for an hour only. Remove this app in the account's security settings, then \
              open the link again.",
         ),
         ConsentError::Invalid(_) => (
-            ErrorKind::ReauthRequired,
+            ConnectionErrorKind::ReauthRequired,
             "The provider's answer was not valid (any more). Open the link again.",
         ),
         ConsentError::Provider(error) => return of_provider(error),
@@ -61,19 +61,19 @@ pub(super) fn of_consent(error: &ConsentError) -> (ErrorKind, String) {
     (kind, message.to_owned())
 }
 
-fn of_provider(error: &ConnectorError) -> (ErrorKind, String) {
+fn of_provider(error: &ConnectorError) -> (ConnectionErrorKind, String) {
     let (kind, message) = match error {
-        ConnectorError::App(_) => (ErrorKind::AppMisconfigured, APP),
-        ConnectorError::Policy(_) => (ErrorKind::AdminPolicy, POLICY),
-        ConnectorError::Throttled { .. } => (ErrorKind::RateLimited, BUSY),
-        ConnectorError::QuotaExceeded => (ErrorKind::QuotaExceeded, BUSY),
-        ConnectorError::Unavailable(_) => (ErrorKind::ProviderUnavailable, BUSY),
+        ConnectorError::App(_) => (ConnectionErrorKind::AppMisconfigured, APP),
+        ConnectorError::Policy(_) => (ConnectionErrorKind::AdminPolicy, POLICY),
+        ConnectorError::Throttled { .. } => (ConnectionErrorKind::RateLimited, BUSY),
+        ConnectorError::QuotaExceeded => (ConnectionErrorKind::QuotaExceeded, BUSY),
+        ConnectorError::Unavailable(_) => (ConnectionErrorKind::ProviderUnavailable, BUSY),
         ConnectorError::Reauth(_) => (
-            ErrorKind::ReauthRequired,
+            ConnectionErrorKind::ReauthRequired,
             "The provider did not accept the permission. Open the link again.",
         ),
         _ => (
-            ErrorKind::Internal,
+            ConnectionErrorKind::Internal,
             "Something went wrong on our side. Open the link again.",
         ),
     };
@@ -89,21 +89,23 @@ const BUSY: &str =
     "The provider does not answer as it should. Open the link again in a few minutes.";
 
 /// Returns the meaning of an `error` in the provider's answer.
-pub(super) fn of_answer(error: &str) -> (ErrorKind, String) {
+pub(super) fn of_answer(error: &str) -> (ConnectionErrorKind, String) {
     let (kind, message) = match error {
         "access_denied" => (
-            ErrorKind::AccessDenied,
+            ConnectionErrorKind::AccessDenied,
             "Permission was not given. Nothing is read. To connect after all, open the link again.",
         ),
-        "admin_policy_enforced" | "disallowed_useragent" => (ErrorKind::AdminPolicy, POLICY),
+        "admin_policy_enforced" | "disallowed_useragent" => {
+            (ConnectionErrorKind::AdminPolicy, POLICY)
+        }
         "invalid_client"
         | "unauthorized_client"
         | "org_internal"
         | "invalid_scope"
         | "invalid_request"
         | "redirect_uri_mismatch"
-        | "unsupported_response_type" => (ErrorKind::AppMisconfigured, APP),
-        _ => (ErrorKind::ProviderUnavailable, BUSY),
+        | "unsupported_response_type" => (ConnectionErrorKind::AppMisconfigured, APP),
+        _ => (ConnectionErrorKind::ProviderUnavailable, BUSY),
     };
 
     (kind, message.to_owned())

@@ -2,11 +2,13 @@
 
 use tracing::warn;
 
-use crate::connection::{AppRef, Connection, ConnectionStatus, Grant, SyncScope, Tokens, Trigger};
+use crate::connection::{
+    Connection, ConnectionStatus, Grant, OAuthAppRef, OAuthTokens, RunTrigger, SyncScope,
+};
 use crate::ctx::Ctx;
 use crate::error::{PortError, Result};
 use crate::ids::{ConnectionId, GrantId, Revision};
-use crate::ports::{OAuth, Permission};
+use crate::ports::{GrantedPermission, OAuthFlow};
 use crate::tenant::Tenant;
 use crate::usecase::connections::access::forget_tokens;
 use crate::usecase::connections::change::{change_connection, request_at, wake};
@@ -15,7 +17,11 @@ use crate::usecase::connections::change::{change_connection, request_at, wake};
 const ATTEMPTS: usize = 12;
 
 /// Returns the id of the grant with which an account of the provider permits `app`.
-pub(super) fn grant_id(connection: &Connection, app: &AppRef, permission: &Permission) -> GrantId {
+pub(super) fn grant_id(
+    connection: &Connection,
+    app: &OAuthAppRef,
+    permission: &GrantedPermission,
+) -> GrantId {
     GrantId::derived(
         connection.provider.as_str(),
         app.client_id(),
@@ -30,8 +36,8 @@ pub(super) async fn store_grant(
     ctx: &Ctx,
     tenant: &Tenant,
     connection: &Connection,
-    app: &AppRef,
-    permission: &Permission,
+    app: &OAuthAppRef,
+    permission: &GrantedPermission,
 ) -> Result<Grant> {
     let id = grant_id(connection, app, permission);
     let secret = format!("grant/{id}/{}", Revision::random());
@@ -39,7 +45,7 @@ pub(super) async fn store_grant(
         .put(tenant, &secret, &permission.tokens.to_secret())
         .await?;
     for _ in 0..ATTEMPTS {
-        let known = ctx.connections.grant(tenant, &id).await?;
+        let known = ctx.connections.get_grant(tenant, &id).await?;
         let old = known.as_ref().map(|grant| grant.secret.clone());
         let mut connections = known
             .as_ref()
@@ -73,13 +79,13 @@ pub(super) async fn store_grant(
 /// provider answers.
 pub(super) async fn leave_grant(
     ctx: &Ctx,
-    oauth: &dyn OAuth,
+    oauth: &dyn OAuthFlow,
     tenant: &Tenant,
     id: &GrantId,
     connection: &ConnectionId,
 ) -> Result<()> {
     for _ in 0..ATTEMPTS {
-        let Some(mut grant) = ctx.connections.grant(tenant, id).await? else {
+        let Some(mut grant) = ctx.connections.get_grant(tenant, id).await? else {
             return Ok(());
         };
         if !grant.connections.remove(connection) {
@@ -90,7 +96,7 @@ pub(super) async fn leave_grant(
             grant.connections.insert(connection.clone());
             if ctx.connections.delete_grant(tenant, &grant).await? {
                 let sealed = ctx.vault.get(tenant, &grant.secret).await?;
-                if let Some(tokens) = sealed.as_ref().and_then(Tokens::of_secret) {
+                if let Some(tokens) = sealed.as_ref().and_then(OAuthTokens::from_secret) {
                     revoke(oauth, &tokens).await;
                 }
                 forget_tokens(ctx, tenant, &grant.secret).await;
@@ -113,21 +119,21 @@ pub(super) async fn leave_grant(
 /// stored.
 pub(super) async fn discard(
     ctx: &Ctx,
-    oauth: &dyn OAuth,
+    oauth: &dyn OAuthFlow,
     tenant: &Tenant,
     id: &GrantId,
-    app: &AppRef,
-    permission: &Permission,
+    app: &OAuthAppRef,
+    permission: &GrantedPermission,
 ) -> Result<()> {
-    let is_own = matches!(app, AppRef::Organization { .. });
-    if is_own && ctx.connections.grant(tenant, id).await?.is_none() {
+    let is_own = matches!(app, OAuthAppRef::Organization { .. });
+    if is_own && ctx.connections.get_grant(tenant, id).await?.is_none() {
         revoke(oauth, &permission.tokens).await;
     }
     Ok(())
 }
 
-async fn revoke(oauth: &dyn OAuth, tokens: &Tokens) {
-    if let Err(error) = oauth.revoke(tokens).await {
+async fn revoke(oauth: &dyn OAuthFlow, tokens: &OAuthTokens) {
+    if let Err(error) = oauth.revoke_permission(tokens).await {
         warn!(
             error = &error as &dyn std::error::Error,
             "a permission was not ended at its provider"
@@ -150,8 +156,8 @@ pub(super) async fn revive_others(
             revived = is_of_it && connection.status == ConnectionStatus::Expired;
             if revived {
                 permitted(connection);
-                if connection.may_run() {
-                    request_at(connection, Trigger::Cron, now);
+                if connection.can_run() {
+                    request_at(connection, RunTrigger::Cron, now);
                 }
             }
             Ok(revived)

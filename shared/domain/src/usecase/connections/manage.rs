@@ -4,15 +4,15 @@ use super::change::{
     begin_end, change_and_run, change_connection, find_all, find_any, missing, request_at, wake,
 };
 use super::create::checked_limit;
-use crate::connection::{Connection, ConnectionStatus, Provider, Trigger};
+use crate::connection::{Connection, ConnectionStatus, Provider, RunTrigger};
 use crate::ctx::Ctx;
 use crate::error::Result;
 use crate::tenant::Tenant;
-use crate::usecase::find::Scope;
+use crate::usecase::find::ContainerScope;
 
 /// The outcome of a request to import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Import {
+pub enum ImportOutcome {
     /// A run begins, or another one follows the run under way.
     Requested,
     /// The user has not given permission yet.
@@ -27,23 +27,27 @@ pub enum Import {
 ///
 /// # Errors
 /// Returns [`crate::Error::NotFound`] and the errors of the ports.
-pub async fn import_now(ctx: &Ctx, tenant: &Tenant, connection: &Connection) -> Result<Import> {
-    let mut import = Import::Requested;
+pub async fn request_import(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    connection: &Connection,
+) -> Result<ImportOutcome> {
+    let mut import = ImportOutcome::Requested;
     let now = ctx.clock.now();
     let change = |connection: &mut Connection| {
         import = match connection.status {
             // Only a run finds out whether a person has corrected the cause outside.
-            ConnectionStatus::Active | ConnectionStatus::Suspended => Import::Requested,
-            ConnectionStatus::PendingOauth => Import::NoPermission,
-            ConnectionStatus::AwaitingSelection => Import::NoSelection,
-            ConnectionStatus::Expired => Import::Expired,
+            ConnectionStatus::Active | ConnectionStatus::Suspended => ImportOutcome::Requested,
+            ConnectionStatus::PendingOauth => ImportOutcome::NoPermission,
+            ConnectionStatus::AwaitingSelection => ImportOutcome::NoSelection,
+            ConnectionStatus::Expired => ImportOutcome::Expired,
             ConnectionStatus::Deleting => return Err(missing()),
         };
-        Ok(import == Import::Requested && request_at(connection, Trigger::Manual, now))
+        Ok(import == ImportOutcome::Requested && request_at(connection, RunTrigger::Manual, now))
     };
 
     change_connection(ctx, tenant, &connection.id, change).await?;
-    if import == Import::Requested {
+    if import == ImportOutcome::Requested {
         wake(ctx, tenant, &connection.id).await;
     }
 
@@ -55,7 +59,7 @@ pub async fn import_now(ctx: &Ctx, tenant: &Tenant, connection: &Connection) -> 
 /// # Errors
 /// Returns [`crate::Error::Invalid`] naming the field, [`crate::Error::NotFound`] and the errors of
 /// the ports.
-pub async fn limit_documents(
+pub async fn change_document_limit(
     ctx: &Ctx,
     tenant: &Tenant,
     connection: &Connection,
@@ -99,7 +103,7 @@ pub async fn delete_connections(
     ctx: &Ctx,
     tenant: &Tenant,
     provider: Provider,
-    scope: &Scope,
+    scope: &ContainerScope,
     with_documents: bool,
 ) -> Result<Vec<Connection>> {
     let all = find_all(ctx, tenant, Some(provider), scope).await?;

@@ -2,7 +2,7 @@
 
 use super::change::{change_connection, request_at, wake_later};
 use super::tickets::{TicketKind, look_at};
-use crate::connection::{Connection, Trigger};
+use crate::connection::{Connection, RunTrigger};
 use crate::ctx::Ctx;
 use crate::error::Result;
 use crate::time::Timestamp;
@@ -15,7 +15,7 @@ const EVENT_SECONDS: i64 = 30;
 ///
 /// # Errors
 /// Returns the errors of the ports.
-pub async fn notified(ctx: &Ctx, token: &str) -> Result<bool> {
+pub async fn handle_notification(ctx: &Ctx, token: &str) -> Result<bool> {
     let Some(of) = look_at(ctx, TicketKind::Channel, token).await? else {
         return Ok(false);
     };
@@ -33,7 +33,7 @@ pub async fn notified(ctx: &Ctx, token: &str) -> Result<bool> {
     let mut due = None;
     change_connection(ctx, &tenant, &of.connection, |connection| {
         due = due_after_event(connection, now);
-        Ok(due.is_some_and(|at| request_at(connection, Trigger::Event, at)))
+        Ok(due.is_some_and(|at| request_at(connection, RunTrigger::Event, at)))
     })
     .await?;
     if let Some(at) = due {
@@ -46,7 +46,7 @@ pub async fn notified(ctx: &Ctx, token: &str) -> Result<bool> {
 /// Returns the time at which the run that a notification asks for is to begin, or `None` when a run
 /// is due by then in any case.
 fn due_after_event(connection: &Connection, now: Timestamp) -> Option<Timestamp> {
-    if !connection.may_run() {
+    if !connection.can_run() {
         return None;
     }
 
@@ -80,7 +80,7 @@ mod tests {
         let began = NOW.plus_seconds(-seconds_ago);
         Run {
             state: RunState::Completed,
-            ..Run::begin(1, Trigger::Cron, began)
+            ..Run::start(1, RunTrigger::Cron, began)
         }
     }
 
@@ -104,22 +104,22 @@ mod tests {
         let mut connection = active();
         connection.last_run = Some(run_started(10));
         let at = due_after_event(&connection, NOW).unwrap();
-        assert!(request_at(&mut connection, Trigger::Event, at));
+        assert!(request_at(&mut connection, RunTrigger::Event, at));
         assert_eq!(due_after_event(&connection, NOW), None);
-        assert_eq!(connection.requested, Some(Trigger::Event));
+        assert_eq!(connection.requested, Some(RunTrigger::Event));
     }
 
     #[test]
     fn a_wish_that_is_due_already_is_not_written_again() {
         let mut connection = active();
-        assert!(request_at(&mut connection, Trigger::Manual, NOW));
+        assert!(request_at(&mut connection, RunTrigger::Manual, NOW));
         assert!(!request_at(
             &mut connection,
-            Trigger::Manual,
+            RunTrigger::Manual,
             NOW.plus_seconds(5)
         ));
         // A later request is brought forward.
         connection.next_run_at = Some(NOW.plus_seconds(60));
-        assert!(request_at(&mut connection, Trigger::Manual, NOW));
+        assert!(request_at(&mut connection, RunTrigger::Manual, NOW));
     }
 }

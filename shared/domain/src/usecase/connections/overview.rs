@@ -1,11 +1,11 @@
 //! The callers' view of a connection's items.
 
-use crate::connection::{Connection, Node, NodeState, Provider, Queue, SyncState};
+use crate::connection::{Connection, ItemRecord, ItemState, Provider, SyncQueue, SyncState};
 use crate::ctx::Ctx;
 use crate::document::Document;
 use crate::error::Result;
 use crate::tenant::Tenant;
-use crate::usecase::find::Scope;
+use crate::usecase::find::ContainerScope;
 use crate::usecase::list::{ListQuery, list_documents};
 
 /// The number of entries that are read at a time.
@@ -18,7 +18,7 @@ const LOOKED_AT: usize = 5_000;
 ///
 /// # Errors
 /// Returns the errors of the ports.
-pub async fn left_out_by_limit(
+pub async fn count_left_out_items(
     ctx: &Ctx,
     tenant: &Tenant,
     connection: &Connection,
@@ -33,10 +33,10 @@ pub async fn left_out_by_limit(
     while count < LOOKED_AT {
         let entries = ctx
             .sync
-            .waiting(
+            .list_queue(
                 tenant,
                 &connection.id,
-                Queue::Fetch,
+                SyncQueue::Fetch,
                 after.as_deref(),
                 AT_ONCE,
             )
@@ -73,18 +73,18 @@ pub async fn list_items(
     state: Option<&str>,
     after: Option<String>,
     limit: usize,
-) -> Result<(Vec<Node>, Option<String>)> {
+) -> Result<(Vec<ItemRecord>, Option<String>)> {
     let (mut found, mut after, mut looked) = (Vec::new(), after, 0);
     while looked < LOOKED_AT {
         let page = ctx
             .sync
-            .page(tenant, &connection.id, after.as_deref(), AT_ONCE)
+            .list_items(tenant, &connection.id, after.as_deref(), AT_ONCE)
             .await?;
         let is_last = page.len() < AT_ONCE;
         looked += page.len();
         for node in page {
             after = Some(node.id.clone());
-            if state.is_none_or(|state| state == state_name(&node.state)) {
+            if state.is_none_or(|state| state == item_state_name(&node.state)) {
                 found.push(node);
             }
             if found.len() == limit {
@@ -100,13 +100,13 @@ pub async fn list_items(
 }
 
 /// Returns the name of a state on the wire.
-pub const fn state_name(state: &NodeState) -> &'static str {
+pub const fn item_state_name(state: &ItemState) -> &'static str {
     match state {
-        NodeState::Folder => "folder",
-        NodeState::Pending => "pending",
-        NodeState::Filed => "filed",
-        NodeState::Skipped { .. } => "skipped",
-        NodeState::Failed { .. } => "failed",
+        ItemState::Folder => "folder",
+        ItemState::Pending => "pending",
+        ItemState::Filed => "filed",
+        ItemState::Skipped { .. } => "skipped",
+        ItemState::Failed { .. } => "failed",
     }
 }
 
@@ -119,17 +119,17 @@ const MAX_SYNCED: usize = 1_000;
 ///
 /// # Errors
 /// Returns [`crate::Error::Forbidden`] for a named tag out of reach, and the errors of the ports.
-pub async fn list_synced(
+pub async fn list_synced_documents(
     ctx: &Ctx,
     tenant: &Tenant,
     provider: Provider,
-    scope: Scope,
+    scope: ContainerScope,
 ) -> Result<Vec<Document>> {
     let sources = Some(vec![provider]);
     let query = ListQuery {
-        sources,
+        providers: sources,
         limit: MAX_SYNCED,
-        ..ListQuery::all(scope)
+        ..ListQuery::all_documents(scope)
     };
     Ok(list_documents(ctx, tenant, &query).await?.documents)
 }

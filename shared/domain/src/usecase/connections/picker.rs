@@ -1,7 +1,7 @@
 //! The hosted picker: a browser that may select items for one connection, for half an hour.
 
 use super::change::missing;
-use super::tickets::{TicketFor, TicketKind, issue_ticket, look_at, redeem};
+use super::tickets::{TicketKind, TicketValue, issue_ticket, look_at, redeem};
 use crate::connection::{Connection, ConnectionStatus, SyncScope};
 use crate::ctx::Ctx;
 use crate::error::{Error, Result};
@@ -12,7 +12,7 @@ use crate::vault::Secret;
 /// The number of seconds for which the address of a picker works.
 const PICKER_SECONDS: i64 = 5 * 60;
 /// The number of seconds for which a browser may use the picker.
-pub const SESSION_SECONDS: i64 = 30 * 60;
+pub const PICKER_SESSION_SECONDS: i64 = 30 * 60;
 
 /// The session of a browser in the picker.
 #[derive(Debug)]
@@ -47,9 +47,9 @@ pub async fn open_picker(
     }
 
     let until = ctx.clock.now().plus_seconds(PICKER_SECONDS);
-    let of = TicketFor {
+    let of = TicketValue {
         return_url,
-        ..TicketFor::new(tenant, &connection.id)
+        ..TicketValue::new(tenant, &connection.id)
     };
 
     Ok((
@@ -74,16 +74,16 @@ pub async fn enter_picker(ctx: &Ctx, ticket: &str) -> Result<Secret> {
 ///
 /// # Errors
 /// Returns the errors of the ports.
-pub async fn session_after_consent(
+pub async fn open_session_after_consent(
     ctx: &Ctx,
     tenant: &Tenant,
     connection: &Connection,
 ) -> Result<Secret> {
-    begin_session(ctx, &TicketFor::new(tenant, &connection.id)).await
+    begin_session(ctx, &TicketValue::new(tenant, &connection.id)).await
 }
 
-async fn begin_session(ctx: &Ctx, of: &TicketFor) -> Result<Secret> {
-    let until = ctx.clock.now().plus_seconds(SESSION_SECONDS);
+async fn begin_session(ctx: &Ctx, of: &TicketValue) -> Result<Secret> {
+    let until = ctx.clock.now().plus_seconds(PICKER_SESSION_SECONDS);
     issue_ticket(ctx, TicketKind::Session, of, until).await
 }
 
@@ -92,7 +92,7 @@ async fn begin_session(ctx: &Ctx, of: &TicketFor) -> Result<Secret> {
 /// # Errors
 /// Returns [`Error::Unauthenticated`] when the session has ended, [`Error::NotFound`] when its
 /// connection has, and the errors of the ports.
-pub async fn picker_session(ctx: &Ctx, cookie: Option<&str>) -> Result<PickerSession> {
+pub async fn find_picker_session(ctx: &Ctx, cookie: Option<&str>) -> Result<PickerSession> {
     let ended = Error::Unauthenticated("the session has ended; ask for a new link");
     let Some(cookie) = cookie else {
         return Err(ended);
@@ -119,7 +119,7 @@ pub async fn picker_session(ctx: &Ctx, cookie: Option<&str>) -> Result<PickerSes
 ///
 /// # Errors
 /// Returns the errors of the ports.
-pub async fn end_picker(ctx: &Ctx, cookie: &str) -> Result<()> {
+pub async fn end_picker_session(ctx: &Ctx, cookie: &str) -> Result<()> {
     redeem(ctx, TicketKind::Session, cookie).await?;
     Ok(())
 }

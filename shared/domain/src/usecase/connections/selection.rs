@@ -4,14 +4,14 @@ use std::collections::HashSet;
 
 use futures::stream::{self, StreamExt, TryStreamExt};
 
-use super::access::access;
+use super::access::provider_access;
 use super::change::{change_and_run, missing};
 use crate::connection::{
-    Connection, ConnectionStatus, MAX_SELECTED, Selected, Selection, SyncScope,
+    Connection, ConnectionStatus, MAX_SELECTED_ITEMS, SelectedItem, Selection, SyncScope,
 };
 use crate::ctx::Ctx;
 use crate::error::{Error, PortError, Result};
-use crate::ports::{Connector, Item, ItemKind, Listing, View};
+use crate::ports::{Connector, ItemKind, ItemPage, PickerView, ProviderItem};
 use crate::tenant::Tenant;
 
 /// The number of attempts to save a selection against concurrent ones.
@@ -29,30 +29,32 @@ const MAX_BYTES: usize = 256 * 1024;
 ///
 /// # Errors
 /// Returns [`Error::Invalid`] without permission, and the errors of the provider and of the ports.
-pub async fn browse(
+pub async fn browse_items(
     ctx: &Ctx,
     connector: &dyn Connector,
     tenant: &Tenant,
     connection: &Connection,
-    place: Place<'_>,
-) -> Result<Listing> {
+    place: PickerLocation<'_>,
+) -> Result<ItemPage> {
     check_selectable(connector, connection)?;
-    let access = access(ctx, connector, tenant, connection).await?;
-    let Place {
+    let access = provider_access(ctx, connector, tenant, connection).await?;
+    let PickerLocation {
         view,
         parent,
         query,
         page,
     } = place;
 
-    Ok(connector.browse(&access, view, parent, query, page).await?)
+    Ok(connector
+        .list_selectable(&access, view, parent, query, page)
+        .await?)
 }
 
 /// The place in the picker that a user looks at.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub struct PickerLocation<'a> {
     /// The view, such as the user's own files or a shared drive.
-    pub view: &'a View,
+    pub view: &'a PickerView,
     /// The folder.
     pub parent: Option<&'a str>,
     /// A text that names of items must contain.
@@ -62,7 +64,7 @@ pub struct Place<'a> {
 }
 
 fn check_selectable(connector: &dyn Connector, connection: &Connection) -> Result<()> {
-    if connector.oauth().is_some() {
+    if connector.oauth_flow().is_some() {
         return Ok(());
     }
     let name = connection.provider.as_str();
@@ -78,24 +80,24 @@ fn check_selectable(connector: &dyn Connector, connection: &Connection) -> Resul
 /// # Errors
 /// Returns [`Error::Invalid`] naming an item that the account does not see or that cannot be
 /// selected, and the errors of [`save_selection`], of the provider and of the ports.
-pub async fn complete_choices(
+pub async fn resolve_selected_items(
     ctx: &Ctx,
     connector: &dyn Connector,
     tenant: &Tenant,
     connection: &Connection,
     choices: Vec<String>,
-) -> Result<Vec<Selected>> {
+) -> Result<Vec<SelectedItem>> {
     check_selectable(connector, connection)?;
     check_state(connection)?;
     check_count(choices.len())?;
     choices.iter().try_for_each(|id| check_id(id))?;
-    let access = &access(ctx, connector, tenant, connection).await?;
+    let access = &provider_access(ctx, connector, tenant, connection).await?;
 
     let complete = |id: String| async move {
         let item = connector
-            .stat(access, &id)
+            .get_item(access, &id)
             .await?
-            .filter(|item| !item.trashed);
+            .filter(|item| !item.is_trashed);
         item.map_or_else(|| Err(unseen(&id)), seen)
     };
 
@@ -112,7 +114,7 @@ fn unseen(id: &str) -> Error {
     )
 }
 
-fn seen(item: Item) -> Result<Selected> {
+fn seen(item: ProviderItem) -> Result<SelectedItem> {
     let folder = match item.kind {
         ItemKind::Folder => true,
         ItemKind::File { .. } | ItemKind::Shortcut { .. } => false,
@@ -122,7 +124,7 @@ fn seen(item: Item) -> Result<Selected> {
         }
     };
 
-    Ok(Selected {
+    Ok(SelectedItem {
         id: item.id,
         name: item.name,
         folder,
@@ -131,8 +133,9 @@ fn seen(item: Item) -> Result<Selected> {
 }
 
 fn check_count(count: usize) -> Result<()> {
-    if count > MAX_SELECTED {
-        let rule = format!("at most {MAX_SELECTED} items; select the folders that they lie in");
+    if count > MAX_SELECTED_ITEMS {
+        let rule =
+            format!("at most {MAX_SELECTED_ITEMS} items; select the folders that they lie in");
         return Err(Error::invalid_field("resources", rule));
     }
     Ok(())
@@ -148,7 +151,7 @@ pub async fn save_selection(
     ctx: &Ctx,
     tenant: &Tenant,
     connection: &Connection,
-    items: Vec<Selected>,
+    items: Vec<SelectedItem>,
 ) -> Result<Connection> {
     check_state(connection)?;
     let selection = store(ctx, tenant, connection, checked(items)?).await?;
@@ -187,7 +190,7 @@ fn check_id(id: &str) -> Result<()> {
 }
 
 /// Checks the items, and returns each once with its name cut to fit a record.
-fn checked(items: Vec<Selected>) -> Result<Vec<Selected>> {
+fn checked(items: Vec<SelectedItem>) -> Result<Vec<SelectedItem>> {
     check_count(items.len())?;
     let (mut seen, mut kept) = (HashSet::new(), Vec::with_capacity(items.len()));
 
@@ -220,10 +223,10 @@ async fn store(
     ctx: &Ctx,
     tenant: &Tenant,
     connection: &Connection,
-    items: Vec<Selected>,
+    items: Vec<SelectedItem>,
 ) -> Result<Selection> {
     for _ in 0..ATTEMPTS {
-        let present = ctx.sync.selection(tenant, &connection.id).await?;
+        let present = ctx.sync.get_selection(tenant, &connection.id).await?;
         if present.rev > 0 && present.items == items {
             return Ok(present);
         }
@@ -233,7 +236,11 @@ async fn store(
             items: items.clone(),
         };
 
-        if ctx.sync.select(tenant, &connection.id, &next).await? {
+        if ctx
+            .sync
+            .save_selection(tenant, &connection.id, &next)
+            .await?
+        {
             return Ok(next);
         }
     }
@@ -245,8 +252,8 @@ async fn store(
 mod tests {
     use super::*;
 
-    fn item(id: &str, name: &str) -> Selected {
-        Selected {
+    fn item(id: &str, name: &str) -> SelectedItem {
+        SelectedItem {
             id: id.into(),
             name: name.into(),
             folder: false,
@@ -279,9 +286,12 @@ mod tests {
                 .map(|n| item(&n.to_string(), "n"))
                 .collect::<Vec<_>>()
         };
-        assert!(checked(many(MAX_SELECTED)).is_ok() && checked(many(MAX_SELECTED + 1)).is_err());
-        let large =
-            (0..MAX_SELECTED).map(|n| item(&format!("{n:0>256}"), &"\u{1F5C2}".repeat(MAX_NAME)));
+        assert!(
+            checked(many(MAX_SELECTED_ITEMS)).is_ok()
+                && checked(many(MAX_SELECTED_ITEMS + 1)).is_err()
+        );
+        let large = (0..MAX_SELECTED_ITEMS)
+            .map(|n| item(&format!("{n:0>256}"), &"\u{1F5C2}".repeat(MAX_NAME)));
         assert!(checked(large.collect()).is_err());
     }
 }

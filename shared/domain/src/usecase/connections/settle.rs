@@ -1,30 +1,30 @@
 //! Attaching a permission that was given to its connection.
 
 use super::change::{change_and_run, change_connection, missing};
-use super::consent::Refusal;
+use super::consent::ConsentRefusal;
 use super::grants::{discard, grant_id, leave_grant, permitted, revive_others, store_grant};
-use super::tickets::Asked;
+use super::tickets::ConsentQuestion;
 use crate::connection::{Connection, Grant, SyncScope};
 use crate::ctx::Ctx;
 use crate::error::{Error, Result};
-use crate::ports::{OAuth, Permission};
+use crate::ports::{GrantedPermission, OAuthFlow};
 use crate::tenant::Tenant;
 
 /// Stores the permission as a grant and reactivates the connection.
 pub(super) async fn settle(
     ctx: &Ctx,
-    oauth: &dyn OAuth,
+    oauth: &dyn OAuthFlow,
     tenant: &Tenant,
     connection: &Connection,
-    asked: &Asked,
-    permission: Permission,
-) -> Result<std::result::Result<Connection, Refusal>> {
+    asked: &ConsentQuestion,
+    permission: GrantedPermission,
+) -> Result<std::result::Result<Connection, ConsentRefusal>> {
     let id = grant_id(connection, &asked.app, &permission);
     if is_other_account(connection, &permission) {
         discard(ctx, oauth, tenant, &id, &asked.app, &permission).await?;
         let message = "This connection belongs to another account. Open the link again and choose the account that it \
                        was made with, or make a new connection.";
-        return Ok(Err(Refusal {
+        return Ok(Err(ConsentRefusal {
             kind: None,
             message: message.into(),
         }));
@@ -58,7 +58,7 @@ pub(super) async fn settle(
 }
 
 /// Checks whether items of another account have already been taken.
-fn is_other_account(connection: &Connection, permission: &Permission) -> bool {
+fn is_other_account(connection: &Connection, permission: &GrantedPermission) -> bool {
     let is_other = connection
         .account
         .as_ref()
@@ -72,7 +72,7 @@ async fn activate(
     tenant: &Tenant,
     connection: &Connection,
     grant: &Grant,
-    permission: &Permission,
+    permission: &GrantedPermission,
 ) -> Result<Connection> {
     change_and_run(ctx, tenant, &connection.id, |connection| {
         if !connection.status.is_visible() {

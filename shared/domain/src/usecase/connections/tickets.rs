@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::connection::AppRef;
+use crate::connection::OAuthAppRef;
 use crate::ctx::Ctx;
 use crate::error::{PortError, Result};
 use crate::ids::{ConnectionId, OrgId};
@@ -46,7 +46,7 @@ impl TicketKind {
 
 /// The value of a ticket: the connection for which an authenticated request issued it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TicketFor {
+pub struct TicketValue {
     /// The connection's organization.
     pub org: OrgId,
     /// The connection.
@@ -57,21 +57,21 @@ pub struct TicketFor {
     pub return_url: Option<String>,
     /// The question that a provider's answer is compared with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked: Option<Asked>,
+    pub asked: Option<ConsentQuestion>,
 }
 
 /// A question to a user, and the browser in which it was asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct ConsentQuestion {
     /// The digest of the browser's secret.
     pub browser: String,
     /// The OAuth app that asked.
-    pub app: AppRef,
+    pub app: OAuthAppRef,
     /// The address to which the provider's answer was to come.
     pub redirect_uri: String,
 }
 
-impl TicketFor {
+impl TicketValue {
     /// Returns a value that names a connection and nothing else.
     pub fn new(tenant: &Tenant, connection: &ConnectionId) -> Self {
         let (org, connection) = (tenant.org().clone(), connection.clone());
@@ -112,13 +112,13 @@ pub fn is_token(text: &str) -> bool {
 }
 
 /// Returns the digest that is stored in place of a token.
-pub fn token_digest(token: &str) -> String {
+pub fn digest_token(token: &str) -> String {
     hex(&Sha256::digest(token.as_bytes()))
 }
 
 /// Derives a value that only the holder of `secret` can compute, for one purpose, so it need not be
 /// stored.
-pub fn derived_token(secret: &Secret, purpose: &str, of: &str) -> Secret {
+pub fn derive_token(secret: &Secret, purpose: &str, of: &str) -> Secret {
     let mut mac =
         Hmac::<Sha256>::new_from_slice(secret.expose().as_bytes()).expect("keys of any length");
     mac.update(purpose.as_bytes());
@@ -134,31 +134,39 @@ pub fn derived_token(secret: &Secret, purpose: &str, of: &str) -> Secret {
 pub async fn issue_ticket(
     ctx: &Ctx,
     kind: TicketKind,
-    of: &TicketFor,
+    of: &TicketValue,
     until: Timestamp,
 ) -> Result<Secret> {
     let token = random_token();
     let text = serde_json::to_string(of).map_err(|error| PortError::Internal(error.into()))?;
     ctx.tickets
-        .issue(kind.as_str(), &token_digest(token.expose()), &text, until)
+        .issue(kind.as_str(), &digest_token(token.expose()), &text, until)
         .await?;
     Ok(token)
 }
 
 /// Returns the value of a ticket, or `None` if it has expired or never existed.
-pub(super) async fn look_at(ctx: &Ctx, kind: TicketKind, token: &str) -> Result<Option<TicketFor>> {
+pub(super) async fn look_at(
+    ctx: &Ctx,
+    kind: TicketKind,
+    token: &str,
+) -> Result<Option<TicketValue>> {
     let text = ctx
         .tickets
-        .look(kind.as_str(), &token_digest(token), ctx.clock.now())
+        .look_up_ticket(kind.as_str(), &digest_token(token), ctx.clock.now())
         .await?;
     text.as_deref().map(parse).transpose()
 }
 
 /// Returns the value of a ticket as [`look_at`] does, and uses the ticket up.
-pub(super) async fn redeem(ctx: &Ctx, kind: TicketKind, token: &str) -> Result<Option<TicketFor>> {
+pub(super) async fn redeem(
+    ctx: &Ctx,
+    kind: TicketKind,
+    token: &str,
+) -> Result<Option<TicketValue>> {
     let text = ctx
         .tickets
-        .redeem(kind.as_str(), &token_digest(token), ctx.clock.now())
+        .redeem(kind.as_str(), &digest_token(token), ctx.clock.now())
         .await?;
     text.as_deref().map(parse).transpose()
 }
@@ -181,7 +189,7 @@ mod tests {
         );
         assert_ne!(a, b);
 
-        let made = derived_token(&a, "verifier", "x");
+        let made = derive_token(&a, "verifier", "x");
         // PKCE requires 43 to 128 of these characters.
         assert!(
             made.expose().len() == 43
@@ -190,12 +198,12 @@ mod tests {
                     .bytes()
                     .all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
         );
-        assert_eq!(made, derived_token(&a, "verifier", "x"));
+        assert_eq!(made, derive_token(&a, "verifier", "x"));
 
         for other in [
-            derived_token(&b, "verifier", "x"),
-            derived_token(&a, "nonce", "x"),
-            derived_token(&a, "verifier", "y"),
+            derive_token(&b, "verifier", "x"),
+            derive_token(&a, "nonce", "x"),
+            derive_token(&a, "verifier", "y"),
         ] {
             assert_ne!(made, other);
         }
@@ -204,8 +212,8 @@ mod tests {
     #[test]
     fn what_a_ticket_stands_for_keeps_its_stored_shape() {
         let golden = r#"{"org":"acme","connection":"1111111111111111111111"}"#;
-        let of: TicketFor = parse(golden).unwrap();
+        let of: TicketValue = parse(golden).unwrap();
         assert_eq!(serde_json::to_string(&of).unwrap(), golden);
-        assert!(parse::<TicketFor>("{}").is_err());
+        assert!(parse::<TicketValue>("{}").is_err());
     }
 }

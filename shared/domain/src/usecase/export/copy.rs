@@ -9,14 +9,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::container::Container;
-use crate::document::{BodyForm, DocumentType, Dreaming, Failure, Status, TaskType};
+use crate::document::{
+    BodyForm, DocumentStatus, DocumentType, Dreaming, ProcessingFailure, TaskType,
+};
 use crate::error::{Error, Result};
 use crate::ids::{ContainerId, CustomId, DocumentId};
 use crate::memory::Statement;
 use crate::metadata::Metadata;
 use crate::pack::Pack;
 use crate::provenance::{Authorship, Provenance};
-use crate::settings::Bucket;
+use crate::settings::ProfileBucket;
 use crate::time::Timestamp;
 
 /// A container tag with its description.
@@ -37,7 +39,7 @@ pub struct ContainerCopy {
     pub entity_context: Option<String>,
     /// The topics into which the profile is sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub profile_buckets: Vec<Bucket>,
+    pub profile_buckets: Vec<ProfileBucket>,
     /// The folders whose documents yield memories.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_paths: Option<Vec<String>>,
@@ -70,10 +72,10 @@ pub struct DocumentCopy {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom_id: Option<CustomId>,
     /// The processing status of the newest content.
-    pub status: Status,
+    pub status: DocumentStatus,
     /// The failure, if processing failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure: Option<Failure>,
+    pub failure: Option<ProcessingFailure>,
     /// The number of accepted contents, from 1.
     pub revision_number: u64,
     /// The time at which the document was first accepted.
@@ -130,7 +132,7 @@ impl DocumentCopy {
     ///
     /// # Errors
     /// Returns [`Error::Invalid`] naming the field.
-    pub fn check(&self) -> Result<()> {
+    pub fn check_importable(&self) -> Result<()> {
         if DocumentId::parse(self.id.as_str()).is_none() {
             return Err(Error::invalid_field(
                 "id",
@@ -138,10 +140,10 @@ impl DocumentCopy {
             ));
         }
         if let Some(custom_id) = &self.custom_id {
-            CustomId::parse_conversation(custom_id.as_str())?;
+            CustomId::parse_conversation_id(custom_id.as_str())?;
         }
         self.metadata()?;
-        self.body.as_ref().map(BodyCopy::bytes).transpose()?;
+        self.body.as_ref().map(BodyCopy::decode_bytes).transpose()?;
         Ok(())
     }
 
@@ -190,7 +192,7 @@ impl BodyCopy {
     ///
     /// # Errors
     /// Returns [`Error::Invalid`] when the copy has neither text nor valid base64.
-    pub fn bytes(&self) -> Result<Bytes> {
+    pub fn decode_bytes(&self) -> Result<Bytes> {
         match (&self.text, &self.base64) {
             (Some(text), _) => Ok(text.clone().into()),
             (None, Some(coded)) => match STANDARD.decode(coded) {
@@ -220,7 +222,7 @@ pub struct ServedCopy {
     pub pack: Pack,
     /// The statements found in that content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub learned: Option<LearnedCopy>,
+    pub learned: Option<StatementsCopy>,
     /// The authorship of that content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authorship: Option<Authorship>,
@@ -229,7 +231,7 @@ pub struct ServedCopy {
 /// The statements found in a content.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct LearnedCopy {
+pub struct StatementsCopy {
     /// The name of the extractor that found the statements.
     pub extractor: String,
     /// The reason why the built-in extractor replaced a model that was asked first.

@@ -2,11 +2,11 @@
 
 use crate::blob::BlobRef;
 use crate::ctx::Ctx;
-use crate::document::{Document, Extracted, Indexed};
+use crate::document::{Document, IndexedRevision, ProcessingResult};
 use crate::error::Result;
 use crate::ids::{ContainerId, DocumentId};
-use crate::ports::Claim;
-use crate::task::{Pending, Purge, PurgePhase, PurgeReport};
+use crate::ports::ClaimOutcome;
+use crate::task::{ContainerPurge, PendingErasure, PurgePhase, PurgeReport};
 use crate::tenant::Tenant;
 use crate::usecase::purge::{count_existing, inline};
 use crate::usecase::tasks::Next;
@@ -24,13 +24,13 @@ const LEASE_SECONDS: i64 = 120;
 pub(super) async fn plan(
     ctx: &Ctx,
     tenant: &Tenant,
-    purge: &mut Purge,
+    purge: &mut ContainerPurge,
     container: &ContainerId,
 ) -> Result<Next> {
     let superseded = purge.phase == PurgePhase::Superseded;
     let (listed, next) = ctx
         .documents
-        .page(tenant, container, superseded, purge.cursor.as_deref(), PAGE)
+        .list_page(tenant, container, superseded, purge.cursor.as_deref(), PAGE)
         .await?;
     let ids: Vec<DocumentId> = listed.into_iter().map(|document| document.id).collect();
     let (mut doomed, mut busy) = (Vec::new(), false);
@@ -43,10 +43,10 @@ pub(super) async fn plan(
 
     let documents: Vec<DocumentId> = doomed.iter().map(|document| document.id.clone()).collect();
     let report = weigh(ctx, tenant, &doomed).await?;
-    purge.pending = Pending {
+    purge.pending = PendingErasure {
         documents,
         report,
-        ..Pending::default()
+        ..PendingErasure::default()
     };
 
     if busy {
@@ -84,12 +84,12 @@ async fn take(
     let (now, id, revision) = (ctx.clock.now(), &document.id, &document.revision);
     match ctx
         .documents
-        .claim(tenant, id, revision, now, now.plus_seconds(LEASE_SECONDS))
+        .claim_revision(tenant, id, revision, now, now.plus_seconds(LEASE_SECONDS))
         .await?
     {
-        Claim::Mine(mine) => Ok(Some(*mine)),
+        ClaimOutcome::Mine(mine) => Ok(Some(*mine)),
         // A document that is gone has become final at this moment.
-        Claim::Busy | Claim::Gone => Ok(None),
+        ClaimOutcome::Busy | ClaimOutcome::Gone => Ok(None),
     }
 }
 
@@ -104,7 +104,7 @@ async fn weigh(ctx: &Ctx, tenant: &Tenant, doomed: &[Document]) -> Result<PurgeR
     for document in doomed {
         let known = inline(named(document));
         perhaps.extend(
-            inline(&document.unserved())
+            inline(&document.unserved_blobs())
                 .into_iter()
                 .filter(|blob| !known.contains(blob)),
         );
@@ -125,10 +125,11 @@ async fn weigh(ctx: &Ctx, tenant: &Tenant, doomed: &[Document]) -> Result<PurgeR
     Ok(report)
 }
 
-/// Returns the blobs that a record names. A worker may have stored more ([`Document::unserved`]).
+/// Returns the blobs that a record names. A worker may have stored more
+/// ([`Document::unserved_blobs`]).
 fn named(document: &Document) -> impl Iterator<Item = &BlobRef> {
-    let served = document.indexed.iter().flat_map(Indexed::blobs);
-    let made = document.extracted.iter().flat_map(Extracted::blobs);
+    let served = document.indexed.iter().flat_map(IndexedRevision::all_blobs);
+    let made = document.extracted.iter().flat_map(ProcessingResult::blobs);
     served.chain(made).chain([&document.body.blob])
 }
 
@@ -137,11 +138,11 @@ fn named(document: &Document) -> impl Iterator<Item = &BlobRef> {
 pub(super) async fn remove(ctx: &Ctx, tenant: &Tenant, ids: &[DocumentId]) -> Result<()> {
     let mut blobs = Vec::new();
     for document in ctx.documents.get(tenant, ids).await?.iter().flatten() {
-        blobs.extend(named(document).cloned().chain(document.unserved()));
+        blobs.extend(named(document).cloned().chain(document.unserved_blobs()));
     }
     let blobs = inline(&blobs);
     if !blobs.is_empty() {
         ctx.blobs.delete(tenant, &blobs).await?;
     }
-    Ok(ctx.documents.erase(tenant, ids).await?)
+    Ok(ctx.documents.erase_records(tenant, ids).await?)
 }

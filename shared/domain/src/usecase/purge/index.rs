@@ -4,7 +4,7 @@ use crate::blob::BlobRef;
 use crate::ctx::Ctx;
 use crate::error::Result;
 use crate::ids::ContainerId;
-use crate::task::{Pending, Purge, PurgePhase, PurgeReport};
+use crate::task::{ContainerPurge, PendingErasure, PurgePhase, PurgeReport};
 use crate::tenant::Tenant;
 use crate::usecase::purge::{count_existing, inline};
 
@@ -17,10 +17,10 @@ const PURGE_RECORD: &str = "P#";
 pub(super) async fn plan(
     ctx: &Ctx,
     tenant: &Tenant,
-    purge: &mut Purge,
+    purge: &mut ContainerPurge,
     container: &ContainerId,
 ) -> Result<()> {
-    let mut items = ctx.index.items(tenant, container, ITEMS).await?;
+    let mut items = ctx.index.list_items(tenant, container, ITEMS).await?;
     if items.is_empty() {
         purge.phase = PurgePhase::Objects;
         return Ok(());
@@ -32,13 +32,13 @@ pub(super) async fn plan(
 
     // The head comes last, so it is among the items when there are no more.
     if items.len() < ITEMS {
-        let head = ctx.index.head(tenant, container).await?;
+        let head = ctx.index.get_head(tenant, container).await?;
         let memories = head.memories.unwrap_or(0);
         // This makes a compaction that is under way fail; it then removes what it has stored.
         if head.seq > 0
             && !ctx
                 .index
-                .publish(tenant, container, head.generation, &head.segments, memories)
+                .publish_segments(tenant, container, head.generation, &head.segments, memories)
                 .await?
         {
             return Ok(());
@@ -50,10 +50,10 @@ pub(super) async fn plan(
 
     items.truncate(ITEMS - 1);
     report.index_records = items.len() as u64;
-    purge.pending = Pending {
+    purge.pending = PendingErasure {
         items,
         report,
-        ..Pending::default()
+        ..PendingErasure::default()
     };
 
     Ok(())
@@ -72,7 +72,7 @@ pub(super) async fn remove(
     if !blobs.is_empty() {
         ctx.blobs.delete(tenant, &blobs).await?;
     }
-    Ok(ctx.index.erase(tenant, container, items).await?)
+    Ok(ctx.index.delete_items(tenant, container, items).await?)
 }
 
 /// Returns the blobs that the purge records among the items name.
@@ -89,7 +89,7 @@ async fn purged_blobs(
     {
         blobs.extend(
             ctx.index
-                .purge(tenant, container, id)
+                .get_purge(tenant, container, id)
                 .await?
                 .unwrap_or_default(),
         );
@@ -104,7 +104,7 @@ async fn segment_blobs(
     tenant: &Tenant,
     container: &ContainerId,
 ) -> Result<Vec<BlobRef>> {
-    let segments = ctx.index.head(tenant, container).await?.segments;
+    let segments = ctx.index.get_head(tenant, container).await?.segments;
     let blobs: Vec<BlobRef> = segments
         .into_iter()
         .flat_map(crate::SegmentRef::into_blobs)

@@ -4,7 +4,7 @@ use crate::activity::Hour;
 use crate::ctx::Ctx;
 use crate::error::Result;
 use crate::ports::HourCounts;
-use crate::task::{Pending, Purge, PurgePhase, PurgeReport};
+use crate::task::{ContainerPurge, PendingErasure, PurgePhase, PurgeReport};
 use crate::tenant::Tenant;
 
 /// The number of hours that one step covers. Hours without requests cost nothing more.
@@ -14,8 +14,13 @@ const PAGES: usize = 8;
 
 /// Plans which records, from `hour` on, lose their contents next. The position stays at these
 /// records: once their contents are gone, nothing is found there any more.
-pub(super) async fn plan(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge, hour: Hour) -> Result<()> {
-    let last = Hour::of(ctx.clock.now());
+pub(super) async fn plan(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    purge: &mut ContainerPurge,
+    hour: Hour,
+) -> Result<()> {
+    let last = Hour::containing(ctx.clock.now());
     // A position within an hour applies to the first hour only.
     let mut after = purge.cursor.take();
     if hour > last {
@@ -25,7 +30,7 @@ pub(super) async fn plan(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge, hour: Ho
 
     let to = Hour((hour.0 + WINDOW - 1).min(last.0));
     let mut pages = 0;
-    for counts in ctx.activity.hours(tenant, hour, to).await? {
+    for counts in ctx.activity.count_by_hour(tenant, hour, to).await? {
         let (HourCounts::Closed(at, _) | HourCounts::Open(at, _)) = counts;
         let mut place = Some(after.take().filter(|_| at == hour));
         while let Some(after) = place {
@@ -35,7 +40,7 @@ pub(super) async fn plan(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge, hour: Ho
             }
             let (items, next) = ctx
                 .activity
-                .contents(tenant, at, &purge.containers, after.as_deref())
+                .list_contents(tenant, at, &purge.containers, after.as_deref())
                 .await?;
 
             if !items.is_empty() {
@@ -45,10 +50,10 @@ pub(super) async fn plan(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge, hour: Ho
                     log_contents: items.len() as u64,
                     ..PurgeReport::default()
                 };
-                purge.pending = Pending {
+                purge.pending = PendingErasure {
                     items,
                     report,
-                    ..Pending::default()
+                    ..PendingErasure::default()
                 };
                 return Ok(());
             }

@@ -46,13 +46,13 @@ impl Content {
             },
         };
 
-        let bytes = conversation::to_bytes(&conversation::merge(stored, turns));
-        if bytes.len() > conversation::MAX_BYTES {
+        let bytes = conversation::serialize_turns(&conversation::merge_turns(stored, turns));
+        if bytes.len() > conversation::MAX_CONVERSATION_BYTES {
             let message =
                 "the conversation has grown too large; go on under another conversationId";
             return Err(Error::TooLarge(format!(
                 "{message} (at most {} bytes)",
-                conversation::MAX_BYTES
+                conversation::MAX_CONVERSATION_BYTES
             )));
         }
 

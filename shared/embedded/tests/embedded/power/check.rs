@@ -8,17 +8,17 @@ use std::time::{Duration, SystemTime};
 use aws_sdk_dynamodb::types::AttributeValue;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use embedded::{Durability, Services, Transport};
+use embedded::{Durability, EmbeddedServices, InProcessTransport};
 use rusqlite::Connection;
 
 use super::history::History;
-use super::workload::{BUCKET, QUEUE, SECRET, content};
+use super::workload::{BUCKET, QUEUE, SECRET, version_content};
 use crate::dynamodb::create_table;
-use crate::support::{self, config};
+use crate::support::{self, sdk_config};
 
 /// The time after the cut at which the services start again. By then, received messages are visible
 /// and unfinished files are abandoned.
-const LATER: Duration = Duration::from_secs(2 * 60 * 60);
+const RESTART_DELAY: Duration = Duration::from_secs(2 * 60 * 60);
 
 /// Returns the faults of the folder after a cut. `cut` and `lag` are in nanoseconds. In DynamoDB
 /// and SQS, everything that was answered before `cut` less `lag` must exist. In the other services,
@@ -27,15 +27,20 @@ const LATER: Duration = Duration::from_secs(2 * 60 * 60);
     clippy::disallowed_methods,
     reason = "the process before the cut had the system's clock"
 )]
-pub(super) async fn check(image: &Path, history: &History, cut: u64, lag: u64) -> Vec<String> {
+pub(super) async fn check_image(
+    image: &Path,
+    history: &History,
+    cut: u64,
+    lag: u64,
+) -> Vec<String> {
     let now = u64::try_from(
-        (SystemTime::now() + LATER)
+        (SystemTime::now() + RESTART_DELAY)
             .duration_since(SystemTime::UNIX_EPOCH)
             .unwrap()
             .as_millis(),
     );
     let now = now.unwrap();
-    let opened = Services::open_with(image, Durability::Full, Arc::new(move || now));
+    let opened = EmbeddedServices::open_with(image, Durability::Full, Arc::new(move || now));
     let services = match opened {
         Ok(services) => services,
         Err(error) => return vec![format!("cannot be opened: {error:#}")],
@@ -52,38 +57,38 @@ pub(super) async fn check(image: &Path, history: &History, cut: u64, lag: u64) -
         }
     }
 
-    let mut found = Found::default();
-    found.objects(&services).await;
-    found.items(&services).await;
-    found.messages(&services).await;
-    found.secrets(&services, history).await;
+    let mut found = FoundState::default();
+    found.find_objects(&services).await;
+    found.find_items(&services).await;
+    found.find_messages(&services).await;
+    found.find_secrets(&services, history).await;
     wrong.append(&mut found.wrong);
     let sure = cut.saturating_sub(lag);
     for kind in ["bucket", "o-", "m-", "k-"] {
-        wrong.extend(history.compare(kind, &found.versions, cut));
+        wrong.extend(history.find_differences(kind, &found.versions, cut));
     }
 
     for kind in ["table", "queue", "d-", "t", "n-", "q-"] {
-        wrong.extend(history.compare(kind, &found.versions, sure));
+        wrong.extend(history.find_differences(kind, &found.versions, sure));
     }
 
-    wrong.extend(misplaced(image));
-    go_on(&services, &found).await;
+    wrong.extend(unknown_files(image));
+    check_new_writes(&services, &found).await;
 
     wrong
 }
 
 /// The things that exist, by name.
 #[derive(Default)]
-struct Found {
+struct FoundState {
     versions: BTreeMap<String, u64>,
     objects: BTreeMap<String, String>,
     wrong: Vec<String>,
 }
 
-impl Found {
-    async fn objects(&mut self, services: &Services) {
-        let client = support::s3(&config(Transport::new(services.clone())));
+impl FoundState {
+    async fn find_objects(&mut self, services: &EmbeddedServices) {
+        let client = support::s3_client(&sdk_config(InProcessTransport::new(services.clone())));
         let Ok(list) = client.list_objects_v2().bucket(BUCKET).send().await else {
             return;
         };
@@ -105,7 +110,7 @@ impl Found {
                 .nth(1)
                 .and_then(|version| version.parse().ok())
                 .unwrap_or(0);
-            if text != content(key, version) {
+            if text != version_content(key, version) {
                 self.wrong
                     .push(format!("object {key} has other bytes, version {version}"));
             }
@@ -116,8 +121,8 @@ impl Found {
         }
     }
 
-    async fn items(&mut self, services: &Services) {
-        let client = support::dynamodb(services);
+    async fn find_items(&mut self, services: &EmbeddedServices) {
+        let client = support::dynamodb_client(services);
         if client
             .describe_table()
             .table_name("records")
@@ -139,7 +144,7 @@ impl Found {
             let item = item.unwrap();
             let name = item["pk"].as_s().unwrap().clone();
             let version: u64 = item["v"].as_n().unwrap().parse().unwrap();
-            if *item["body"].as_s().unwrap() != content(&name, version) {
+            if *item["body"].as_s().unwrap() != version_content(&name, version) {
                 self.wrong
                     .push(format!("item {name} has another body, version {version}"));
             }
@@ -162,8 +167,8 @@ impl Found {
         }
     }
 
-    async fn messages(&mut self, services: &Services) {
-        let client = support::sqs(services);
+    async fn find_messages(&mut self, services: &EmbeddedServices) {
+        let client = support::sqs_client(services);
         let Ok(queue) = client.get_queue_url().queue_name(QUEUE).send().await else {
             return;
         };
@@ -186,9 +191,10 @@ impl Found {
         }
     }
 
-    async fn secrets(&mut self, services: &Services, history: &History) {
-        let client = aws_sdk_kms::Client::new(&config(Transport::new(services.clone())));
-        for name in history.names("k-") {
+    async fn find_secrets(&mut self, services: &EmbeddedServices, history: &History) {
+        let client =
+            aws_sdk_kms::Client::new(&sdk_config(InProcessTransport::new(services.clone())));
+        for name in history.names_of_kind("k-") {
             let sealed = BASE64.decode(name.trim_start_matches("k-")).unwrap();
             let opened = client.decrypt().ciphertext_blob(sealed.into()).send().await;
             if opened.is_ok_and(|opened| {
@@ -203,7 +209,7 @@ impl Found {
 }
 
 /// Lists the files that the index does not know, and that would therefore stay forever.
-fn misplaced(image: &Path) -> Vec<String> {
+fn unknown_files(image: &Path) -> Vec<String> {
     let index = Connection::open(image.join("s3/index.sqlite")).unwrap();
     let sql =
         "SELECT file FROM objects UNION SELECT file FROM parts UNION SELECT file FROM garbage";
@@ -227,9 +233,12 @@ fn misplaced(image: &Path) -> Vec<String> {
 }
 
 /// Checks that the services accept new writes.
-async fn go_on(services: &Services, found: &Found) {
-    let (dynamodb, sqs) = (support::dynamodb(services), support::sqs(services));
-    let s3 = support::s3(&config(Transport::new(services.clone())));
+async fn check_new_writes(services: &EmbeddedServices, found: &FoundState) {
+    let (dynamodb, sqs) = (
+        support::dynamodb_client(services),
+        support::sqs_client(services),
+    );
+    let s3 = support::s3_client(&sdk_config(InProcessTransport::new(services.clone())));
     if !found.versions.contains_key("table") {
         create_table(&dynamodb).await;
     }

@@ -10,7 +10,7 @@ const SECTOR: usize = 512;
 const HEAD: usize = 32;
 
 /// A call that changed the folder, or an acknowledgement.
-pub(super) struct Record {
+pub(super) struct TraceRecord {
     pub(super) nanoseconds: u64,
     pub(super) operation: u8,
     handle: u32,
@@ -19,7 +19,7 @@ pub(super) struct Record {
     second: Vec<u8>,
 }
 
-impl Record {
+impl TraceRecord {
     /// Reads all records of a trace.
     pub(super) fn read_all(trace: &Path) -> Vec<Self> {
         let bytes = fs::read(trace).unwrap();
@@ -44,18 +44,18 @@ impl Record {
     }
 
     /// Returns the text of an acknowledgement.
-    pub(super) fn text(&self) -> &str {
+    pub(super) fn acknowledgement_text(&self) -> &str {
         std::str::from_utf8(&self.first).unwrap()
     }
 
-    fn path(text: &[u8]) -> PathBuf {
+    fn parse_path(text: &[u8]) -> PathBuf {
         PathBuf::from(std::str::from_utf8(text).unwrap())
     }
 }
 
 /// The unsynced changes that are on the disk after the cut.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Unsynced {
+pub(super) enum UnsyncedChanges {
     /// None of them.
     Dropped,
     /// All of them.
@@ -65,9 +65,9 @@ pub(super) enum Unsynced {
 }
 
 /// A generator of random numbers, which are the same for the same seed.
-pub(super) struct Chance(pub(super) u64);
+pub(super) struct RandomBits(pub(super) u64);
 
-impl Chance {
+impl RandomBits {
     pub(super) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut bits = self.0;
@@ -80,79 +80,82 @@ impl Chance {
         self.next() % end
     }
 
-    fn keeps(&mut self, unsynced: Unsynced) -> bool {
+    fn keeps_change(&mut self, unsynced: UnsyncedChanges) -> bool {
         match unsynced {
-            Unsynced::Dropped => false,
-            Unsynced::Kept => true,
-            Unsynced::Torn(percent) => self.below(100) < percent,
+            UnsyncedChanges::Dropped => false,
+            UnsyncedChanges::Kept => true,
+            UnsyncedChanges::Torn(percent) => self.below(100) < percent,
         }
     }
 }
 
 /// A change of the content of a file.
-enum Change {
+enum FileChange {
     Write(usize, Vec<u8>),
     Truncate(usize),
 }
 
 /// A change of an entry of a folder: a path and the number of its file, or `None` if the path is
 /// removed.
-struct Entry(PathBuf, Option<usize>);
+struct EntryChange(PathBuf, Option<usize>);
 
 #[derive(Default)]
-struct File {
+struct DiskFile {
     synced: Vec<u8>,
-    unsynced: Vec<Change>,
+    unsynced: Vec<FileChange>,
 }
 
 /// A folder as its process sees it, and as it is on the disk.
 #[derive(Default)]
-pub(super) struct Disk {
-    files: Vec<File>,
+pub(super) struct SimulatedDisk {
+    files: Vec<DiskFile>,
     /// The files by their paths, as the process sees them.
     seen: BTreeMap<PathBuf, usize>,
     /// The files by their paths, as they are on the disk.
     names: BTreeMap<PathBuf, usize>,
     /// Unsynced changes of entries, by folder. The entries of one change take effect together.
-    entries: BTreeMap<PathBuf, Vec<Vec<Entry>>>,
+    entries: BTreeMap<PathBuf, Vec<Vec<EntryChange>>>,
     /// The folders on the disk. Those that are not on it yet follow, by the folder that contains
     /// them.
     folders: BTreeSet<PathBuf>,
     new_folders: BTreeMap<PathBuf, Vec<PathBuf>>,
-    handles: BTreeMap<u32, Handle>,
+    handles: BTreeMap<u32, OpenHandle>,
 }
 
 #[derive(Clone)]
-enum Handle {
+enum OpenHandle {
     File(usize),
     Folder(PathBuf),
 }
 
-impl Disk {
+impl SimulatedDisk {
     /// Applies the call of a record.
-    pub(super) fn apply(&mut self, record: &Record) {
+    pub(super) fn apply_record(&mut self, record: &TraceRecord) {
         match record.operation {
-            b'O' => self.open(record),
-            b'W' => self.change(
+            b'O' => self.open_file(record),
+            b'W' => self.change_file(
                 record.handle,
-                Change::Write(record.offset as usize, record.first.clone()),
+                FileChange::Write(record.offset as usize, record.first.clone()),
             ),
-            b'T' => self.change(record.handle, Change::Truncate(record.offset as usize)),
-            b'S' => self.sync(record.handle),
+            b'T' => self.change_file(record.handle, FileChange::Truncate(record.offset as usize)),
+            b'S' => self.sync_handle(record.handle),
             b'R' => {
-                let (from, to) = (Record::path(&record.first), Record::path(&record.second));
+                let (from, to) = (
+                    TraceRecord::parse_path(&record.first),
+                    TraceRecord::parse_path(&record.second),
+                );
                 let file = self.seen.remove(&from).unwrap();
                 self.seen.insert(to.clone(), file);
-                self.enter(vec![Entry(from, None), Entry(to, Some(file))]);
+                self.enter(vec![EntryChange(from, None), EntryChange(to, Some(file))]);
             }
             b'U' => {
-                let path = Record::path(&record.first);
+                let path = TraceRecord::parse_path(&record.first);
                 if self.seen.remove(&path).is_some() {
-                    self.enter(vec![Entry(path, None)]);
+                    self.enter(vec![EntryChange(path, None)]);
                 }
             }
             b'M' => {
-                let path = Record::path(&record.first);
+                let path = TraceRecord::parse_path(&record.first);
                 self.new_folders
                     .entry(path.parent().unwrap().to_owned())
                     .or_default()
@@ -162,10 +165,10 @@ impl Disk {
         }
     }
 
-    fn open(&mut self, record: &Record) {
-        let path = Record::path(&record.first);
+    fn open_file(&mut self, record: &TraceRecord) {
+        let path = TraceRecord::parse_path(&record.first);
         if record.offset & 4 != 0 {
-            self.handles.insert(record.handle, Handle::Folder(path));
+            self.handles.insert(record.handle, OpenHandle::Folder(path));
             return;
         }
 
@@ -173,64 +176,70 @@ impl Disk {
             Some(file) => *file,
             None => {
                 let file = self.files.len();
-                self.files.push(File::default());
+                self.files.push(DiskFile::default());
                 self.seen.insert(path.clone(), file);
-                self.enter(vec![Entry(path, Some(file))]);
+                self.enter(vec![EntryChange(path, Some(file))]);
                 file
             }
         };
 
-        self.handles.insert(record.handle, Handle::File(file));
+        self.handles.insert(record.handle, OpenHandle::File(file));
         if record.offset & 2 != 0 {
-            self.change(record.handle, Change::Truncate(0));
+            self.change_file(record.handle, FileChange::Truncate(0));
         }
     }
 
-    fn enter(&mut self, change: Vec<Entry>) {
+    fn enter(&mut self, change: Vec<EntryChange>) {
         let folder = change[0].0.parent().unwrap().to_owned();
         self.entries.entry(folder).or_default().push(change);
     }
 
-    fn change(&mut self, handle: u32, change: Change) {
-        if let Some(Handle::File(file)) = self.handles.get(&handle) {
+    fn change_file(&mut self, handle: u32, change: FileChange) {
+        if let Some(OpenHandle::File(file)) = self.handles.get(&handle) {
             self.files[*file].unsynced.push(change);
         }
     }
 
     /// Syncs the content of a file, or the entries of a folder. Syncing a file does not sync its
     /// entry.
-    fn sync(&mut self, handle: u32) {
+    fn sync_handle(&mut self, handle: u32) {
         match self.handles[&handle].clone() {
-            Handle::File(file) => {
+            OpenHandle::File(file) => {
                 let file = &mut self.files[file];
                 for change in std::mem::take(&mut file.unsynced) {
-                    do_whole(&mut file.synced, &change);
+                    apply_change(&mut file.synced, &change);
                 }
             }
-            Handle::Folder(folder) => {
+            OpenHandle::Folder(folder) => {
                 self.folders
                     .extend(self.new_folders.remove(&folder).unwrap_or_default());
                 for change in self.entries.remove(&folder).unwrap_or_default() {
-                    enter(&mut self.names, &change);
+                    change_entries(&mut self.names, &change);
                 }
             }
         }
     }
 
     /// Writes to `image` what is left of the folder `root` after a cut.
-    pub(super) fn cut(&self, root: &Path, image: &Path, unsynced: Unsynced, chance: &mut Chance) {
+    pub(super) fn write_image(
+        &self,
+        root: &Path,
+        image: &Path,
+        unsynced: UnsyncedChanges,
+        chance: &mut RandomBits,
+    ) {
         let mut folders = self.folders.clone();
         // A parent comes before its content: everything in a lost folder is lost.
         for folder in self.new_folders.values().flatten() {
-            if chance.keeps(unsynced) {
+            if chance.keeps_change(unsynced) {
                 folders.insert(folder.clone());
             }
         }
 
         let mut names = self.names.clone();
         for change in self.entries.values().flatten() {
-            if chance.keeps(unsynced) {
-                enter(&mut names, change);
+            if chance.keeps_change(unsynced) {
+                change_entries(&mut names, change);
             }
         }
 
@@ -253,15 +262,15 @@ impl Disk {
             let file = &self.files[*file];
             let mut content = file.synced.clone();
             for change in &file.unsynced {
-                do_torn(&mut content, change, unsynced, chance);
+                apply_torn_change(&mut content, change, unsynced, chance);
             }
             fs::write(place(path), content).unwrap();
         }
     }
 }
 
-fn enter(names: &mut BTreeMap<PathBuf, usize>, change: &[Entry]) {
-    for Entry(path, file) in change {
+fn change_entries(names: &mut BTreeMap<PathBuf, usize>, change: &[EntryChange]) {
+    for EntryChange(path, file) in change {
         match file {
             Some(file) => names.insert(path.clone(), *file),
             None => names.remove(path),
@@ -269,10 +278,10 @@ fn enter(names: &mut BTreeMap<PathBuf, usize>, change: &[Entry]) {
     }
 }
 
-fn do_whole(content: &mut Vec<u8>, change: &Change) {
+fn apply_change(content: &mut Vec<u8>, change: &FileChange) {
     match change {
-        Change::Truncate(length) => content.resize(*length, 0),
-        Change::Write(at, bytes) => {
+        FileChange::Truncate(length) => content.resize(*length, 0),
+        FileChange::Write(at, bytes) => {
             content.resize(content.len().max(at + bytes.len()), 0);
             content[*at..at + bytes.len()].copy_from_slice(bytes);
         }
@@ -281,23 +290,28 @@ fn do_whole(content: &mut Vec<u8>, change: &Change) {
 
 /// Applies a change, some sectors of it, or nothing. A later sector may be kept without an earlier
 /// one, because a disk writes in any order.
-fn do_torn(content: &mut Vec<u8>, change: &Change, unsynced: Unsynced, chance: &mut Chance) {
+fn apply_torn_change(
+    content: &mut Vec<u8>,
+    change: &FileChange,
+    unsynced: UnsyncedChanges,
+    chance: &mut RandomBits,
+) {
     match change {
-        Change::Truncate(_) => {
-            if chance.keeps(unsynced) {
-                do_whole(content, change);
+        FileChange::Truncate(_) => {
+            if chance.keeps_change(unsynced) {
+                apply_change(content, change);
             }
         }
-        Change::Write(at, bytes) => {
+        FileChange::Write(at, bytes) => {
             let mut begin = 0;
             while begin < bytes.len() {
                 let end = bytes
                     .len()
                     .min((at + begin) / SECTOR * SECTOR + SECTOR - at);
-                if chance.keeps(unsynced) {
-                    do_whole(
+                if chance.keeps_change(unsynced) {
+                    apply_change(
                         content,
-                        &Change::Write(at + begin, bytes[begin..end].to_vec()),
+                        &FileChange::Write(at + begin, bytes[begin..end].to_vec()),
                     );
                 }
                 begin = end;

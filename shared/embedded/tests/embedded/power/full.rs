@@ -4,26 +4,30 @@ use std::path::PathBuf;
 
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 use aws_sdk_dynamodb::types::AttributeValue;
-use embedded::{Services, Transport};
+use embedded::{EmbeddedServices, InProcessTransport};
 
-use super::{child, compile, scratch};
+use super::{child_command, compile_disk, scratch_folder};
 use crate::dynamodb::create_table;
-use crate::support::{self, config};
+use crate::support::{self, sdk_config};
 
 /// The environment variable that tells a child process which folder to use.
-const CHILD: &str = "EMBEDDED_TEST_DISK";
+const CHILD_VARIABLE: &str = "EMBEDDED_TEST_DISK";
 
 #[test]
 fn a_full_disk_refuses_and_loses_nothing() {
-    let scratch = scratch();
+    let scratch = scratch_folder();
     let at = scratch.path().canonicalize().unwrap();
     let folder = at.join("data");
     std::fs::create_dir(&folder).unwrap();
 
-    let mut child = child(&compile(&at), &folder, "power::full::child_fills_its_disk");
+    let mut child = child_command(
+        &compile_disk(&at),
+        &folder,
+        "power::full::child_fills_its_disk",
+    );
     let output = child
         .env("DISK_FULL", at.join("full"))
-        .env(CHILD, &folder)
+        .env(CHILD_VARIABLE, &folder)
         .output()
         .unwrap();
 
@@ -37,13 +41,16 @@ fn a_full_disk_refuses_and_loses_nothing() {
 /// Does nothing unless the test above runs it in a process of its own.
 #[tokio::test]
 async fn child_fills_its_disk() {
-    let Some(folder) = std::env::var_os(CHILD).map(PathBuf::from) else {
+    let Some(folder) = std::env::var_os(CHILD_VARIABLE).map(PathBuf::from) else {
         return;
     };
     let full = PathBuf::from(std::env::var_os("DISK_FULL").unwrap_or_default());
-    let services = Services::open(&folder).unwrap();
-    let (dynamodb, sqs) = (support::dynamodb(&services), support::sqs(&services));
-    let s3 = support::s3(&config(Transport::new(services.clone())));
+    let services = EmbeddedServices::open(&folder).unwrap();
+    let (dynamodb, sqs) = (
+        support::dynamodb_client(&services),
+        support::sqs_client(&services),
+    );
+    let s3 = support::s3_client(&sdk_config(InProcessTransport::new(services.clone())));
     create_table(&dynamodb).await;
     s3.create_bucket().bucket("documents").send().await.unwrap();
     let url = sqs
@@ -110,7 +117,7 @@ async fn child_fills_its_disk() {
         .unwrap();
     assert_eq!(get.body.collect().await.unwrap().to_vec(), vec![7; 5000]);
     assert!(
-        Services::open(&folder.with_extension("other")).is_ok(),
+        EmbeddedServices::open(&folder.with_extension("other")).is_ok(),
         "another disk is not full"
     );
 
@@ -147,19 +154,19 @@ async fn child_fills_its_disk() {
 
 #[test]
 fn a_folder_that_cannot_be_written_is_refused_with_the_reason() {
-    let scratch = scratch();
+    let scratch = scratch_folder();
     let at = scratch.path().canonicalize().unwrap();
     let folder = at.join("data");
-    drop(Services::open(&folder).unwrap());
+    drop(EmbeddedServices::open(&folder).unwrap());
 
-    let mut child = child(
-        &compile(&at),
+    let mut child = child_command(
+        &compile_disk(&at),
         &folder,
         "power::full::child_opens_what_it_cannot_write",
     );
     let output = child
         .env("DISK_READ_ONLY", "1")
-        .env(CHILD, &folder)
+        .env(CHILD_VARIABLE, &folder)
         .output()
         .unwrap();
 
@@ -176,8 +183,8 @@ fn child_opens_what_it_cannot_write() {
     if std::env::var_os("DISK_READ_ONLY").is_none() {
         return;
     }
-    let folder = PathBuf::from(std::env::var_os(CHILD).unwrap());
-    let refused = format!("{:#}", Services::open(&folder).unwrap_err());
+    let folder = PathBuf::from(std::env::var_os(CHILD_VARIABLE).unwrap());
+    let refused = format!("{:#}", EmbeddedServices::open(&folder).unwrap_err());
     assert!(
         refused.starts_with(&format!(
             "cannot write to {}: Read-only file system",

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::disk::Record;
+use super::disk::TraceRecord;
 
 /// A change that a caller requested: the thing exists in this version, or not at all.
 #[derive(Debug, Clone, Copy)]
-struct Step {
+struct RequestedChange {
     version: Option<u64>,
     /// The time of the answer in nanoseconds, or `None` while there is none.
     answered: Option<u64>,
@@ -15,39 +15,42 @@ struct Step {
 /// All things of a workload, by name.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    steps: BTreeMap<String, Vec<Step>>,
+    steps: BTreeMap<String, Vec<RequestedChange>>,
     /// The longest time that the machine let a thread wait too long, in nanoseconds.
     pub(super) stall: u64,
 }
 
 /// Returns the line that a caller writes before it requests a version. Zero requests the deletion
 /// of the thing.
-pub(super) fn asked(name: &str, version: u64) -> String {
+pub(super) fn request_line(name: &str, version: u64) -> String {
     format!("asked {name} {version}\n")
 }
 
 /// Returns the line that a caller writes after the answer.
-pub(super) fn answered(name: &str) -> String {
+pub(super) fn answer_line(name: &str) -> String {
     format!("answered {name}\n")
 }
 
 /// Returns the line of a thread that slept too long.
-pub(super) fn stalled(nanoseconds: u128) -> String {
+pub(super) fn stall_line(nanoseconds: u128) -> String {
     format!("stalled {nanoseconds}\n")
 }
 
 impl History {
     /// Records what a caller wrote.
-    pub(super) fn note(&mut self, record: &Record) {
-        for line in record.text().lines() {
+    pub(super) fn record_lines(&mut self, record: &TraceRecord) {
+        for line in record.acknowledgement_text().lines() {
             let words: Vec<&str> = line.split(' ').collect();
             match words[..] {
                 ["asked", name, version] => {
                     let version = Some(version.parse().unwrap()).filter(|version| *version > 0);
-                    self.steps.entry(name.to_owned()).or_default().push(Step {
-                        version,
-                        answered: None,
-                    });
+                    self.steps
+                        .entry(name.to_owned())
+                        .or_default()
+                        .push(RequestedChange {
+                            version,
+                            answered: None,
+                        });
                 }
                 ["answered", name] => {
                     self.steps
@@ -67,7 +70,7 @@ impl History {
 
     /// Compares the existing things of a kind with the answers until `limit`. Each must be in the
     /// last answered version, or in one that was requested later. Returns the differences.
-    pub(super) fn compare(
+    pub(super) fn find_differences(
         &self,
         kind: &str,
         found: &BTreeMap<String, u64>,
@@ -75,7 +78,8 @@ impl History {
     ) -> Vec<String> {
         let mut wrong = Vec::new();
         for (name, steps) in self.steps.iter().filter(|(name, _)| name.starts_with(kind)) {
-            let is_sure = |step: &Step| step.answered.is_some_and(|answered| answered <= limit);
+            let is_sure =
+                |step: &RequestedChange| step.answered.is_some_and(|answered| answered <= limit);
             let sure = steps.iter().rposition(is_sure);
             let there = found.get(name).copied();
             let fits = match sure {
@@ -99,7 +103,7 @@ impl History {
     }
 
     /// Returns the names of the things of a kind.
-    pub(super) fn names(&self, kind: &str) -> impl Iterator<Item = &str> {
+    pub(super) fn names_of_kind(&self, kind: &str) -> impl Iterator<Item = &str> {
         self.steps
             .keys()
             .map(String::as_str)
@@ -107,7 +111,7 @@ impl History {
     }
 
     /// Returns the number of answers.
-    pub(super) fn answers(&self) -> usize {
+    pub(super) fn count_answers(&self) -> usize {
         self.steps
             .values()
             .flatten()

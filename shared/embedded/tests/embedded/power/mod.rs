@@ -16,40 +16,40 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use self::check::check;
-use self::disk::{Chance, Disk, Record, Unsynced};
+use self::check::check_image;
+use self::disk::{RandomBits, SimulatedDisk, TraceRecord, UnsyncedChanges};
 use self::history::History;
 
 /// The second that a relaxed cut may lose, in nanoseconds.
-const SECOND: u64 = 1_000_000_000;
+const SECOND_NS: u64 = 1_000_000_000;
 
 #[test]
 fn everything_answered_survives_a_power_cut_at_any_moment() {
     for seed in 0..3 {
-        survive("full", seed, 80);
+        assert_survives("full", seed, 80);
     }
 }
 
 #[test]
 fn a_relaxed_cut_takes_the_last_second_at_most_and_no_bytes_that_are_named() {
-    survive("relaxed", 7, 80);
+    assert_survives("relaxed", 7, 80);
 }
 
 #[test]
 fn an_upload_in_parts_survives_a_power_cut_at_any_moment() {
-    survive("parts", 8, 24);
+    assert_survives("parts", 8, 24);
 }
 
 /// Shows the purpose of these tests, and that they can fail: without syncs, a third of the cuts
 /// lose something. The others come while the folder is created, or keep what was not synced.
 #[test]
 fn without_syncs_a_power_cut_loses_what_was_answered() {
-    let failures = cuts("unsynced", 9, 40);
+    let failures = run_cuts("unsynced", 9, 40);
     assert!(failures.len() >= 5, "{failures:?}");
 }
 
-fn survive(workload: &str, seed: u64, count: usize) {
-    let mut failures = cuts(workload, seed, count);
+fn assert_survives(workload: &str, seed: u64, count: usize) {
+    let mut failures = run_cuts(workload, seed, count);
     let failed = failures.len();
     failures.truncate(5);
     assert!(
@@ -61,18 +61,18 @@ fn survive(workload: &str, seed: u64, count: usize) {
 
 /// Runs a workload and cuts its power `count` times. Returns the faults of the cuts that lost
 /// something.
-fn cuts(workload: &str, seed: u64, count: usize) -> Vec<String> {
-    let traced = Traced::run(workload);
-    let records = Record::read_all(&traced.trace);
-    let mut chance = Chance(seed);
-    let places = places(&records, count, &mut chance);
+fn run_cuts(workload: &str, seed: u64, count: usize) -> Vec<String> {
+    let traced = TracedRun::run_workload(workload);
+    let records = TraceRecord::read_all(&traced.trace);
+    let mut chance = RandomBits(seed);
+    let places = choose_places(&records, count, &mut chance);
     let stall = records
         .iter()
         .filter(|record| record.operation == b'A')
-        .fold(History::default(), noted)
+        .fold(History::default(), add_record)
         .stall;
     let lag = if workload == "relaxed" {
-        SECOND + 2 * stall
+        SECOND_NS + 2 * stall
     } else {
         0
     };
@@ -81,28 +81,28 @@ fn cuts(workload: &str, seed: u64, count: usize) -> Vec<String> {
         .enable_all()
         .build()
         .unwrap();
-    let (mut disk, mut history) = (Disk::default(), History::default());
+    let (mut disk, mut history) = (SimulatedDisk::default(), History::default());
     let mut done = 0;
     let mut failures = Vec::new();
     for &place in &places {
         for record in &records[done..place] {
-            disk.apply(record);
+            disk.apply_record(record);
             history = if record.operation == b'A' {
-                noted(history, record)
+                add_record(history, record)
             } else {
                 history
             };
         }
         done = place;
         let unsynced = match chance.below(4) {
-            0 => Unsynced::Dropped,
-            1 => Unsynced::Kept,
-            _ => Unsynced::Torn([10, 50, 90][chance.below(3) as usize]),
+            0 => UnsyncedChanges::Dropped,
+            1 => UnsyncedChanges::Kept,
+            _ => UnsyncedChanges::Torn([10, 50, 90][chance.below(3) as usize]),
         };
-        let image = scratch();
-        disk.cut(&traced.folder, image.path(), unsynced, &mut chance);
+        let image = scratch_folder();
+        disk.write_image(&traced.folder, image.path(), unsynced, &mut chance);
         let cut = records[place - 1].nanoseconds;
-        let wrong = runtime.block_on(check(image.path(), &history, cut, lag));
+        let wrong = runtime.block_on(check_image(image.path(), &history, cut, lag));
         if !wrong.is_empty() {
             failures.push(format!(
                 "cut before record {place}, {unsynced:?}: {}",
@@ -111,17 +111,20 @@ fn cuts(workload: &str, seed: u64, count: usize) -> Vec<String> {
         }
     }
 
-    assert!(history.answers() > 5, "the workload did next to nothing");
+    assert!(
+        history.count_answers() > 5,
+        "the workload did next to nothing"
+    );
     failures
 }
 
-fn noted(mut history: History, record: &Record) -> History {
-    history.note(record);
+fn add_record(mut history: History, record: &TraceRecord) -> History {
+    history.record_lines(record);
     history
 }
 
 /// Chooses the places of the cuts: before syncs, evenly distributed, and in between.
-fn places(records: &[Record], count: usize, chance: &mut Chance) -> Vec<usize> {
+fn choose_places(records: &[TraceRecord], count: usize, chance: &mut RandomBits) -> Vec<usize> {
     let syncs: Vec<usize> = (1..records.len())
         .filter(|at| records[*at].operation == b'S')
         .collect();
@@ -142,23 +145,23 @@ fn places(records: &[Record], count: usize, chance: &mut Chance) -> Vec<usize> {
 }
 
 /// A process on the traced disk.
-struct Traced {
+struct TracedRun {
     folder: PathBuf,
     trace: PathBuf,
     _scratch: TempDir,
 }
 
-impl Traced {
+impl TracedRun {
     /// Runs a workload to its end.
-    fn run(workload: &str) -> Self {
-        let scratch = scratch();
+    fn run_workload(workload: &str) -> Self {
+        let scratch = scratch_folder();
         let at = scratch.path().canonicalize().unwrap();
         let (folder, trace, acks) = (at.join("data"), at.join("trace"), at.join("acks"));
         std::fs::create_dir(&folder).unwrap();
-        let mut child = child(&compile(&at), &folder, workload::CHILD_TEST);
+        let mut child = child_command(&compile_disk(&at), &folder, workload::CHILD_TEST);
         child.env("DISK_TRACE", &trace).env("DISK_ACKS", &acks);
         child.env(
-            workload::CHILD,
+            workload::CHILD_VARIABLE,
             format!("{}|{}|{workload}", folder.display(), acks.display()),
         );
         let output = child.output().unwrap();
@@ -178,7 +181,7 @@ impl Traced {
 
 /// Returns the command that runs a test of this executable in a process of its own, with the
 /// simulated disk in front of `folder`.
-fn child(library: &Path, folder: &Path, test: &str) -> Command {
+fn child_command(library: &Path, folder: &Path, test: &str) -> Command {
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args(["--exact", test, "--nocapture"]);
     child.env("LD_PRELOAD", library).env("DISK_ROOT", folder);
@@ -186,7 +189,7 @@ fn child(library: &Path, folder: &Path, test: &str) -> Command {
 }
 
 /// Compiles the simulated disk.
-fn compile(folder: &Path) -> PathBuf {
+fn compile_disk(folder: &Path) -> PathBuf {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/embedded/power/disk.c");
     let library = folder.join("disk.so");
     let mut compiler = Command::new("cc");
@@ -208,7 +211,7 @@ fn compile(folder: &Path) -> PathBuf {
 
 /// Creates a temporary folder, in memory if the system supports it. Otherwise thousands of syncs of
 /// the check would wait for the disk.
-fn scratch() -> TempDir {
+fn scratch_folder() -> TempDir {
     tempfile::tempdir_in("/dev/shm")
         .or_else(|_| tempfile::tempdir())
         .unwrap()

@@ -11,15 +11,15 @@ use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, TransactWriteItem};
 use aws_sdk_s3::types::{CompletedMultipartUpload, CompletedPart};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use embedded::{Durability, Services, Transport};
+use embedded::{Durability, EmbeddedServices, InProcessTransport};
 
-use super::history::{answered, asked, stalled};
+use super::history::{answer_line, request_line, stall_line};
 use crate::dynamodb::create_table;
-use crate::support::{self, config};
+use crate::support::{self, sdk_config};
 
 /// The environment variable with the order of a child process: the folder, the file for
 /// acknowledgements, and the name of the workload.
-pub(super) const CHILD: &str = "EMBEDDED_TEST_POWER";
+pub(super) const CHILD_VARIABLE: &str = "EMBEDDED_TEST_POWER";
 /// The name of the only test of a child process.
 pub(super) const CHILD_TEST: &str = "power::workload::child_works_until_its_end";
 /// The bucket and the queue. The table is `records`.
@@ -30,7 +30,7 @@ pub(super) const SECRET: &[u8] = b"a secret";
 
 /// Returns the content of a version of a thing. It identifies the version, and sometimes has many
 /// sectors.
-pub(super) fn content(name: &str, version: u64) -> String {
+pub(super) fn version_content(name: &str, version: u64) -> String {
     let line = format!("{name} {version}\n");
     let lines = if name.starts_with("m-") {
         1_000_000
@@ -49,7 +49,7 @@ pub(super) fn content(name: &str, version: u64) -> String {
     reason = "a process of a test is told what to do by its environment"
 )]
 fn child_works_until_its_end() {
-    let Ok(order) = std::env::var(CHILD) else {
+    let Ok(order) = std::env::var(CHILD_VARIABLE) else {
         return;
     };
 
@@ -68,14 +68,14 @@ fn child_works_until_its_end() {
         .enable_all()
         .build()
         .unwrap();
-    runtime.block_on(work(
+    runtime.block_on(run_workload(
         PathBuf::from(folder),
         Arc::new(told),
         workload.to_owned(),
     ));
 }
 
-async fn work(folder: PathBuf, told: Arc<File>, workload: String) {
+async fn run_workload(folder: PathBuf, told: Arc<File>, workload: String) {
     let relaxed = workload == "relaxed";
     let durability = match workload.as_str() {
         "relaxed" => Durability::Relaxed,
@@ -84,35 +84,43 @@ async fn work(folder: PathBuf, told: Arc<File>, workload: String) {
     };
 
     let caller = Caller {
-        services: Services::open_durable(&folder, durability).unwrap(),
-        told,
+        services: EmbeddedServices::open_durable(&folder, durability).unwrap(),
+        acknowledgements: told,
         // The pause makes the run long enough to have changes that are older than a second.
         pause: Duration::from_millis(if relaxed { 25 } else { 0 }),
     };
 
     if relaxed {
-        let told = Arc::clone(&caller.told);
-        std::thread::spawn(move || tell_stalls(&told));
+        let told = Arc::clone(&caller.acknowledgements);
+        std::thread::spawn(move || report_stalls(&told));
     }
 
     caller.set_up().await;
     let mut callers = Vec::new();
     if workload == "parts" {
         let caller = caller.clone();
-        callers.push(tokio::spawn(async move { caller.parts().await }));
+        callers.push(tokio::spawn(async move { caller.upload_parts().await }));
     } else {
         for number in 0..3 {
             let caller = caller.clone();
-            callers.push(tokio::spawn(async move { caller.items(number).await }));
+            callers.push(tokio::spawn(
+                async move { caller.change_items(number).await },
+            ));
         }
         for number in 0..2 {
             let caller = caller.clone();
-            callers.push(tokio::spawn(async move { caller.objects(number).await }));
+            callers.push(tokio::spawn(
+                async move { caller.change_objects(number).await },
+            ));
         }
         let [pairs, documents, messages] = [caller.clone(), caller.clone(), caller.clone()];
-        callers.push(tokio::spawn(async move { pairs.pairs().await }));
-        callers.push(tokio::spawn(async move { documents.documents().await }));
-        callers.push(tokio::spawn(async move { messages.messages().await }));
+        callers.push(tokio::spawn(async move { pairs.change_pairs().await }));
+        callers.push(tokio::spawn(
+            async move { documents.change_documents().await },
+        ));
+        callers.push(tokio::spawn(async move {
+            messages.send_and_delete_messages().await
+        }));
     }
 
     for caller in callers {
@@ -121,7 +129,7 @@ async fn work(folder: PathBuf, told: Arc<File>, workload: String) {
 }
 
 /// Reports by how much a thread overslept. A sync may be late by as much.
-fn tell_stalls(mut told: &File) {
+fn report_stalls(mut told: &File) {
     const NAP: Duration = Duration::from_millis(10);
     let mut worst = Duration::ZERO;
     loop {
@@ -130,52 +138,57 @@ fn tell_stalls(mut told: &File) {
         let over = begun.elapsed() - NAP;
         if over > worst {
             worst = over;
-            told.write_all(stalled(over.as_nanos()).as_bytes()).unwrap();
+            told.write_all(stall_line(over.as_nanos()).as_bytes())
+                .unwrap();
         }
     }
 }
 
 #[derive(Clone)]
 struct Caller {
-    services: Services,
-    told: Arc<File>,
+    services: EmbeddedServices,
+    acknowledgements: Arc<File>,
     pause: Duration,
 }
 
 impl Caller {
-    fn tell(&self, line: &str) {
+    fn write_line(&self, line: &str) {
         // Writing the line with one call keeps the lines of callers apart.
-        self.told.as_ref().write_all(line.as_bytes()).unwrap();
+        self.acknowledgements
+            .as_ref()
+            .write_all(line.as_bytes())
+            .unwrap();
     }
 
     fn s3(&self) -> aws_sdk_s3::Client {
-        support::s3(&config(Transport::new(self.services.clone())))
+        support::s3_client(&sdk_config(InProcessTransport::new(self.services.clone())))
     }
 
     async fn set_up(&self) {
-        self.tell(&asked("table", 1));
-        create_table(&support::dynamodb(&self.services)).await;
-        self.tell(&answered("table"));
+        self.write_line(&request_line("table", 1));
+        create_table(&support::dynamodb_client(&self.services)).await;
+        self.write_line(&answer_line("table"));
 
-        self.tell(&asked("bucket", 1));
+        self.write_line(&request_line("bucket", 1));
         self.s3()
             .create_bucket()
             .bucket(BUCKET)
             .send()
             .await
             .unwrap();
-        self.tell(&answered("bucket"));
+        self.write_line(&answer_line("bucket"));
 
-        self.tell(&asked("queue", 1));
-        support::sqs(&self.services)
+        self.write_line(&request_line("queue", 1));
+        support::sqs_client(&self.services)
             .create_queue()
             .queue_name(QUEUE)
             .send()
             .await
             .unwrap();
-        self.tell(&answered("queue"));
+        self.write_line(&answer_line("queue"));
 
-        let kms = aws_sdk_kms::Client::new(&config(Transport::new(self.services.clone())));
+        let kms =
+            aws_sdk_kms::Client::new(&sdk_config(InProcessTransport::new(self.services.clone())));
         let sealed = kms
             .encrypt()
             .key_id("local")
@@ -188,20 +201,20 @@ impl Caller {
             "k-{}",
             BASE64.encode(sealed.ciphertext_blob().unwrap().as_ref())
         );
-        self.tell(&asked(&name, 1));
-        self.tell(&answered(&name));
+        self.write_line(&request_line(&name, 1));
+        self.write_line(&answer_line(&name));
     }
 
     /// Creates, conditionally updates, replaces and deletes items.
-    async fn items(&self, number: u64) {
-        let client = support::dynamodb(&self.services);
+    async fn change_items(&self, number: u64) {
+        let client = support::dynamodb_client(&self.services);
         for version in 1..=60_u64 {
             let name = format!("d-{number}-{}", version / 4 % 3);
             let key = || AttributeValue::S(name.clone());
             tokio::time::sleep(self.pause).await;
 
             if version % 4 == 3 {
-                self.tell(&asked(&name, 0));
+                self.write_line(&request_line(&name, 0));
                 let delete = client.delete_item().table_name("records").key("pk", key());
                 delete
                     .key("sk", AttributeValue::S("1".into()))
@@ -209,7 +222,7 @@ impl Caller {
                     .await
                     .unwrap();
             } else if version % 4 == 1 && version > 1 {
-                self.tell(&asked(&name, version));
+                self.write_line(&request_line(&name, version));
                 let update = client.update_item().table_name("records").key("pk", key());
                 let update = update.key("sk", AttributeValue::S("1".into()));
                 let update = update
@@ -221,14 +234,14 @@ impl Caller {
                     ":old",
                     AttributeValue::N((version - 1).to_string()),
                 );
-                let body = AttributeValue::S(content(&name, version));
+                let body = AttributeValue::S(version_content(&name, version));
                 update
                     .expression_attribute_values(":body", body)
                     .send()
                     .await
                     .unwrap();
             } else {
-                self.tell(&asked(&name, version));
+                self.write_line(&request_line(&name, version));
                 let put = client
                     .put_item()
                     .table_name("records")
@@ -236,17 +249,17 @@ impl Caller {
                 put.send().await.unwrap();
             }
 
-            self.tell(&answered(&name));
+            self.write_line(&answer_line(&name));
         }
     }
 
     /// Writes two items that are the same at any moment.
-    async fn pairs(&self) {
-        let client = support::dynamodb(&self.services);
+    async fn change_pairs(&self) {
+        let client = support::dynamodb_client(&self.services);
         for version in 1..=40_u64 {
             tokio::time::sleep(self.pause).await;
             let gone = version % 5 == 0;
-            self.tell(&asked("t", if gone { 0 } else { version }));
+            self.write_line(&request_line("t", if gone { 0 } else { version }));
 
             let writes = ["t-a", "t-b"].map(|name| {
                 if gone {
@@ -272,19 +285,19 @@ impl Caller {
                 .send()
                 .await
                 .unwrap();
-            self.tell(&answered("t"));
+            self.write_line(&answer_line("t"));
         }
     }
 
     /// Stores, replaces and deletes objects, small and large ones.
-    async fn objects(&self, number: u64) {
+    async fn change_objects(&self, number: u64) {
         let client = self.s3();
         for version in 1..=50_u64 {
             let name = format!("o-{number}-{}", version % 3);
             tokio::time::sleep(self.pause).await;
 
             if version % 8 == 0 {
-                self.tell(&asked(&name, 0));
+                self.write_line(&request_line(&name, 0));
                 client
                     .delete_object()
                     .bucket(BUCKET)
@@ -293,8 +306,8 @@ impl Caller {
                     .await
                     .unwrap();
             } else {
-                self.tell(&asked(&name, version));
-                let body = content(&name, version).into_bytes();
+                self.write_line(&request_line(&name, version));
+                let body = version_content(&name, version).into_bytes();
                 client
                     .put_object()
                     .bucket(BUCKET)
@@ -305,14 +318,14 @@ impl Caller {
                     .unwrap();
             }
 
-            self.tell(&answered(&name));
+            self.write_line(&answer_line(&name));
         }
     }
 
     /// Writes items that name objects: the bytes first. The old bytes are deleted once nothing
     /// names them.
-    async fn documents(&self) {
-        let (s3, dynamodb) = (self.s3(), support::dynamodb(&self.services));
+    async fn change_documents(&self) {
+        let (s3, dynamodb) = (self.s3(), support::dynamodb_client(&self.services));
         let object = |name: &str, version: u64| format!("{name}-{version}");
 
         for version in 1..=40_u64 {
@@ -320,7 +333,7 @@ impl Caller {
             tokio::time::sleep(self.pause).await;
             let old = object(&name, version.saturating_sub(2));
             if version % 10 < 2 {
-                self.tell(&asked(&name, 0));
+                self.write_line(&request_line(&name, 0));
                 let delete = dynamodb.delete_item().table_name("records");
                 let delete = delete.key("pk", AttributeValue::S(name.clone()));
                 delete
@@ -330,7 +343,7 @@ impl Caller {
                     .unwrap();
             } else {
                 let new = object(&name, version);
-                let body = content(&new, version).into_bytes();
+                let body = version_content(&new, version).into_bytes();
                 s3.put_object()
                     .bucket(BUCKET)
                     .key(&new)
@@ -338,7 +351,7 @@ impl Caller {
                     .send()
                     .await
                     .unwrap();
-                self.tell(&asked(&name, version));
+                self.write_line(&request_line(&name, version));
                 let put = dynamodb
                     .put_item()
                     .table_name("records")
@@ -348,7 +361,7 @@ impl Caller {
                     .await
                     .unwrap();
             }
-            self.tell(&answered(&name));
+            self.write_line(&answer_line(&name));
             s3.delete_object()
                 .bucket(BUCKET)
                 .key(&old)
@@ -359,8 +372,8 @@ impl Caller {
     }
 
     /// Sends messages and deletes received ones.
-    async fn messages(&self) {
-        let client = support::sqs(&self.services);
+    async fn send_and_delete_messages(&self) {
+        let client = support::sqs_client(&self.services);
         let url = client
             .get_queue_url()
             .queue_name(QUEUE)
@@ -373,7 +386,7 @@ impl Caller {
         for version in 1..=50_u64 {
             let name = format!("q-{version}");
             tokio::time::sleep(self.pause).await;
-            self.tell(&asked(&name, 1));
+            self.write_line(&request_line(&name, 1));
             client
                 .send_message()
                 .queue_url(&url)
@@ -381,7 +394,7 @@ impl Caller {
                 .send()
                 .await
                 .unwrap();
-            self.tell(&answered(&name));
+            self.write_line(&answer_line(&name));
             if version % 2 == 0 {
                 let received = client
                     .receive_message()
@@ -391,24 +404,24 @@ impl Caller {
                     .unwrap();
                 let message = &received.messages()[0];
                 let name = message.body().unwrap();
-                self.tell(&asked(name, 0));
+                self.write_line(&request_line(name, 0));
                 let delete = client.delete_message().queue_url(&url);
                 delete
                     .receipt_handle(message.receipt_handle().unwrap())
                     .send()
                     .await
                     .unwrap();
-                self.tell(&answered(name));
+                self.write_line(&answer_line(name));
             }
         }
     }
 
     /// Stores an object of two parts and replaces it once.
-    async fn parts(&self) {
+    async fn upload_parts(&self) {
         const PART: usize = 5 * 1024 * 1024;
         let client = self.s3();
         for version in 1..=2_u64 {
-            let whole = content("m-1", version).into_bytes();
+            let whole = version_content("m-1", version).into_bytes();
             let upload = client
                 .create_multipart_upload()
                 .bucket(BUCKET)
@@ -433,7 +446,7 @@ impl Caller {
                         .build(),
                 );
             }
-            self.tell(&asked("m-1", version));
+            self.write_line(&request_line("m-1", version));
             let parts = CompletedMultipartUpload::builder()
                 .set_parts(Some(parts))
                 .build();
@@ -443,10 +456,10 @@ impl Caller {
                 .key("m-1")
                 .upload_id(id);
             complete.multipart_upload(parts).send().await.unwrap();
-            self.tell(&answered("m-1"));
+            self.write_line(&answer_line("m-1"));
         }
 
-        self.tell(&asked("m-1", 0));
+        self.write_line(&request_line("m-1", 0));
         client
             .delete_object()
             .bucket(BUCKET)
@@ -454,7 +467,7 @@ impl Caller {
             .send()
             .await
             .unwrap();
-        self.tell(&answered("m-1"));
+        self.write_line(&answer_line("m-1"));
     }
 }
 
@@ -464,6 +477,6 @@ fn item(name: &str, version: u64) -> std::collections::HashMap<String, Attribute
         entry("pk", AttributeValue::S(name.to_owned())),
         entry("sk", AttributeValue::S("1".to_owned())),
         entry("v", AttributeValue::N(version.to_string())),
-        entry("body", AttributeValue::S(content(name, version))),
+        entry("body", AttributeValue::S(version_content(name, version))),
     ])
 }

@@ -4,39 +4,46 @@ use super::*;
 
 #[test]
 fn queries_are_read() {
-    let parent = |id: &str| Box::new(Query::Parent(id.to_owned()));
-    let name = |text: &str| Query::Name(Compare::Is, text.to_owned());
+    let parent = |id: &str| Box::new(QueryCondition::Parent(id.to_owned()));
+    let name = |text: &str| QueryCondition::Name(QueryComparison::Is, text.to_owned());
 
     for (text, expected) in [
         ("'a' in parents", *parent("a")),
         ("name = 'it\\'s \\\\ here'", name("it's \\ here")),
-        ("trashed!=true", Query::Trashed(false)),
+        ("trashed!=true", QueryCondition::Trashed(false)),
         (
             "modifiedTime >= '2026-01-01T00:00:00'",
-            Query::Time(When::Modified, Compare::GreaterOrEqual, 1_767_225_600_000),
+            QueryCondition::Time(
+                TimeField::Modified,
+                QueryComparison::GreaterOrEqual,
+                1_767_225_600_000,
+            ),
         ),
-        ("not name = 'x'", Query::Not(Box::new(name("x")))),
+        ("not name = 'x'", QueryCondition::Not(Box::new(name("x")))),
         (
             "'a' in parents and trashed = false or 'b' in parents",
-            Query::Or(
-                Box::new(Query::And(parent("a"), Box::new(Query::Trashed(false)))),
+            QueryCondition::Or(
+                Box::new(QueryCondition::And(
+                    parent("a"),
+                    Box::new(QueryCondition::Trashed(false)),
+                )),
                 parent("b"),
             ),
         ),
         (
             "trashed = false and ('a' in parents or 'b' in parents)",
-            Query::And(
-                Box::new(Query::Trashed(false)),
-                Box::new(Query::Or(parent("a"), parent("b"))),
+            QueryCondition::And(
+                Box::new(QueryCondition::Trashed(false)),
+                Box::new(QueryCondition::Or(parent("a"), parent("b"))),
             ),
         ),
         (
             "shortcutDetails.targetId='a'",
-            Query::Target(Compare::Is, "a".to_owned()),
+            QueryCondition::Target(QueryComparison::Is, "a".to_owned()),
         ),
-        ("", Query::All),
+        ("", QueryCondition::All),
     ] {
-        assert_eq!(Query::parse(text), Ok(expected), "{text}");
+        assert_eq!(QueryCondition::parse(text), Ok(expected), "{text}");
     }
 }
 
@@ -60,7 +67,7 @@ fn what_is_no_query_is_refused() {
         "name = 'a\\n'",
         "é",
     ] {
-        let failure = Query::parse(text).unwrap_err();
+        let failure = QueryCondition::parse(text).unwrap_err();
         assert_eq!(
             (failure.status, failure.reason.as_str()),
             (400, "invalid"),
@@ -80,6 +87,10 @@ fn folders_bound_a_query_only_where_nothing_else_can_match() {
         ("'a' in parents or trashed = false", None),
         ("not 'a' in parents", None),
     ] {
-        assert_eq!(Query::parse(text).unwrap().folders(), folders, "{text}");
+        assert_eq!(
+            QueryCondition::parse(text).unwrap().required_folders(),
+            folders,
+            "{text}"
+        );
     }
 }

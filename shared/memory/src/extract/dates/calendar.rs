@@ -1,6 +1,6 @@
 //! Days, weeks, months and years around a given day.
 
-use domain::{Period, Timestamp};
+use domain::{EventPeriod, Timestamp};
 use jiff::Span;
 use jiff::civil::{Date, date};
 use jiff::tz::TimeZone;
@@ -22,13 +22,13 @@ impl DayRange {
     }
 
     /// Returns the days as a period in UTC.
-    pub(crate) fn to_period(self) -> Option<Period> {
+    pub(crate) fn to_period(self) -> Option<EventPeriod> {
         let millis = |day: Date| {
             let midnight = TimeZone::UTC.to_timestamp(day.at(0, 0, 0, 0)).ok()?;
             Some(midnight.as_millisecond())
         };
         let end = millis(self.to)? + 86_400_000 - 1;
-        Some(Period {
+        Some(EventPeriod {
             from: Timestamp::from_millis(millis(self.from)?),
             to: Timestamp::from_millis(end),
         })

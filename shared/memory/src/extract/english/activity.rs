@@ -20,7 +20,8 @@ const MULTI_OBJECT_VERBS: &str = "play speak take own volunteer/at volunteer/for
                     sponsor knit bake paint breed host swim/in swim/at train/at run ride belong/to";
 /// Verbs that are habits without an object.
 const OBJECTLESS_HABITS: &str = "smoke vape drink jog meditate swim cycle ski surf gamble garden volunteer run knit dance sing paint";
-/// Verbs of [`ONE`] and [`MANY`] whose progressive form expresses a habit.
+/// Verbs of [`SINGLE_OBJECT_VERBS`] and [`MULTI_OBJECT_VERBS`] whose progressive form expresses a
+/// habit.
 const PROGRESSIVE_HABITS: &[&str] = &[
     "learn",
     "read",

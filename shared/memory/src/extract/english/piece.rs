@@ -1,6 +1,6 @@
 //! Parts of sentences that state something, and the direction of their dates.
 
-use domain::{MemoryKind, Period, Timestamp};
+use domain::{EventPeriod, MemoryKind, Timestamp};
 
 use super::grammar::{ParsedClause, SubjectKind};
 use super::words::Clause;
@@ -19,7 +19,7 @@ pub(super) struct StatementPiece<'w> {
 
 /// Returns the time after which a plan or a coming event no longer matters.
 pub(super) fn expiry_time(
-    event: Period,
+    event: EventPeriod,
     draft: &StatementDraft,
     said_at: Timestamp,
 ) -> Option<Timestamp> {

@@ -1,4 +1,4 @@
-use super::super::{Passage, Role, Source, extract};
+use super::super::{Passage, Role, SourceText, extract_statements};
 use domain::{MemoryKind, Statement, Timestamp, Trust};
 
 mod change;
@@ -10,7 +10,7 @@ const SAID: &str = "2025-04-15";
 fn passage<'a>(text: &'a str, role: Role, speaker: Option<&'a str>) -> Passage<'a> {
     Passage {
         text,
-        start: 0,
+        start_char: 0,
         role,
         speaker,
         quoted: None,
@@ -19,7 +19,7 @@ fn passage<'a>(text: &'a str, role: Role, speaker: Option<&'a str>) -> Passage<'
 }
 
 fn said(text: &str, role: Role, speaker: Option<&str>) -> Vec<Statement> {
-    extract(&Source {
+    extract_statements(&SourceText {
         passages: vec![passage(text, role, speaker)],
         trust: Trust::User,
     })

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use domain::Medium;
+use domain::SourceMedium;
 
 use super::words::{
     LISTENER_WORDS, MAIL_BOUNDARIES, MAIL_ONLY_HEADERS, OTHER_HEADERS, OWN_TEXT_WORDS,
@@ -107,7 +107,7 @@ pub(super) fn parse_person_name(sender: &str) -> Option<&str> {
 
 /// Returns the position at which a third party's text begins in a line that hands it over, and the
 /// kind of text.
-pub(super) fn find_handover(line: &str) -> Option<(usize, Option<Medium>)> {
+pub(super) fn find_handover(line: &str) -> Option<(usize, Option<SourceMedium>)> {
     let bare = line.trim_end();
     let colon = bare.char_indices().find(|(_, c)| matches!(c, ':' | '：'));
     let (end, after) = match colon {
@@ -137,7 +137,7 @@ pub(super) fn find_handover(line: &str) -> Option<(usize, Option<Medium>)> {
 
     let told = has(UNNAMED_TEXT_WORDS) && has(RECEIVING_WORDS);
     (named.is_some() && has(POINTING_WORDS) || told && colon.is_some())
-        .then_some((after, Some(named.unwrap_or(Medium::Paste))))
+        .then_some((after, Some(named.unwrap_or(SourceMedium::Paste))))
 }
 
 /// Checks whether a line asks for work on the text that it hands over.

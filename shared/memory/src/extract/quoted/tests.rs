@@ -7,7 +7,7 @@ fn pieces(text: &str, role: Role) -> Vec<(&'static str, String)> {
     let said_at = Timestamp::from_millis(0);
     let passage = Passage {
         text,
-        start: 7,
+        start_char: 7,
         role,
         speaker: None,
         quoted: None,
@@ -19,7 +19,7 @@ fn pieces(text: &str, role: Role) -> Vec<(&'static str, String)> {
         let at = piece.text.as_ptr() as usize - text.as_ptr() as usize;
         let chars = text[..at].chars().count();
         assert_eq!(
-            piece.start,
+            piece.start_char,
             7 + chars,
             "the place of a piece is that of its first character"
         );
@@ -27,9 +27,9 @@ fn pieces(text: &str, role: Role) -> Vec<(&'static str, String)> {
     }
     let name = |piece: &Passage<'_>| match (piece.quoted, piece.role) {
         (Some(quoted), _) => match quoted.medium {
-            Medium::Mail => "mail",
-            Medium::Page => "page",
-            Medium::Transcript => "transcript",
+            SourceMedium::Mail => "mail",
+            SourceMedium::Page => "page",
+            SourceMedium::Transcript => "transcript",
             _ => "paste",
         },
         (None, Role::Other) => "nothing",

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use domain::Medium;
+use domain::SourceMedium;
 
 use super::{PassagePart, marks};
-use crate::extract::{Quoted, Role};
+use crate::extract::{Role, TextOrigin};
 
 /// The longest name of a speaker, in characters.
 const MAX_NAME_CHARS: usize = 40;
@@ -133,8 +133,8 @@ fn turn_part<'a>(label: &'a str, range: Range<usize>, role: Role) -> PassagePart
 
     let known = is(USER_LABELS) || is(ASSISTANT_LABELS);
     let name = (!known).then_some(label);
-    let quoted = (pasted || !known).then_some(Quoted {
-        medium: Medium::Transcript,
+    let quoted = (pasted || !known).then_some(TextOrigin {
+        medium: SourceMedium::Transcript,
         name,
     });
 

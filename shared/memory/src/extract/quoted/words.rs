@@ -1,6 +1,6 @@
 //! Words that announce third-party text, in lower case and separated by semicolons.
 
-use domain::Medium;
+use domain::SourceMedium;
 
 /// Lines that mail programs write above the mail in an answer or a forward, without the dashes.
 pub(super) const MAIL_BOUNDARIES: &str = "original message;forwarded message;begin forwarded message;ursprüngliche nachricht;\
@@ -17,10 +17,10 @@ pub(super) const OTHER_HEADERS: &str = "to;cc;bcc;subject;date;sent;reply-to;an;
 /// Names of mail headers that nobody writes above a note.
 pub(super) const MAIL_ONLY_HEADERS: &str = "subject;betreff;objet;asunto;oggetto;assunto;тема;件名;主题;message-id;received;return-path;mime-version";
 /// Words for texts that people pass on, with the kind of text.
-pub(super) const TEXT_NAMES: [(Medium, &str); 3] = [
-    (Medium::Mail, MAILS),
-    (Medium::Page, PAGES),
-    (Medium::Paste, OTHERS),
+pub(super) const TEXT_NAMES: [(SourceMedium, &str); 3] = [
+    (SourceMedium::Mail, MAILS),
+    (SourceMedium::Page, PAGES),
+    (SourceMedium::Paste, OTHERS),
 ];
 const MAILS: &str = "mail;mails;email;emails;e-mail;message;letter;newsletter;nachricht;brief;correo;mensaje;carta;courriel;\
      lettre;mensagem;messaggio;lettera;письмо;сообщение;sms";
@@ -33,7 +33,7 @@ const OTHERS: &str = "text;document;transcript;thread;chat;conversation;output;l
 pub(super) const POINTING_WORDS: &str = "here;here's;this;these;below;following;got;received;sent;found;forwarded;pasted;copied;says;reads;hier;\
      diese;dieser;dieses;folgende;bekommen;erhalten;bekam;aquí;este;esta;recibí;voici;ce;cette;reçu;ecco;\
      questo;questa;ricevuto;aqui;recebi;вот;получил;получила";
-/// The words of [`POINTING`] that say that the text came from somebody.
+/// The words of [`POINTING_WORDS`] that say that the text came from somebody.
 pub(super) const RECEIVING_WORDS: &str = "got;received;found;forwarded;pasted;copied;bekommen;erhalten;bekam;recibí;reçu;ricevuto;recebi;получил;\
      получила";
 /// Words for a text whose kind is not named.

@@ -6,7 +6,7 @@ use super::*;
 fn passage(text: &str) -> Passage<'_> {
     Passage {
         text,
-        start: 100,
+        start_char: 100,
         role: Role::User,
         speaker: None,
         quoted: None,

@@ -2,7 +2,7 @@
 
 mod numbers;
 
-use domain::{Period, Timestamp};
+use domain::{EventPeriod, Timestamp};
 use jiff::civil::{Date, Weekday};
 use jiff::{Span, ToSpan};
 
@@ -70,7 +70,7 @@ pub(super) fn find_period(
     text: &str,
     said_at: Timestamp,
     side: DateSide,
-) -> Option<Period> {
+) -> Option<EventPeriod> {
     let today = utc_day(said_at)?;
     // In languages that place the month first, spaces carry no meaning.
     let dense = (!calendar.day_first).then(|| text.split_whitespace().collect::<String>());

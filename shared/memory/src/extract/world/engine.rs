@@ -2,7 +2,7 @@
 
 use std::cell::LazyCell;
 
-use domain::{MemoryKind, Period, Statement, Topic, Trust};
+use domain::{EventPeriod, MemoryKind, Statement, Topic, Trust};
 
 use super::answers::{find_word, is_clause, is_speaker, parse_answer, parse_subject, strip_word};
 use super::calendar::{self, DateSide};
@@ -27,7 +27,7 @@ struct RuleReading {
     sign: CueMeaning,
     about: &'static str,
     found: CueMatch,
-    event: Option<Period>,
+    event: Option<EventPeriod>,
 }
 
 /// Extracts the statements of a sentence.

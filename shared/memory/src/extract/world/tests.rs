@@ -11,7 +11,7 @@ fn read(language: Language, text: &str) -> Vec<Statement> {
     let said_at = Timestamp::parse("day", "2025-04-15").unwrap();
     let passage = Passage {
         text,
-        start: 0,
+        start_char: 0,
         role: Role::User,
         speaker: None,
         quoted: None,
@@ -137,7 +137,7 @@ fn speakers_and_sides_count() {
     let said_at = Timestamp::parse("day", "2025-04-15").unwrap();
     let passage = |role, speaker, text| Passage {
         text,
-        start: 7,
+        start_char: 7,
         role,
         speaker,
         quoted: None,

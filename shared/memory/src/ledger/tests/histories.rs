@@ -4,7 +4,7 @@
 use domain::{ContainerId, Statement};
 use proptest::prelude::*;
 
-use super::{Told, document_statements, forget, lives_in, statement};
+use super::{DocumentStatements, document_statements, forget, lives_in, statement};
 use crate::ledger::Ledger;
 
 fn any_statement() -> impl Strategy<Value = Statement> {
@@ -49,28 +49,28 @@ proptest! {
         documents in prop::collection::vec(prop::collection::vec(any_statement(), 0..4), 1..6),
         steps in prop::collection::vec((0usize..6, 0u8..4, any::<bool>()), 0..24),
     ) {
-        let all: Vec<Told> = documents.into_iter().enumerate().map(|(i, said)| document_statements(i as u8, said)).collect();
+        let all: Vec<DocumentStatements> = documents.into_iter().enumerate().map(|(i, said)| document_statements(i as u8, said)).collect();
         let mut moved = Ledger::new(ContainerId::parse("cccccccccccccccccccccc").unwrap());
         let mut seen = std::collections::BTreeMap::new();
         let mut acts = Vec::new();
         for (which, step, settle) in steps {
             let told = &all[which % all.len()];
             match step {
-                0 => moved.retract(&told.document.id),
+                0 => moved.remove_document(&told.document.id),
                 1 => {
                     let memory = moved.memories().nth(which).map(|memory| memory.id.clone());
                     let act = memory.map(|memory| forget(&memory, which as i64));
-                    act.iter().for_each(|act| moved.act(act));
+                    act.iter().for_each(|act| moved.apply_edit(act));
                     acts.extend(act);
                 }
-                _ => moved.tell(told.clone()),
+                _ => moved.insert_document(told.clone()),
             }
             if settle {
-                let changed = moved.settle();
+                let changed = moved.recompute_memories();
                 for id in &changed.removed {
                     prop_assert!(seen.remove(id).is_some());
                 }
-                for id in changed.written {
+                for id in changed.updated {
                     let memory = moved.get(&id).cloned();
                     prop_assert!(memory.is_some());
                     seen.insert(id, memory.unwrap());
@@ -79,12 +79,12 @@ proptest! {
             }
         }
 
-        all.iter().for_each(|told| moved.tell(told.clone()));
-        moved.settle();
+        all.iter().for_each(|told| moved.insert_document(told.clone()));
+        moved.recompute_memories();
         let mut straight = Ledger::new(ContainerId::parse("cccccccccccccccccccccc").unwrap());
-        acts.iter().rev().for_each(|act| straight.act(act));
-        all.iter().rev().for_each(|told| straight.tell(told.clone()));
-        straight.settle();
+        acts.iter().rev().for_each(|act| straight.apply_edit(act));
+        all.iter().rev().for_each(|told| straight.insert_document(told.clone()));
+        straight.recompute_memories();
         prop_assert!(moved.memories().eq(straight.memories()));
     }
 }

@@ -5,13 +5,15 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{check_first_proposal, document_source, only_request, passage, proposal, user_source};
-use crate::extract::{Role, Source};
+use crate::extract::{Role, SourceText};
 use crate::model::outcome::combine_with;
-use crate::model::{Extractor, Fallback, Garbage, prompt, validate};
+use crate::model::{
+    ExtractorKind, FallbackReason, ModelAnswerError, build_requests, validate_answer,
+};
 
 #[test]
 fn the_place_the_speaker_the_time_and_the_trust_come_from_the_source() {
-    let source = Source {
+    let source = SourceText {
         passages: vec![
             passage("Good evening!", 10, Role::User, Some("Ida")),
             passage(
@@ -36,7 +38,7 @@ fn the_place_the_speaker_the_time_and_the_trust_come_from_the_source() {
     ]});
 
     let request = only_request(&source, None);
-    let statements = validate(&answer.to_string(), &request, &source).unwrap();
+    let statements = validate_answer(&answer.to_string(), &request, &source).unwrap();
     let expected = json!([
         {
             "text": "Ida has a dentist appointment at Nordby Clinic on 16 April 2025.", "start": 30, "end": 92,
@@ -84,23 +86,38 @@ fn an_answer_is_read_in_any_wrapping_or_is_garbage() {
             Ok(1),
         ),
         (r#"{"memories":[]}"#.to_owned(), Ok(0)),
-        (String::new(), Err(Garbage::NotJson)),
-        ("}{".to_owned(), Err(Garbage::NotJson)),
-        (good[..good.len() - 2].to_owned(), Err(Garbage::NotJson)),
-        ("[".repeat(100_000) + "{}", Err(Garbage::OtherShape)),
+        (String::new(), Err(ModelAnswerError::NotJson)),
+        ("}{".to_owned(), Err(ModelAnswerError::NotJson)),
+        (
+            good[..good.len() - 2].to_owned(),
+            Err(ModelAnswerError::NotJson),
+        ),
+        (
+            "[".repeat(100_000) + "{}",
+            Err(ModelAnswerError::OtherShape),
+        ),
         (
             "{\"memories\":".repeat(100_000) + "}",
-            Err(Garbage::NotJson),
+            Err(ModelAnswerError::NotJson),
         ),
-        (r#"{"facts":[]}"#.to_owned(), Err(Garbage::OtherShape)),
-        (r#"{"memories":{}}"#.to_owned(), Err(Garbage::OtherShape)),
+        (
+            r#"{"facts":[]}"#.to_owned(),
+            Err(ModelAnswerError::OtherShape),
+        ),
+        (
+            r#"{"memories":{}}"#.to_owned(),
+            Err(ModelAnswerError::OtherShape),
+        ),
         (
             r#"{"memories":["User lives in Lund."]}"#.to_owned(),
-            Err(Garbage::OtherShape),
+            Err(ModelAnswerError::OtherShape),
         ),
-        (good.replace("Lund", "Malmö"), Err(Garbage::Unsupported)),
+        (
+            good.replace("Lund", "Malmö"),
+            Err(ModelAnswerError::Unsupported),
+        ),
     ] {
-        let found = validate(&answer, &request, &source).map(|statements| statements.len());
+        let found = validate_answer(&answer, &request, &source).map(|statements| statements.len());
         assert_eq!(
             found,
             expected,
@@ -116,7 +133,7 @@ fn the_built_in_extractor_reads_what_the_model_did_not_answer() {
         .map(|i| format!("Crate {i} holds lamps of some order. "))
         .collect();
     let source = document_source(&text, Trust::Document);
-    let requests = prompt(&source, None, &[]);
+    let requests = build_requests(&source, None, &[]);
     assert!(requests.len() >= 2);
     let statement = |start: usize, text: &str| Statement {
         text: text.to_owned(),
@@ -135,7 +152,7 @@ fn the_built_in_extractor_reads_what_the_model_did_not_answer() {
     let second = requests[1].covered_chars().start;
     let built_in = || vec![statement(5, "rule"), statement(second, "rule")];
     let model = || Ok(vec![statement(40, "model")]);
-    let run = |answers: [Result<Vec<Statement>, Fallback>; 2]| {
+    let run = |answers: [Result<Vec<Statement>, FallbackReason>; 2]| {
         let found = combine_with(requests.iter().zip(answers).collect(), built_in);
         let texts: Vec<_> = found
             .statements
@@ -152,21 +169,24 @@ fn the_built_in_extractor_reads_what_the_model_did_not_answer() {
     let (rule, asked) = ("rule".to_owned(), "model".to_owned());
     assert_eq!(
         run([model(), model()]),
-        (vec![(40, asked.clone())], Extractor::Model, None)
+        (vec![(40, asked.clone())], ExtractorKind::Model, None)
     );
     assert_eq!(
-        run([model(), Err(Fallback::TimedOut)]),
+        run([model(), Err(FallbackReason::TimedOut)]),
         (
             vec![(40, asked), (second, rule.clone())],
-            Extractor::Both,
+            ExtractorKind::Both,
             Some("the model timed out".into())
         )
     );
     assert_eq!(
-        run([Err(Fallback::NotUsable), Err(Fallback::Refused(401))]),
+        run([
+            Err(FallbackReason::NotUsable),
+            Err(FallbackReason::Refused(401))
+        ]),
         (
             vec![(5, rule.clone()), (second, rule)],
-            Extractor::BuiltIn,
+            ExtractorKind::BuiltIn,
             Some("the model's answer was not usable".into())
         )
     );
@@ -181,19 +201,19 @@ proptest! {
         date in "\\PC{0,12}|20[0-9]{2}-[01][0-9]-[0-3][0-9](/|T|Z|-)?",
     ) {
         let mut source = document_source(&text, Trust::Document);
-        source.passages[0].start = 17;
+        source.passages[0].start_char = 17;
         let length = text.chars().count();
 
-        for request in prompt(&source, Some(&proposed), &[]) {
+        for request in build_requests(&source, Some(&proposed), &[]) {
             for said in [proposed.as_str(), text.as_str(), date.as_str()] {
                 let fields = json!({ "sentences": numbers, "eventDate": date, "forgetAfter": date });
                 let answer = json!({ "memories": [proposal(said, fields)] }).to_string();
-                for found in validate(&answer, &request, &source).unwrap_or_default() {
+                for found in validate_answer(&answer, &request, &source).unwrap_or_default() {
                     prop_assert!(17 <= found.start && found.start < found.end && found.end <= 17 + length);
                     prop_assert!(found.trust == Trust::Document && found.kind == MemoryKind::Fact);
                 }
             }
-            prop_assert!(validate(&proposed, &request, &source).is_err());
+            prop_assert!(validate_answer(&proposed, &request, &source).is_err());
         }
     }
 }

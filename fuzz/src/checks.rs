@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::ops::Range;
 
-use content::{Chunk, Extracted};
+use content::{Chunk, ExtractedDocument};
 use remote::parse_page_url;
 use unicode_normalization::is_nfc;
 use url::Url;
@@ -15,7 +15,7 @@ const MAX_URL: usize = 2048;
 
 /// Checks that the text is canonical and not blank, and that the title and the properties are
 /// single lines.
-pub fn extracted(extracted: &Extracted) {
+pub fn check_extracted(extracted: &ExtractedDocument) {
     let text = &extracted.text;
     assert!(!text.trim().is_empty(), "blank text is a failure");
     assert!(
@@ -33,7 +33,7 @@ pub fn extracted(extracted: &Extracted) {
 
 /// Checks that chunks are the slices at their offsets, in order and of limited size, and that they
 /// cover everything but white space.
-pub fn chunks(text: &str, chunks: &[Chunk], target: usize) {
+pub fn check_chunks(text: &str, chunks: &[Chunk], target: usize) {
     let bytes: Vec<usize> = text
         .char_indices()
         .map(|(at, _)| at)
@@ -63,7 +63,7 @@ pub fn chunks(text: &str, chunks: &[Chunk], target: usize) {
 
 /// Checks that the spans of turns follow each other within the text, and that each window contains
 /// the turns that it names.
-pub fn windows(text: &str, places: &[Range<usize>], windows: &[Chunk]) {
+pub fn check_windows(text: &str, places: &[Range<usize>], windows: &[Chunk]) {
     let end = text.chars().count();
     assert!(
         places
@@ -91,7 +91,7 @@ pub fn windows(text: &str, places: &[Range<usize>], windows: &[Chunk]) {
 
 /// Checks that an accepted address is the address of a page, and that its normal form is accepted
 /// again.
-pub fn page_url(url: &Url) {
+pub fn check_page_url(url: &Url) {
     assert!(
         ["http", "https"].contains(&url.scheme()) && url.has_host(),
         "{url}"
@@ -104,7 +104,7 @@ pub fn page_url(url: &Url) {
 
 /// Checks that a dialed address is none of those that the standard library classifies as special,
 /// and that it is not an IPv6 address with an IPv4 address inside.
-pub fn dialed(ip: IpAddr, port: u16) {
+pub fn check_dialed(ip: IpAddr, port: u16) {
     let special = match ip {
         IpAddr::V4(ip) => {
             let nowhere = ip.is_unspecified()
