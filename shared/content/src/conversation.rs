@@ -183,7 +183,8 @@ fn find_next_window(turns: &[TextUnit], first: usize, end: usize, options: &Chun
     start
 }
 
-/// Cuts a long turn into sentences, and those into pieces if necessary.
+/// Cuts a long turn into sentences, and those into pieces if necessary. Leaves out blank pieces,
+/// because a chunk that began with one would begin at the same character as the next chunk.
 fn long_turn_units(text: &str, turn: &TextUnit, target: usize) -> Vec<TextUnit> {
     let cut = |sentence: Range<usize>| match text[sentence.clone()].chars().nth(target) {
         Some(_) => split_pieces(text, sentence, target),
@@ -193,6 +194,7 @@ fn long_turn_units(text: &str, turn: &TextUnit, target: usize) -> Vec<TextUnit> 
         .into_iter()
         .flat_map(cut);
     parts
+        .filter(|part| !text[part.clone()].trim().is_empty())
         .map(|part| TextUnit::of(text, part, UnitEnd::Sentence))
         .collect()
 }

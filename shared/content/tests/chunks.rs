@@ -317,6 +317,23 @@ fn windows_hold_whole_turns_and_share_one() {
 }
 
 #[test]
+fn a_turn_with_much_white_space_has_no_two_chunks_at_one_place() {
+    let words = "word, ".repeat(20);
+    let (text, spans) = render_conversation(&[turn(
+        "Ann",
+        &format!("{words}{}{words}", "\u{b}".repeat(300)),
+    )]);
+    let options = ChunkOptions {
+        target_chars: 64,
+        ..ChunkOptions::default()
+    };
+
+    let chunks = chunk_conversation(&text, &spans, &options);
+    let starts: Vec<usize> = chunks.iter().map(|chunk| chunk.start).collect();
+    assert!(starts.is_sorted_by(|a, b| a < b), "{starts:?}");
+}
+
+#[test]
 fn a_setting_of_any_chunk_size_works() {
     let text: String = (0..3000)
         .map(|n| {
