@@ -2,16 +2,13 @@
 //! sends the message of the next step.
 
 use async_trait::async_trait;
+use domain::job::{MAX_DELAY_SECONDS, message_delay};
 use domain::{
     ConnectionId, Ctx, DeliveryOutcome, Error, Job, JobMessage, QueueDelivery, QueueWorker, Result,
     Tenant,
 };
 use sync::{NextStep, SyncEngine};
 use tracing::{error, warn};
-
-/// The longest delay of a queue message in seconds. A step that has to wait longer is sent by the
-/// sweep when its time has come.
-const MAX_DELAY_SECONDS: i64 = 900;
 
 /// The worker behind the queue `sync`.
 pub struct SyncWorker {
@@ -68,10 +65,10 @@ impl SyncWorker {
         let jobs = &self.ctx().jobs;
         let sent = match sync::synchronize_step(&self.engine, tenant, connection).await? {
             NextStep::Again => jobs.send(std::slice::from_ref(message)).await,
-            NextStep::Later(seconds) if seconds <= MAX_DELAY_SECONDS => {
-                let seconds = u32::try_from(seconds.max(0)).unwrap_or_default();
-                jobs.send_delayed(message, seconds).await
+            NextStep::Later(seconds) if seconds <= i64::from(MAX_DELAY_SECONDS) => {
+                jobs.send_delayed(message, message_delay(seconds)).await
             }
+            // The sweep sends a step that has to wait longer when its time has come.
             NextStep::Later(_) | NextStep::Idle => Ok(()),
         };
 

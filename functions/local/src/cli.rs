@@ -7,8 +7,9 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use domain::Secret;
 use processor::ContentReaders;
-use remote::{Fetcher, ModelClient, ModelSettings, Network, Secret};
+use remote::{Fetcher, ModelClient, ModelSettings, Network};
 use sandbox::Sandbox;
 
 use crate::listen::DEFAULT_BODY_BYTES;
@@ -179,7 +180,7 @@ impl ModelOptions {
         let filled = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
         let settings = ModelSettings {
             url: filled(&self.model_url),
-            key: filled(&self.model_key).map(Secret::from),
+            key: filled(&self.model_key).map(Secret::new),
             vision_model: filled(&self.vision_model),
             transcription_model: filled(&self.transcription_model),
             memory_model: filled(&self.memory_model),

@@ -1,15 +1,9 @@
 //! Adds processed documents of one container to its index, in one transaction.
 
-use domain::ports::CommitOutcome;
-use domain::usecase::request_maintenance;
+use domain::usecase::{Committed, ConflictRetry, commit_changes};
 use domain::{
-    ContainerId, Ctx, DocumentChange, DocumentId, DocumentStatus, PortError, Result, Revision,
-    Tenant,
+    ContainerId, Ctx, DocumentChange, DocumentId, DocumentStatus, Result, Revision, Tenant,
 };
-
-/// The most attempts at a commit that competes with others. The queue delivers one batch of a
-/// container at a time, so only deletions and duplicate messages compete.
-const MAX_COMMIT_ATTEMPTS: usize = 20;
 
 /// Commits the revisions among `members` that are processed and still wanted.
 ///
@@ -24,23 +18,17 @@ pub(crate) async fn commit_documents(
     container: &ContainerId,
     members: &[(&DocumentId, &Revision)],
 ) -> Result<()> {
-    for _ in 0..MAX_COMMIT_ATTEMPTS {
+    let mut retry = ConflictRetry::new(ctx.clock.as_ref());
+    loop {
         let changes = collect_changes(ctx, tenant, container, members).await?;
         if changes.is_empty() {
             return Ok(());
         }
-        let head = ctx.index.get_head(tenant, container).await?;
-        let committed = ctx
-            .index
-            .commit(tenant, container, &head, &changes, ctx.clock.now())
-            .await?;
-        if let CommitOutcome::Done(purges) = committed {
-            request_maintenance(ctx, tenant, container, &head, &changes, purges).await;
+        if commit_changes(ctx, tenant, container, &changes, None).await? == Committed::Done {
             return Ok(());
         }
+        retry.wait().await?;
     }
-
-    Err(PortError::Conflict.into())
 }
 
 async fn collect_changes(

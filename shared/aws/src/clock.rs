@@ -1,5 +1,6 @@
 //! The system clock.
 
+use async_trait::async_trait;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -43,6 +44,7 @@ impl SystemClock {
     }
 }
 
+#[async_trait]
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         #[expect(
@@ -65,6 +67,10 @@ impl Clock for SystemClock {
         }
 
         Timestamp::from_millis(millis)
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        tokio::time::sleep(duration).await;
     }
 }
 

@@ -17,8 +17,6 @@ use crate::item::{Item, ReadItem, Table, key_item, number_value, string_value};
 use crate::keys::{self, Key};
 use crate::layout::DUE_INDEX;
 
-pub(crate) use shape::encode_hex;
-
 pub(crate) struct DynamoConnections(pub(crate) Table);
 
 /// The attribute with a random token that identifies a write. Of two writers with equal records,

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+use domain::job::MAX_DELAY_SECONDS;
 use domain::ports::{JobQueue, PortResult};
 use domain::{Job, JobMessage, PortError, Revision};
 
@@ -10,8 +11,6 @@ use crate::names::ResourceNames;
 
 /// The most entries of one batch.
 const BATCH: usize = 10;
-/// The longest delay of a message on SQS.
-const MAX_DELAY_SECONDS: u32 = 900;
 
 pub(crate) struct SqsJobs {
     client: aws_sdk_sqs::Client,

@@ -9,6 +9,16 @@ use crate::ids::{ConnectionId, ContainerId, DocumentId, OrgId, Revision, TaskId}
 use crate::task::Task;
 use crate::tenant::Tenant;
 
+/// The longest delay of a message, in seconds: the limit of SQS. Work that is due later is stored,
+/// and the sweep sends its message.
+pub const MAX_DELAY_SECONDS: u32 = 15 * 60;
+
+/// Returns the delay of a message that is to arrive after `seconds`, or the longest delay if that is
+/// too long for a message.
+pub fn message_delay(seconds: i64) -> u32 {
+    u32::try_from(seconds.max(0)).map_or(MAX_DELAY_SECONDS, |delay| delay.min(MAX_DELAY_SECONDS))
+}
+
 /// The text of a message: an organization and the job to do for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobMessage {

@@ -16,6 +16,7 @@ mod index;
 mod organization;
 
 use async_trait::async_trait;
+use std::time::Duration;
 
 use crate::error::PortError;
 use crate::job::JobMessage;
@@ -44,7 +45,8 @@ pub type PortResult<T> = Result<T, PortError>;
 /// Work queues.
 #[async_trait]
 pub trait JobQueue: Send + Sync {
-    /// Sends a message that is delivered after `seconds`, which is at most 900.
+    /// Sends a message that is delivered after `seconds`, which is at most
+    /// [`crate::job::MAX_DELAY_SECONDS`].
     async fn send_delayed(&self, message: &JobMessage, seconds: u32) -> PortResult<()>;
 
     /// Sends messages. Delivery is at least once and in any order; commits of one container are
@@ -52,8 +54,12 @@ pub trait JobQueue: Send + Sync {
     async fn send(&self, messages: &[JobMessage]) -> PortResult<()>;
 }
 
-/// A source of the current time.
+/// The time and its passing.
+#[async_trait]
 pub trait Clock: Send + Sync {
     /// Returns the current time.
     fn now(&self) -> Timestamp;
+
+    /// Waits for a duration.
+    async fn sleep(&self, duration: Duration);
 }

@@ -5,6 +5,8 @@ mod access;
 mod analytics;
 mod backlog;
 mod caps;
+mod commit;
+mod conflict;
 mod connections;
 mod containers;
 mod counts;
@@ -37,6 +39,8 @@ pub use analytics::{
 };
 pub use backlog::{Backlog, MAX_UNFINISHED};
 pub use caps::{OrganizationCaps, create_container};
+pub use commit::{Committed, commit_changes};
+pub use conflict::ConflictRetry;
 pub use connections::{
     AppChoice, ConsentAnswer, ConsentInvitation, ConsentOutcome, ConsentRefusal, CreatedConnection,
     ImportOutcome, NewConnection, PICKER_SESSION_SECONDS, PickerLocation, PickerSession,
@@ -47,6 +51,7 @@ pub use connections::{
     is_token, issue_ticket, item_state_name, list_items, list_synced_documents, open_consent_link,
     open_picker, open_session_after_consent, provider_access, random_token, reconnect_connection,
     renew_provider_access, request_import, resolve_selected_items, save_selection,
+    update_connection,
 };
 pub use containers::{MergePlan, change_container, delete_container, merge_containers, plan_merge};
 pub use counts::{
@@ -79,7 +84,7 @@ pub use memories::{
 pub use merge::{MergeOverlap, find_superseded_documents, preview_merge};
 pub use orphans::{ORPHAN_AGE_SECONDS, collect_orphans, delete_orphans, find_orphans};
 pub use rate::admit;
-pub use remove::{remove_documents, request_maintenance};
+pub use remove::remove_documents;
 pub use reset::{ResetCounts, reset_organization};
 pub use settings::{change_settings, reset_settings, update_settings};
 pub use submit::{AcceptedDocument, Content, NewDocument, submit_document, submit_documents};

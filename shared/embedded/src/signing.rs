@@ -19,7 +19,6 @@ use s3s::{S3Error, S3Result, s3_error};
 use subtle::ConstantTimeEq;
 
 use crate::folder::{self, LockedFolder};
-use crate::wire::encode_hex;
 use crate::{REGION, SIGNING_KEY_ID};
 
 /// The most milliseconds by which the signer's clock may be ahead of ours, as on AWS.
@@ -189,7 +188,7 @@ fn system_time(ms: i64) -> SystemTime {
 
 /// Returns the secret in the folder, or creates it if there never was one.
 fn load_or_create_secret(folder: &LockedFolder<'_>) -> anyhow::Result<String> {
-    let make = || encode_hex(&rand::random::<[u8; SECRET_DIGITS / 2]>()).into_bytes();
+    let make = || hex::encode(rand::random::<[u8; SECRET_DIGITS / 2]>()).into_bytes();
     let secret = String::from_utf8(folder.get_or_create_key(folder::SIGNING_KEY, make)?)?;
     anyhow::ensure!(
         secret.len() == SECRET_DIGITS,

@@ -32,13 +32,3 @@ pub(crate) fn random_uuid() -> String {
     ]
     .join("-")
 }
-
-/// Encodes bytes as lower-case hexadecimal digits.
-pub(crate) fn encode_hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        text.push(char::from_digit(u32::from(byte >> 4), 16).expect("four bits are one digit"));
-        text.push(char::from_digit(u32::from(byte & 15), 16).expect("four bits are one digit"));
-    }
-    text
-}

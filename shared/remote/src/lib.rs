@@ -39,4 +39,4 @@ pub use models::{AnswerError, ModelClient, ModelError, Question};
 #[cfg(feature = "client")]
 pub use network::Network;
 #[cfg(feature = "client")]
-pub use settings::{ModelSettings, Secret};
+pub use settings::ModelSettings;

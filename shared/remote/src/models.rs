@@ -269,7 +269,7 @@ impl ModelClient {
             .header(CONTENT_TYPE, media_type)
             .header(CONNECTION, "close");
         if let Some(key) = &self.settings.key {
-            let mut bearer = HeaderValue::try_from(format!("Bearer {}", key.reveal_text()))
+            let mut bearer = HeaderValue::try_from(format!("Bearer {}", key.expose()))
                 .map_err(|_| not_configured(settings::KEY_VARIABLE))?;
             bearer.set_sensitive(true);
             request = request.header(AUTHORIZATION, bearer);

@@ -1,34 +1,12 @@
 //! The operator's settings of the model endpoint.
 
-use std::fmt;
+use domain::Secret;
 
 pub(crate) const URL_VARIABLE: &str = "RECOLLECT_MODEL_URL";
 pub(crate) const KEY_VARIABLE: &str = "RECOLLECT_MODEL_KEY";
 pub(crate) const VISION_MODEL: &str = "RECOLLECT_VISION_MODEL";
 pub(crate) const TRANSCRIPTION_MODEL: &str = "RECOLLECT_TRANSCRIPTION_MODEL";
 pub(crate) const MEMORY_MODEL: &str = "RECOLLECT_MEMORY_MODEL";
-
-/// A string that is never shown.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    pub(crate) fn reveal_text(&self) -> &str {
-        &self.0
-    }
-}
-
-impl From<String> for Secret {
-    fn from(text: String) -> Self {
-        Self(text)
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(…)")
-    }
-}
 
 /// An endpoint that speaks OpenAI's protocol, and the models to use there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -56,7 +34,7 @@ impl ModelSettings {
         };
         Self {
             url: value(URL_VARIABLE),
-            key: value(KEY_VARIABLE).map(Secret::from),
+            key: value(KEY_VARIABLE).map(Secret::new),
             vision_model: value(VISION_MODEL),
             transcription_model: value(TRANSCRIPTION_MODEL),
             memory_model: value(MEMORY_MODEL),

@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use domain::connection::{DocumentClaim, Grant, OAuthTokens};
-use domain::ports::{Connections, Connector, ConnectorResult, ProviderAccess, SyncStore};
+use domain::ports::{Clock, Connections, Connector, ConnectorResult, ProviderAccess, SyncStore};
 use domain::settings::Settings;
 use domain::usecase::{self, ItemDocument, TicketKind, TicketValue};
 use domain::{
@@ -14,7 +14,7 @@ use domain::{
 
 #[async_trait]
 pub(crate) trait SyncService: Send + Sync {
-    fn now(&self) -> Timestamp;
+    fn clock(&self) -> &dyn Clock;
     fn connections(&self) -> &dyn Connections;
     fn sync(&self) -> &dyn SyncStore;
     async fn settings(&self, tenant: &Tenant) -> Result<Settings>;
@@ -90,8 +90,8 @@ pub(crate) struct PortService<'a>(pub(crate) &'a Ctx);
 
 #[async_trait]
 impl SyncService for PortService<'_> {
-    fn now(&self) -> Timestamp {
-        self.0.clock.now()
+    fn clock(&self) -> &dyn Clock {
+        self.0.clock.as_ref()
     }
 
     fn connections(&self) -> &dyn Connections {

@@ -117,11 +117,7 @@ fn subject_digest(mark: &str, prompt: &str) -> String {
 
 /// Returns the first 64 bits of the SHA-256 digest in hexadecimal.
 pub(crate) fn short_digest(text: &str) -> String {
-    Sha256::digest(text)
-        .iter()
-        .take(8)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hex::encode(&Sha256::digest(text)[..8])
 }
 
 /// The names and paths of a file that patterns may match, in lower case. A slash in a name does not

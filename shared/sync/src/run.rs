@@ -5,15 +5,13 @@ use domain::connection::{
     Connection, ConnectionErrorKind, ConnectionProblem, ConnectionStatus, Run, RunPhase, RunState,
     RunTrigger, SyncQueue, SyncState,
 };
+use domain::job::MAX_DELAY_SECONDS;
 
 use crate::keys::{self, FetchEntry};
 use crate::limits::GRACE_SECONDS;
 use crate::step::{self, NextStep};
 use crate::work::{StepState, TickError};
 
-/// The longest delay of a queue message. A later time is only stored in the record of the
-/// connection.
-const MAX_QUEUE_DELAY_SECONDS: i64 = 900;
 /// The seconds until a removal that was held back is examined again.
 const REMOVAL_CONFIRM_SECONDS: i64 = 3600;
 /// The seconds until files that wait for a model are tried again.
@@ -109,7 +107,8 @@ pub(crate) async fn complete_run(work: &mut StepState<'_>) -> Result<NextStep, T
 
     Ok(match pause {
         _ if again => NextStep::Again,
-        pause if pause <= MAX_QUEUE_DELAY_SECONDS => NextStep::Later(pause),
+        // A later time is only stored in the record of the connection.
+        pause if pause <= i64::from(MAX_DELAY_SECONDS) => NextStep::Later(pause),
         _ => NextStep::Idle,
     })
 }

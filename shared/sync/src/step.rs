@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use domain::connection::{ConnectionStatus, RunPhase, SyncScope, SyncState};
 use domain::ports::{Connector, ConnectorError, Connectors};
-use domain::{Connection, ConnectionId, Error, Result, Tenant};
+use domain::{Connection, ConnectionId, Result, Tenant, usecase};
 use tokio::time::{Instant, timeout_at};
 use tracing::warn;
 
@@ -54,7 +54,7 @@ pub(crate) async fn execute_step(
     };
 
     let state = tools.desk.sync().get_state(tenant, id).await?;
-    let now = tools.desk.now();
+    let now = tools.desk.clock().now();
     if state.leased_until.is_some_and(|until| until > now) {
         return Ok(NextStep::Idle);
     }
@@ -206,22 +206,11 @@ pub(crate) async fn update_connection(
     id: &ConnectionId,
     mut change: impl FnMut(&mut Connection) -> bool + Send,
 ) -> Result<Option<Connection>> {
-    let connections = tools.desk.connections();
-    for _ in 0..20 {
-        let Some(mut connection) = connections.get(tenant, id).await? else {
-            return Ok(None);
-        };
-        if !change(&mut connection) {
-            return Ok(Some(connection));
-        }
-        connection.rev += 1;
-        connection.updated_at = tools.desk.now();
-        if connections.save(tenant, &connection).await? {
-            return Ok(Some(connection));
-        }
-    }
-
-    Err(Error::internal("a connection changed with every attempt"))
+    let (connections, clock) = (tools.desk.connections(), tools.desk.clock());
+    usecase::update_connection(connections, clock, tenant, id, |connection| {
+        Ok(change(connection))
+    })
+    .await
 }
 
 /// Makes a connection due after `pause` and a margin of [`MESSAGE_LOST_SECONDS`], so that a run in

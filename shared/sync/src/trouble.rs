@@ -3,6 +3,7 @@
 use domain::connection::{
     ConnectionErrorKind, ConnectionProblem, ConnectionStatus, RunState, RunTrigger,
 };
+use domain::job::MAX_DELAY_SECONDS;
 use domain::ports::ConnectorError;
 use domain::{Connection, Error, Result, Timestamp};
 use tracing::{error, warn};
@@ -27,8 +28,6 @@ const MAX_DOUBLINGS: u32 = 6;
 /// The pauses before a lost permission is tried again. The user may have restored it at the
 /// provider.
 const PERMISSION_PROBE_SECONDS: [i64; 3] = [HOUR, 6 * HOUR, DAY];
-/// The longest delay of a queue message.
-const LONGEST_SECONDS: i64 = 900;
 
 /// Records why the step could not continue, and returns when to try again.
 pub(crate) async fn handle_halt(work: &mut StepState<'_>, halt: TickError) -> Result<NextStep> {
@@ -307,7 +306,7 @@ async fn pause_run(work: &mut StepState<'_>, seconds: i64) -> Result<NextStep, T
     )
     .await?;
 
-    Ok(if seconds <= LONGEST_SECONDS {
+    Ok(if seconds <= i64::from(MAX_DELAY_SECONDS) {
         NextStep::Later(seconds)
     } else {
         NextStep::Idle

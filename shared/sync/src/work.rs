@@ -133,13 +133,13 @@ impl<'a> StepState<'a> {
             last_watched_feed: None,
             tokens_name: None,
             has_renewed_access: false,
-            began: tools.desk.now(),
+            began: tools.desk.clock().now(),
             began_at: Instant::now(),
         }
     }
 
     pub(crate) fn now(&self) -> Timestamp {
-        self.tools.desk.now()
+        self.tools.desk.clock().now()
     }
 
     /// Returns the time until which this step waits for answers of the provider.

@@ -1,7 +1,9 @@
 //! A clock that only a test advances.
 
+use async_trait::async_trait;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use domain::Timestamp;
 use domain::ports::Clock;
@@ -30,8 +32,14 @@ impl TestClock {
     }
 }
 
+#[async_trait]
 impl Clock for TestClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_millis(self.0.fetch_add(1, Ordering::SeqCst))
+    }
+
+    /// Lets others proceed. The time of the clock stays the same.
+    async fn sleep(&self, _: Duration) {
+        tokio::task::yield_now().await;
     }
 }

@@ -1,8 +1,10 @@
 //! The routes over embedded services, with a browser and a clock that the test controls.
 
+use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use aws::{Clients, ResourceNames};
 use axum::Router;
@@ -35,10 +37,13 @@ impl TestClock {
     }
 }
 
+#[async_trait]
 impl Clock for TestClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_millis(self.0.fetch_add(1, Ordering::SeqCst))
     }
+
+    async fn sleep(&self, _: Duration) {}
 }
 
 pub(super) struct TestWorld {

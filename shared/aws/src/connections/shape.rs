@@ -49,7 +49,7 @@ pub(super) fn grant_item(tenant: &Tenant, grant: &Grant) -> Item {
 /// Returns the key of a claim. The item is hashed, because providers choose the names of items and
 /// their length.
 pub(super) fn claim_key(tenant: &Tenant, document: &DocumentId, claim: &DocumentClaim) -> Key {
-    let digest = encode_hex(&Sha256::digest(&claim.item));
+    let digest = hex::encode(Sha256::digest(&claim.item));
     (
         keys::claims_partition(tenant, document),
         format!("{}{digest}", claim.connection),
@@ -62,9 +62,4 @@ pub(super) fn claim_item(tenant: &Tenant, document: &DocumentId, claim: &Documen
     item.insert("v".into(), number_value(1));
     item.insert("claim".into(), json_value(claim));
     item
-}
-
-/// Encodes bytes as lower-case hexadecimal digits.
-pub(crate) fn encode_hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

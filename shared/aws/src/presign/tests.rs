@@ -1,6 +1,8 @@
 //! Tests of presigned forms and addresses on the embedded S3, which checks signatures as S3 does.
 
+use async_trait::async_trait;
 use std::sync::Arc;
+use std::time::Duration;
 
 use aws_smithy_types::base64;
 use bytes::Bytes;
@@ -30,10 +32,13 @@ struct PresignWorld {
 
 struct FixedClock;
 
+#[async_trait]
 impl Clock for FixedClock {
     fn now(&self) -> Timestamp {
         NOW
     }
+
+    async fn sleep(&self, _: Duration) {}
 }
 
 impl PresignWorld {

@@ -8,8 +8,6 @@
 use domain::connection::{ItemRecord, SyncQueue};
 use sha2::{Digest, Sha256};
 
-use crate::connections::encode_hex;
-
 /// The sort key of the state of the synchronization.
 pub(super) const STATE_KEY: &str = "STATE";
 /// The sort key of the selection.
@@ -30,7 +28,7 @@ pub(super) fn key_part(name: &str) -> String {
         return name.to_owned();
     }
     let beginning = &name[..name.floor_char_boundary(MAX_NAME_BYTES)];
-    format!("{beginning}~{}", encode_hex(&Sha256::digest(name)))
+    format!("{beginning}~{}", hex::encode(Sha256::digest(name)))
 }
 
 pub(super) fn node_key(id: &str) -> String {

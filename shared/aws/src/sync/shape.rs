@@ -115,7 +115,7 @@ mod tests {
     fn a_state_that_no_record_takes_or_gives_back_is_not_written() {
         // Digests do not compress below their bytes.
         let digests = |count: u32| -> String {
-            let digest = |n: u32| crate::connections::encode_hex(&Sha256::digest(n.to_be_bytes()));
+            let digest = |n: u32| hex::encode(Sha256::digest(n.to_be_bytes()));
             (0..count).map(digest).collect()
         };
 

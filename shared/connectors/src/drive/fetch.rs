@@ -109,7 +109,7 @@ impl DriveConnector {
             .await?;
         let bytes = read_whole_body(response, limit).await?;
         if sha256_of(&item.content_version)
-            .is_some_and(|digest| digest != hex(&Sha256::digest(&bytes)))
+            .is_some_and(|digest| digest != hex::encode(Sha256::digest(&bytes)))
         {
             // The file was edited after it was listed, or damaged in transit. The next lookup shows
             // which.
@@ -134,8 +134,4 @@ pub(super) fn file_content(bytes: Bytes, extension: &str, media_type: &str) -> I
         declared: Some(media_type.to_owned()).filter(|declared| !declared.is_empty()),
     };
     ItemContent { bytes, form }
-}
-
-fn hex(digest: &[u8]) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

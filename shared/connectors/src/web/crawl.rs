@@ -305,12 +305,7 @@ fn page_item(
         return None;
     }
 
-    let digest = |bytes: &[u8]| -> String {
-        Sha256::digest(bytes)
-            .iter()
-            .map(|b| format!("{b:02x}"))
-            .collect()
-    };
+    let digest = |bytes: &[u8]| hex::encode(Sha256::digest(bytes));
 
     let mark = match html {
         Some(seen) => seen.digest.clone(),

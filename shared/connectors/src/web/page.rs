@@ -133,12 +133,7 @@ impl PageReader {
             Some(line.chars().take(MAX_TITLE).collect::<String>()).filter(|line| !line.is_empty())
         };
 
-        let digest = self
-            .hash
-            .finalize()
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let digest = hex::encode(self.hash.finalize());
         PageSummary {
             title: one_line(&self.title).or_else(|| one_line(&self.heading)),
             digest: self.has_text.then_some(digest),

@@ -16,7 +16,7 @@ mod tags;
 mod tickets;
 
 pub use access::{AppChoice, find_oauth_client, provider_access, renew_provider_access};
-pub use change::{change_connection, find_connection, find_connections};
+pub use change::{change_connection, find_connection, find_connections, update_connection};
 pub use consent::{
     ConsentAnswer, ConsentInvitation, ConsentOutcome, ConsentRefusal, accept_consent,
     begin_consent, open_consent_link,

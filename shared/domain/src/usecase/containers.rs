@@ -13,6 +13,7 @@ use crate::task::{
 };
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
+use crate::usecase::ConflictRetry;
 use crate::usecase::caps::admit_tag;
 use crate::usecase::connections::end_connections;
 use crate::usecase::memories::find_writable_container;
@@ -168,9 +169,8 @@ pub async fn merge_containers(
     tags: &[ContainerTag],
     target: &ContainerTag,
 ) -> Result<Task> {
-    /// The number of attempts at a merge against other changes of its tags.
-    const ATTEMPTS: usize = 8;
-    for _ in 0..ATTEMPTS {
+    let mut retry = ConflictRetry::new(ctx.clock.as_ref());
+    loop {
         let MergePlan { target, sources } = plan_merge(ctx, tenant, tags, target).await?;
         let merge = ContainerMerge {
             sources: sources
@@ -196,9 +196,9 @@ pub async fn merge_containers(
             send_later(ctx, tenant, &task, 0).await;
             return Ok(task);
         }
-    }
 
-    Err(PortError::Conflict.into())
+        retry.wait().await?;
+    }
 }
 
 fn check(change: &ContainerChange) -> Result<()> {

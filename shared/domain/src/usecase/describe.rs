@@ -3,18 +3,13 @@
 use crate::container::DocumentChange;
 use crate::ctx::Ctx;
 use crate::document::Document;
-use crate::error::{PortError, Result};
+use crate::error::Result;
 use crate::metadata::Metadata;
 use crate::patch::Patch;
-use crate::ports::CommitOutcome;
 use crate::tenant::Tenant;
+use crate::usecase::ConflictRetry;
 use crate::usecase::find::read_document;
-use crate::usecase::remove::request_maintenance;
-
-/// The number of attempts at a change against concurrent changes of the document and commits of its
-/// container.
-const ATTEMPTS: usize = 50;
-
+use crate::usecase::{Committed, commit_changes};
 /// The caller's description of a document, beside its content.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DocumentDescription {
@@ -55,7 +50,8 @@ pub(crate) async fn describe(
     mut document: Document,
     description: &DocumentDescription,
 ) -> Result<Option<Document>> {
-    for _ in 0..ATTEMPTS {
+    let mut retry = ConflictRetry::new(ctx.clock.as_ref());
+    loop {
         let mut edited = document.clone();
         if !description.apply(&mut edited) {
             return Ok(Some(document));
@@ -76,9 +72,9 @@ pub(crate) async fn describe(
             }
             _ => return Ok(None),
         }
-    }
 
-    Err(PortError::Conflict.into())
+        retry.wait().await?;
+    }
 }
 
 /// Writes an edited description, whose edits are already counted. Returns `false` when the document
@@ -95,17 +91,8 @@ pub(crate) async fn write_description(
             .await?);
     }
 
-    let head = ctx.index.get_head(tenant, &edited.container).await?;
     let change = [DocumentChange::Describe(Box::new(edited.clone()))];
-    let committed = ctx
-        .index
-        .commit(tenant, &edited.container, &head, &change, edited.updated_at)
-        .await?;
-
-    if let CommitOutcome::Done(purges) = committed {
-        request_maintenance(ctx, tenant, &edited.container, &head, &change, purges).await;
-        return Ok(true);
-    }
-
-    Ok(false)
+    let at = Some(edited.updated_at);
+    let committed = commit_changes(ctx, tenant, &edited.container, &change, at).await?;
+    Ok(committed == Committed::Done)
 }

@@ -2,13 +2,14 @@
 
 mod copy;
 
+use crate::usecase::ConflictRetry;
 use bytes::Bytes;
 
 use crate::blob::BlobRef;
 use crate::container::IndexedDocument;
 use crate::ctx::Ctx;
 use crate::document::{Document, IndexedRevision, StatementsRef};
-use crate::error::{Error, PortError, Result};
+use crate::error::{PortError, Result};
 use crate::memory::StatementSet;
 use crate::pack::Pack;
 use crate::ports::{BlobContent, PortResult};
@@ -16,10 +17,6 @@ use crate::tenant::Tenant;
 use crate::usecase::find::read_document;
 
 pub use copy::{BodyCopy, ContainerCopy, DocumentCopy, ServedCopy, StatementsCopy};
-
-/// The number of attempts to read a document while changes take its bytes away.
-const ATTEMPTS: usize = 8;
-
 /// The outcome of copying a document.
 #[derive(Debug)]
 pub enum CopyOutcome {
@@ -40,7 +37,8 @@ pub async fn copy_document(
     tenant: &Tenant,
     mut document: Document,
 ) -> Result<CopyOutcome> {
-    for _ in 0..ATTEMPTS {
+    let mut retry = ConflictRetry::new(ctx.clock.as_ref());
+    loop {
         let blobs = blobs_of(&document);
         let stored = ctx.blobs.read(tenant, &blobs).await?;
         if stored.contains(&BlobContent::Damaged) {
@@ -64,12 +62,9 @@ pub async fn copy_document(
             Some(newer) => document = newer,
             None => return Ok(CopyOutcome::Gone),
         }
-    }
 
-    Err(Error::internal(format!(
-        "the document {} kept changing while it was read",
-        document.id
-    )))
+        retry.wait().await?;
+    }
 }
 
 fn blobs_of(document: &Document) -> Vec<BlobRef> {

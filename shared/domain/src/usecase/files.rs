@@ -1,12 +1,13 @@
 //! Files outside the API: uploads by a pre-signed form, and addresses to download stored files.
 
+use crate::usecase::ConflictRetry;
 use bytes::Bytes;
 
 use crate::blob::BlobRef;
 use crate::container::Container;
 use crate::ctx::Ctx;
 use crate::document::{BodyForm, Document, DocumentStatus, FailureCode, UPLOAD_NAME};
-use crate::error::{Error, PortError, Result};
+use crate::error::{Error, Result};
 use crate::ids::DocumentId;
 use crate::job::JobMessage;
 use crate::ports::{CreationConditions, UploadArrival, UploadForm};
@@ -24,9 +25,6 @@ const UPLOAD_SECONDS: i64 = 15 * 60;
 /// The number of seconds for which a download address works: 24 hours. This number is part of the
 /// API.
 const DOWNLOAD_SECONDS: u32 = 24 * 3600;
-/// The number of attempts to begin an upload against concurrent changes of the same document.
-const ATTEMPTS: usize = 12;
-
 /// A document whose file has yet to arrive.
 #[derive(Debug, Clone)]
 pub struct PendingUpload {
@@ -53,15 +51,16 @@ pub async fn begin_upload(
     max_bytes: u64,
 ) -> Result<PendingUpload> {
     ctx.backlog.admit_documents(ctx, tenant, 1).await?;
-    for _ in 0..ATTEMPTS {
+    let mut retry = ConflictRetry::new(ctx.clock.as_ref());
+    loop {
         let container =
             open_container(ctx, tenant, new.tag.clone(), new.entity_context.as_deref()).await?;
         if let Some(upload) = try_upload(ctx, tenant, &container, &new, max_bytes).await? {
             return Ok(upload);
         }
-    }
 
-    Err(PortError::Conflict.into())
+        retry.wait().await?;
+    }
 }
 
 /// Makes one attempt. Returns `None` when another writer was first.

@@ -1,5 +1,6 @@
 //! Writing copies of documents into a container, with the same ids, times and memories.
 
+use crate::usecase::{Committed, commit_changes};
 use std::collections::HashSet;
 
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -12,7 +13,7 @@ use crate::ids::{ContainerId, DocumentId, Revision};
 use crate::job::JobMessage;
 use crate::memory::StatementSet;
 use crate::patch::Patch;
-use crate::ports::{CommitOutcome, CreationConditions, MAX_CHANGES_PER_COMMIT};
+use crate::ports::{CreationConditions, MAX_CHANGES_PER_COMMIT};
 use crate::settings::ProfileBucket;
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
@@ -21,11 +22,7 @@ use crate::usecase::caps::create_container;
 use crate::usecase::describe::DocumentDescription;
 use crate::usecase::export::{ContainerCopy, DocumentCopy, ServedCopy};
 use crate::usecase::place::Place;
-use crate::usecase::remove::request_maintenance;
 use crate::usecase::revise::{Identity, NewBody, Said, announce, compose};
-
-/// The number of attempts at a commit against other commits of the container.
-const ATTEMPTS: usize = 50;
 /// The message for a container whose removal is under way.
 const REMOVED: &str =
     "this container was deleted and is being removed; import it when that has ended";
@@ -370,40 +367,29 @@ async fn create(
     batch: &[(Document, Timestamp)],
 ) -> Result<Vec<Document>> {
     let mut documents: Vec<Document> = batch.iter().map(|(document, _)| document.clone()).collect();
-    for _ in 0..ATTEMPTS {
-        let Some(first) = documents.first() else {
-            return Ok(documents);
-        };
+    while let Some(first) = documents.first() {
         let container = first.container.clone();
-        let head = ctx.index.get_head(tenant, &container).await?;
         let changes: Vec<DocumentChange> = documents
             .iter()
             .map(|document| DocumentChange::Create(Box::new(document.clone())))
             .collect();
-        match ctx
-            .index
-            .commit(tenant, &container, &head, &changes, batch[0].1)
-            .await?
-        {
-            CommitOutcome::Done(purges) => {
-                request_maintenance(ctx, tenant, &container, &head, &changes, purges).await;
-                return Ok(documents);
-            }
-            CommitOutcome::Stale(ids) => {
-                let (taken, left) = documents
-                    .into_iter()
-                    .partition(|document| ids.contains(&document.id));
-                documents = left;
-                let taken: Vec<Document> = taken;
+        match commit_changes(ctx, tenant, &container, &changes, Some(batch[0].1)).await? {
+            Committed::Done => break,
+            Committed::Stale(ids) => {
+                let taken: Vec<Document> = documents
+                    .extract_if(.., |document| ids.contains(&document.id))
+                    .collect();
+                if taken.is_empty() {
+                    return Err(PortError::Conflict.into());
+                }
                 for document in &taken {
                     discard(ctx, tenant, document).await;
                 }
             }
-            CommitOutcome::Moved => {}
         }
     }
 
-    Err(PortError::Conflict.into())
+    Ok(documents)
 }
 
 /// Deletes the stored bytes of a document that another writer was first to create.

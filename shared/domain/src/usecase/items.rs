@@ -9,13 +9,14 @@
 //! that needed the superseded document needs the other one as long as its claim on the first
 //! exists: filing the item ends only that claim, and giving up the claim ends both.
 
+use crate::usecase::ConflictRetry;
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
 use crate::connection::{DocumentClaim, DocumentOrigin, Provider};
 use crate::ctx::Ctx;
 use crate::document::{BodyForm, Document, DocumentStatus, Dreaming, TaskType};
-use crate::error::{Error, PortError, Result};
+use crate::error::{Error, Result};
 use crate::ids::{CustomId, DocumentId};
 use crate::job::JobMessage;
 use crate::ports::CreationConditions;
@@ -25,12 +26,11 @@ use crate::usecase::describe::{DocumentDescription, write_description};
 use crate::usecase::find::read_document;
 use crate::usecase::place::{place_of, places_of};
 use crate::usecase::remove::remove_documents;
-use crate::usecase::revise::{Identity, NewBody, Said, announce, compose, hex, record};
+use crate::usecase::revise::{Identity, NewBody, Said, announce, compose, record};
 use crate::usecase::submit::{AcceptedDocument, open_container};
 
-/// The number of attempts at a change against concurrent changes of the same document and its
-/// container.
-const ATTEMPTS: usize = 50;
+/// The most merges that are followed from a superseded document to the one that superseded it.
+const MAX_MERGES: usize = 50;
 
 /// The description of the document that is made from an item.
 #[derive(Debug, Clone)]
@@ -53,7 +53,7 @@ pub struct ItemDocument {
 /// a digest of that id if it does not fit a customId.
 pub fn item_custom_id(provider: Provider, item: &str) -> CustomId {
     let name = |item: &str| CustomId::parse(&format!("{}:{item}", provider.as_str()));
-    let digest = || format!("sha256:{}", hex(&Sha256::digest(item)));
+    let digest = || format!("sha256:{}", hex::encode(Sha256::digest(item)));
     name(item)
         .or_else(|_| name(&digest()))
         .expect("hex digits may stand in a customId")
@@ -96,7 +96,8 @@ pub async fn file_item(
     }
 
     ctx.backlog.admit_documents(ctx, tenant, 1).await?;
-    for _ in 0..ATTEMPTS {
+    let mut retry = ConflictRetry::new(ctx.clock.as_ref());
+    loop {
         let found = look(ctx, tenant, &item).await?;
         found.claim(ctx, tenant, &item.claim).await?;
         let body = NewBody::sent(bytes.clone(), form.clone());
@@ -112,9 +113,9 @@ pub async fn file_item(
             found.leave_superseded(ctx, tenant, &item.claim).await?;
             return Ok(accepted);
         }
-    }
 
-    Err(PortError::Conflict.into())
+        retry.wait().await?;
+    }
 }
 
 /// Files an item without its content and claims its document, if the document has the content with
@@ -127,7 +128,8 @@ pub async fn refile_item(
     tenant: &Tenant,
     item: &ItemDocument,
 ) -> Result<Option<DocumentId>> {
-    for _ in 0..ATTEMPTS {
+    let mut retry = ConflictRetry::new(ctx.clock.as_ref());
+    loop {
         let found = look(ctx, tenant, item).await?;
         let Some(old) = found
             .old
@@ -149,9 +151,9 @@ pub async fn refile_item(
                 .release_claim(tenant, &old.id, &item.claim)
                 .await?;
         }
-    }
 
-    Err(PortError::Conflict.into())
+        retry.wait().await?;
+    }
 }
 
 /// Gives up a claim, including the copies of it that merges have put on the documents that
@@ -167,7 +169,7 @@ pub async fn give_up_claim(
     claim: &DocumentClaim,
 ) -> Result<DocumentId> {
     let (mut last, mut claimed) = (document.clone(), Vec::new());
-    for _ in 0..ATTEMPTS {
+    for _ in 0..MAX_MERGES {
         let read = read_document(ctx, tenant, &last).await?;
         let Some(winner) = read.and_then(|read| read.superseded_by) else {
             break;
@@ -206,7 +208,8 @@ pub async fn release_item(
     claim: &DocumentClaim,
 ) -> Result<bool> {
     let document = &give_up_claim(ctx, tenant, document, claim).await?;
-    for _ in 0..ATTEMPTS {
+    let mut retry = ConflictRetry::new(ctx.clock.as_ref());
+    loop {
         // The document is read before the claims: a claim that is not seen here comes with an edit
         // that was not read either.
         let read = read_document(ctx, tenant, document).await?;
@@ -228,9 +231,9 @@ pub async fn release_item(
         if remove_documents(ctx, tenant, vec![read], as_read).await? > 0 {
             return Ok(true);
         }
-    }
 
-    Err(PortError::Conflict.into())
+        retry.wait().await?;
+    }
 }
 
 /// The present state of an item's document.

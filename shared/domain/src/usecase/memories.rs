@@ -1,5 +1,6 @@
 //! Operations of callers on memories: writing new ones, and editing existing ones.
 
+use crate::usecase::{Committed, commit_changes};
 use bytes::Bytes;
 
 use crate::container::{Container, DocumentChange};
@@ -11,19 +12,14 @@ use crate::error::{Error, PortError, Result};
 use crate::ids::ContainerId;
 use crate::memory::{MemoryEdit, Statement, StatementSet, Trust};
 use crate::pack::Pack;
-use crate::ports::CommitOutcome;
 use crate::provenance::Authorship;
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
 use crate::usecase::describe::DocumentDescription;
 use crate::usecase::find::read_document;
 use crate::usecase::place::{Target, repeated};
-use crate::usecase::remove::request_maintenance;
 use crate::usecase::revise::{Identity, NewBody, Said, compose};
 use crate::usecase::submit::{Content, NewDocument};
-
-/// The number of attempts at a commit against other commits of the container.
-const ATTEMPTS: usize = 50;
 /// The largest number of edits in one commit. With the longest texts and metadata, their log record
 /// stays below the 400 KB of an item.
 const ACTIONS_AT_ONCE: usize = 8;
@@ -147,7 +143,8 @@ pub async fn write_memories(
     });
 
     let change = DocumentChange::Create(Box::new(document.clone()));
-    if commit(ctx, tenant, &document.container, &[change]).await? {
+    let committed = commit_changes(ctx, tenant, &document.container, &[change], None).await?;
+    if committed == Committed::Done {
         return Ok(document);
     }
 
@@ -179,33 +176,8 @@ pub async fn apply_memory_edits(
 ) -> Result<()> {
     for batch in actions.chunks(ACTIONS_AT_ONCE) {
         let changes: Vec<DocumentChange> = batch.iter().cloned().map(DocumentChange::Act).collect();
-        commit(ctx, tenant, container, &changes).await?;
+        // An edit is of no document, so none can be stale.
+        let _ = commit_changes(ctx, tenant, container, &changes, None).await?;
     }
     Ok(())
-}
-
-/// Commits changes. Returns `false` when a document that they are about has changed.
-async fn commit(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    container: &ContainerId,
-    changes: &[DocumentChange],
-) -> Result<bool> {
-    for _ in 0..ATTEMPTS {
-        let head = ctx.index.get_head(tenant, container).await?;
-        match ctx
-            .index
-            .commit(tenant, container, &head, changes, ctx.clock.now())
-            .await?
-        {
-            CommitOutcome::Done(purges) => {
-                request_maintenance(ctx, tenant, container, &head, changes, purges).await;
-                return Ok(true);
-            }
-            CommitOutcome::Stale(_) => return Ok(false),
-            CommitOutcome::Moved => {}
-        }
-    }
-
-    Err(PortError::Conflict.into())
 }

@@ -1,21 +1,22 @@
 //! Merging containers. Readers see the containers as one from the first moment. The task then finds
 //! documents with equal customIds, of which the one with the newest content stays.
 
+use crate::usecase::ConflictRetry;
+use crate::usecase::{Committed, commit_changes};
 use std::collections::BTreeMap;
 
 use crate::container::{Container, DocumentChange};
 use crate::ctx::Ctx;
 use crate::document::Document;
-use crate::error::{PortError, Result};
+use crate::error::Result;
 use crate::ids::{ContainerId, DocumentId, TaskId};
-use crate::ports::CommitOutcome;
 use crate::tag::ContainerTag;
 use crate::task::{ContainerMerge, MergePhase};
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
 use crate::usecase::connections::move_connections;
 use crate::usecase::find::{ContainerScope, find_containers};
-use crate::usecase::remove::{batches, request_maintenance};
+use crate::usecase::remove::batches;
 use crate::usecase::tasks::Next;
 
 /// The number of seconds for which requests that began before the merge may still write; their
@@ -29,9 +30,6 @@ const INGEST_SECONDS: i64 = 15;
 const PAGE: usize = 50;
 /// The number of records that one read fetches.
 const AT_ONCE: usize = 100;
-/// The number of attempts at a change against other commits of the container.
-const ATTEMPTS: usize = 50;
-
 /// Runs one step of the merge.
 pub(super) async fn step(
     ctx: &Ctx,
@@ -253,24 +251,19 @@ async fn supersede_batch(
     mut losers: Vec<Document>,
     settled: &mut Settled,
 ) -> Result<()> {
-    for _ in 0..ATTEMPTS {
+    let mut retry = ConflictRetry::new(ctx.clock.as_ref());
+    loop {
         if losers.is_empty() {
             return Ok(());
         }
 
         pass_claims_on(ctx, tenant, &losers).await?;
-        let head = ctx.index.get_head(tenant, container).await?;
         let changes: Vec<DocumentChange> = losers
             .iter()
             .map(|document| DocumentChange::Supersede(Box::new(document.clone())))
             .collect();
 
-        let committed = ctx
-            .index
-            .commit(tenant, container, &head, &changes, ctx.clock.now())
-            .await?;
-        if let CommitOutcome::Done(purges) = committed {
-            request_maintenance(ctx, tenant, container, &head, &changes, purges).await;
+        if commit_changes(ctx, tenant, container, &changes, None).await? == Committed::Done {
             settled.superseded += changes.len() as u64;
             return Ok(());
         }
@@ -291,9 +284,9 @@ async fn supersede_batch(
             }
         }
         losers = again;
-    }
 
-    Err(PortError::Conflict.into())
+        retry.wait().await?;
+    }
 }
 
 /// Returns the documents of some containers that merges have superseded.

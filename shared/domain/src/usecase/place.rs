@@ -12,7 +12,7 @@ use crate::ids::{ContainerId, CustomId, DocumentId};
 use crate::ports::{CreationConditions, RememberedRequest};
 use crate::tenant::Tenant;
 use crate::usecase::find::read_document;
-use crate::usecase::revise::{NewBody, hex};
+use crate::usecase::revise::NewBody;
 use crate::usecase::submit::NewDocument;
 
 /// The number of seconds within which the same content from the same key is a client's retry. Two
@@ -201,7 +201,7 @@ impl Request {
 
         match &new.idempotency_key {
             Some(sent) => {
-                let name = format!("key#{key}#{}", hex(&Sha256::digest(sent)));
+                let name = format!("key#{key}#{}", hex::encode(Sha256::digest(sent)));
                 Self {
                     name,
                     digest,

@@ -1,16 +1,14 @@
 //! Deleting documents in any state, with immediate effect.
 
-use crate::container::{DocumentChange, IndexHead};
+use crate::container::DocumentChange;
 use crate::ctx::Ctx;
 use crate::document::Document;
-use crate::error::{PortError, Result};
+use crate::error::Result;
 use crate::ids::ContainerId;
-use crate::job::{Job, JobMessage};
-use crate::ports::{CommitOutcome, MAX_CHANGES_PER_COMMIT};
+use crate::ports::MAX_CHANGES_PER_COMMIT;
 use crate::tenant::Tenant;
-
-/// The number of attempts at a deletion against concurrent commits of the container.
-const ATTEMPTS: usize = 50;
+use crate::usecase::ConflictRetry;
+use crate::usecase::{Committed, commit_changes};
 
 /// Deletes documents. The records and index entries of up to twenty documents of a container are
 /// deleted in one transaction. No search that starts after the response can find them, and no
@@ -55,32 +53,26 @@ async fn remove_batch(
     mut documents: Vec<Document>,
     is_meant: &impl Fn(&Document) -> bool,
 ) -> Result<usize> {
-    for _ in 0..ATTEMPTS {
+    let mut retry = ConflictRetry::new(ctx.clock.as_ref());
+    loop {
         documents.retain(is_meant);
         if documents.is_empty() {
             return Ok(0);
         }
 
-        let head = ctx.index.get_head(tenant, container).await?;
         let changes: Vec<DocumentChange> = documents
             .iter()
             .map(|document| DocumentChange::Remove(Box::new(document.clone())))
             .collect();
-
-        let committed = ctx
-            .index
-            .commit(tenant, container, &head, &changes, ctx.clock.now())
-            .await?;
-        if let CommitOutcome::Done(purges) = committed {
-            request_maintenance(ctx, tenant, container, &head, &changes, purges).await;
+        if commit_changes(ctx, tenant, container, &changes, None).await? == Committed::Done {
             return Ok(changes.len());
         }
 
+        retry.wait().await?;
         let ids: Vec<_> = documents
             .iter()
             .map(|document| document.id.clone())
             .collect();
-
         documents = ctx
             .documents
             .get(tenant, &ids)
@@ -88,43 +80,5 @@ async fn remove_batch(
             .into_iter()
             .flatten()
             .collect();
-    }
-
-    Err(PortError::Conflict.into())
-}
-
-/// Requests the purges and the compaction that a commit leaves to maintenance. The sweep finds a
-/// lost purge, and a lost compaction is requested again after some more records.
-pub async fn request_maintenance(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    container: &ContainerId,
-    head: &IndexHead,
-    changes: &[DocumentChange],
-    purges: Vec<String>,
-) {
-    let container = || container.clone();
-    let mut jobs: Vec<Job> = purges
-        .into_iter()
-        .map(|purge| Job::PurgeV1 {
-            container: container(),
-            purge,
-        })
-        .collect();
-    if head.needs_compaction(changes) {
-        jobs.push(Job::CompactV1 {
-            container: container(),
-        });
-    }
-
-    let messages: Vec<JobMessage> = jobs
-        .into_iter()
-        .map(|job| JobMessage {
-            org: tenant.org().clone(),
-            job,
-        })
-        .collect();
-    if !messages.is_empty() {
-        ctx.jobs.send(&messages).await.ok();
     }
 }

@@ -64,7 +64,7 @@ impl NewBody {
         hasher.update(serde_json::json!(form).to_string());
         hasher.update([0]);
         hasher.update(bytes);
-        hex(&hasher.finalize())
+        hex::encode(hasher.finalize())
     }
 
     /// Checks whether the document has these bytes. Bytes that are still awaited are unknown, and
@@ -314,8 +314,4 @@ pub(crate) async fn announce(ctx: &Ctx, messages: &[JobMessage]) {
             "left {count} messages to the sweeper"
         );
     }
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

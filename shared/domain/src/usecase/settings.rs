@@ -4,11 +4,8 @@ use crate::ctx::Ctx;
 use crate::error::{PortError, Result};
 use crate::settings::{Settings, SettingsChange};
 use crate::tenant::Tenant;
+use crate::usecase::ConflictRetry;
 use tracing::warn;
-
-/// The number of attempts at a change against concurrent changes.
-const ATTEMPTS: usize = 12;
-
 /// Changes the organization's settings by `change`, which runs again when another writer was first.
 ///
 /// # Errors
@@ -28,7 +25,8 @@ async fn replace(
     tenant: &Tenant,
     change: impl Fn(&mut Settings) -> Result<()> + Send,
 ) -> Result<(Settings, Settings)> {
-    for _ in 0..ATTEMPTS {
+    let mut retry = ConflictRetry::new(ctx.clock.as_ref());
+    loop {
         let mut settings = ctx.settings.get(tenant).await?;
         let before = settings.clone();
         change(&mut settings)?;
@@ -42,9 +40,9 @@ async fn replace(
             Err(PortError::Conflict) => {}
             Err(error) => return Err(error.into()),
         }
-    }
 
-    Err(PortError::Conflict.into())
+        retry.wait().await?;
+    }
 }
 
 /// Changes the organization's settings as a caller asked. A secret is sealed under a new name

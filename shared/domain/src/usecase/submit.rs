@@ -4,6 +4,7 @@
 
 mod content;
 
+use crate::usecase::ConflictRetry;
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
@@ -14,7 +15,7 @@ use crate::container::Container;
 use crate::conversation::{self, ConversationTurn};
 use crate::ctx::Ctx;
 use crate::document::{BodyForm, Document, DocumentStatus, Dreaming, TaskType};
-use crate::error::{Error, PortError, Result};
+use crate::error::{Error, Result};
 use crate::ids::{ContainerId, CustomId, DocumentId};
 use crate::job::JobMessage;
 use crate::metadata::Metadata;
@@ -27,10 +28,7 @@ use crate::usecase::damage::inspect_document;
 use crate::usecase::describe::{DocumentDescription, describe};
 use crate::usecase::find::read_document;
 use crate::usecase::place::{Place, REPEAT_SECONDS, place_of, repeated};
-use crate::usecase::revise::{Identity, NewBody, Said, announce, compose, hex, record};
-
-/// The number of attempts at an upsert against concurrent upserts of the same document.
-const UPSERT_ATTEMPTS: usize = 12;
+use crate::usecase::revise::{Identity, NewBody, Said, announce, compose, record};
 /// The number of documents of a batch that are accepted in parallel.
 const PARALLEL: usize = 16;
 
@@ -196,7 +194,8 @@ async fn accept(
         return Err(Error::invalid_field("content", "there is nothing in it"));
     }
 
-    for _ in 0..UPSERT_ATTEMPTS {
+    let mut retry = ConflictRetry::new(ctx.clock.as_ref());
+    loop {
         let container =
             open_container(ctx, tenant, new.tag.clone(), new.entity_context.as_deref()).await?;
         let accepted = match &new.custom_id {
@@ -206,9 +205,9 @@ async fn accept(
         if let Some(accepted) = accepted {
             return Ok(accepted);
         }
-    }
 
-    Err(PortError::Conflict.into())
+        retry.wait().await?;
+    }
 }
 
 /// Makes one attempt to create a document without a customId. Returns `None` when another writer
@@ -422,6 +421,6 @@ impl NewDocument {
             Content::Turns(turns) => hasher.update(conversation::serialize_turns(turns)),
         }
 
-        hex(&hasher.finalize())
+        hex::encode(hasher.finalize())
     }
 }

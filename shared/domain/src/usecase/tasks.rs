@@ -1,5 +1,6 @@
 //! Running tasks, step by step.
 
+use crate::job::{MAX_DELAY_SECONDS, message_delay};
 use std::pin::Pin;
 
 use tracing::{error, info, warn};
@@ -19,8 +20,6 @@ const STEPS: usize = 20;
 /// The number of times in a row that a step may fail before a merge is given up, or a person has to
 /// look at a purge.
 const MAX_ATTEMPTS: u32 = 20;
-/// The longest delay of a queue message, in seconds.
-const LONGEST_SECONDS: i64 = 900;
 /// The number of seconds that a message may take before the sweep sends another one.
 const GRACE_SECONDS: i64 = 60;
 
@@ -72,7 +71,7 @@ pub async fn run_task(ctx: &Ctx, tenant: &Tenant, id: &TaskId, step: u64) -> Res
 
 /// Sends the message of a task's next step. The sweep sends a lost message again.
 pub(crate) async fn send_later(ctx: &Ctx, tenant: &Tenant, task: &Task, seconds: i64) {
-    let seconds = u32::try_from(seconds.clamp(0, LONGEST_SECONDS)).unwrap_or_default();
+    let seconds = message_delay(seconds);
     let message = JobMessage::continue_task(tenant.org(), task);
     if let Err(error) = ctx.jobs.send_delayed(&message, seconds).await {
         warn!(task.id = %task.id, error = &error as &dyn std::error::Error, "left a task to the sweeper");
@@ -121,7 +120,7 @@ async fn failed(ctx: &Ctx, tenant: &Tenant, task: &mut Task, error: &Error) -> N
     warn!(task.id = %task.id, error = error as &dyn std::error::Error, "a step of the task {} failed", task.id);
     task.attempts += 1;
     task.error = Some(error.to_string());
-    let pause = Next::Later((1 << task.attempts.min(10)).min(LONGEST_SECONDS));
+    let pause = Next::Later((1 << task.attempts.min(10)).min(i64::from(MAX_DELAY_SECONDS)));
     if task.attempts < MAX_ATTEMPTS {
         return pause;
     }

@@ -1,16 +1,18 @@
 //! Changing an existing document: its description, its content, its container or customId; and
 //! retrying a failed one.
 
+use crate::usecase::ConflictRetry;
+use crate::usecase::{Committed, commit_changes};
 use bytes::Bytes;
 
 use crate::blob::BlobRef;
 use crate::container::{Container, DocumentChange};
 use crate::ctx::Ctx;
 use crate::document::{BodyForm, Document, DocumentStatus, ProcessingResult, TaskType};
-use crate::error::{Error, PortError, Result};
+use crate::error::{Error, Result};
 use crate::ids::{CustomId, DocumentId};
 use crate::job::JobMessage;
-use crate::ports::{BlobContent, CommitOutcome, CreationConditions};
+use crate::ports::{BlobContent, CreationConditions};
 use crate::provenance::Provenance;
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
@@ -19,15 +21,8 @@ use crate::usecase::damage::inspect_document;
 use crate::usecase::describe::{DocumentDescription, describe};
 use crate::usecase::find::{read_document, visible_document};
 use crate::usecase::place::{Place, place_of};
-use crate::usecase::remove::request_maintenance;
 use crate::usecase::revise::{Identity, NewBody, Said, announce, compose, record};
 use crate::usecase::submit::{AcceptedDocument, open_container};
-
-/// The number of attempts at a change against concurrent changes of the same document.
-const ATTEMPTS: usize = 12;
-/// The number of attempts at a move against other commits of the container.
-const COMMIT_ATTEMPTS: usize = 50;
-
 /// A change of a document. A field that is `None` stays as it is.
 #[derive(Debug, Clone, Default)]
 pub struct DocumentUpdate {
@@ -72,7 +67,8 @@ pub async fn update_document(
 
     let mut document = document;
     check_changeable(ctx, tenant, &document).await?;
-    for _ in 0..ATTEMPTS {
+    let mut retry = ConflictRetry::new(ctx.clock.as_ref());
+    loop {
         let accepted = if update.moves(&document) {
             relocate(ctx, tenant, &document, &update).await?
         } else {
@@ -82,9 +78,9 @@ pub async fn update_document(
             return Ok(accepted);
         }
         document = reread(ctx, tenant, &document.id).await?;
-    }
 
-    Err(PortError::Conflict.into())
+        retry.wait().await?;
+    }
 }
 
 /// Changes a document that keeps its identity. Returns `None` when the document has changed since
@@ -121,7 +117,8 @@ pub async fn retry_document(
     mut document: Document,
 ) -> Result<AcceptedDocument> {
     check_changeable(ctx, tenant, &document).await?;
-    for _ in 0..ATTEMPTS {
+    let mut retry = ConflictRetry::new(ctx.clock.as_ref());
+    loop {
         let is_done = document.status == DocumentStatus::Done;
         let is_broken = document.status == DocumentStatus::Failed
             || (is_done && inspect_document(ctx, tenant, &document).await?.is_some());
@@ -136,9 +133,9 @@ pub async fn retry_document(
             return Ok(accepted);
         }
         document = reread(ctx, tenant, &document.id).await?;
-    }
 
-    Err(PortError::Conflict.into())
+        retry.wait().await?;
+    }
 }
 
 /// Writes a new revision of the same bytes. Returns `None` when the document has changed since it
@@ -401,23 +398,8 @@ async fn move_over(
         rivals,
     }];
 
-    for _ in 0..COMMIT_ATTEMPTS {
-        let head = ctx.index.get_head(tenant, &from.container).await?;
-        match ctx
-            .index
-            .commit(tenant, &from.container, &head, &change, ctx.clock.now())
-            .await?
-        {
-            CommitOutcome::Done(purges) => {
-                request_maintenance(ctx, tenant, &from.container, &head, &change, purges).await;
-                return Ok(true);
-            }
-            CommitOutcome::Stale(_) => return Ok(false),
-            CommitOutcome::Moved => {}
-        }
-    }
-
-    Err(PortError::Conflict.into())
+    let committed = commit_changes(ctx, tenant, &from.container, &change, None).await?;
+    Ok(committed == Committed::Done)
 }
 
 impl DocumentUpdate {

@@ -21,7 +21,7 @@ use super::index::{
 use super::notify::{CreationKind, notify_queues};
 use super::objects::discard_file;
 use super::store::ObjectStore;
-use crate::wire::{encode_hex, random_uuid};
+use crate::wire::random_uuid;
 
 /// The fewest bytes of every part but the last (S3 user guide, "multipart upload limits").
 const MIN_PART_BYTES: u64 = 5 * 1024 * 1024;
@@ -71,7 +71,7 @@ pub(super) fn upload_part(
 
     require_upload(&store.lock_index(), &input.bucket, &input.key, id)?;
     let file = store.create_file_with(&body.bytes)?;
-    let etag = encode_hex(&body.md5);
+    let etag = hex::encode(body.md5);
     let replacing = store.write_index(|change| {
         require_upload(change.tx, &input.bucket, &input.key, id)?;
         for part in uploaded_parts(change.tx, id)?
@@ -312,7 +312,7 @@ fn joined_etag(parts: &[StoredPart]) -> S3Result<String> {
     }
     Ok(format!(
         "{}-{}",
-        encode_hex(&digest.finalize()),
+        hex::encode(digest.finalize()),
         parts.len()
     ))
 }

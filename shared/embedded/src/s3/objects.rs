@@ -17,7 +17,6 @@ use super::check::{
 use super::index::{ObjectAttributes, StoredObject, find_object, require_bucket, s3_timestamp};
 use super::notify::{CreationKind, notify_queues};
 use super::store::ObjectStore;
-use crate::wire::encode_hex;
 
 /// The type of an object without a type.
 const DEFAULT_TYPE: &str = "binary/octet-stream";
@@ -32,7 +31,7 @@ pub(super) fn put_object(
     let stored = StoredObject {
         file: store.create_file_with(&body.bytes)?,
         size: body.bytes.len() as u64,
-        etag: encode_hex(&body.md5),
+        etag: hex::encode(body.md5),
         modified_ms: store.now(),
         attributes: attributes_of_put(&mut input, &body),
     };

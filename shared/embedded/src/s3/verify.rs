@@ -11,7 +11,6 @@ use s3s::{S3Error, S3ErrorCode};
 
 use super::check::checksum_of;
 use super::index::StoredObject;
-use crate::wire::encode_hex;
 
 /// The error code of an object whose bytes differ from those that were stored. AWS has none,
 /// because it repairs its own objects.
@@ -58,7 +57,7 @@ fn is_whole(stored: &StoredObject, bytes: &[u8]) -> bool {
     if let Some((name, known)) = stored.attributes.checksums.iter().next() {
         return checksum_of(name, bytes).is_none_or(|found| found == *known);
     }
-    stored.etag.contains('-') || stored.etag == encode_hex(&Md5::digest(bytes))
+    stored.etag.contains('-') || stored.etag == hex::encode(Md5::digest(bytes))
 }
 
 /// Returns the error for an object whose bytes differ from those that were stored. Clients do not

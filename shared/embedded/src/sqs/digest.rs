@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use md5::{Digest, Md5};
 
 use super::wire::MessageAttribute;
-use crate::wire::encode_hex;
 
 /// Returns the digest of a message body.
 pub(super) fn digest_body(body: &str) -> String {
-    encode_hex(&Md5::digest(body.as_bytes()))
+    hex::encode(Md5::digest(body.as_bytes()))
 }
 
 /// Returns the digest of message attributes, or `None` if there are none.
@@ -29,7 +28,7 @@ pub(super) fn digest_attributes(attributes: &BTreeMap<String, MessageAttribute>)
         digest.update([transport]);
         add_with_length(&mut digest, &value);
     }
-    Some(encode_hex(&digest.finalize()))
+    Some(hex::encode(digest.finalize()))
 }
 
 fn add_with_length(digest: &mut Md5, bytes: &[u8]) {

@@ -15,7 +15,7 @@ use super::wire::{
     BatchAnswer, BatchEntries, MessageAttribute, OutgoingMessage, SendRequest, SentMessage,
 };
 use super::{digest, settle};
-use crate::wire::{encode_hex, random_uuid};
+use crate::wire::random_uuid;
 
 /// The time for which a deduplication id suppresses repeats: five minutes.
 const DEDUPLICATION_MS: i64 = 5 * 60 * 1000;
@@ -242,7 +242,7 @@ fn deduplication_id(queue: &Queue, message: &OutgoingMessage, body: &str) -> Sqs
     match &message.message_deduplication_id {
         Some(id) => Ok(id.clone()),
         None if queue.settings.content_deduplication => {
-            Ok(encode_hex(&Sha256::digest(body.as_bytes())))
+            Ok(hex::encode(Sha256::digest(body.as_bytes())))
         }
         None => {
             let reason = "The queue should either have ContentBasedDeduplication enabled or \

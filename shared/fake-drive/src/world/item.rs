@@ -107,14 +107,10 @@ impl Checksums {
             return None;
         };
         Some(Self {
-            md5: hex(&Md5::digest(bytes)),
-            sha256: hex(&Sha256::digest(bytes)),
+            md5: hex::encode(Md5::digest(bytes)),
+            sha256: hex::encode(Sha256::digest(bytes)),
         })
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The restrictions of an item.

@@ -7,7 +7,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::server::{Received, Server, build_answer, ok_answer, receive_request};
-use crate::{AnswerError, ModelClient, ModelSettings, Question, Secret};
+use crate::{AnswerError, ModelClient, ModelSettings, Question};
+use domain::Secret;
 
 const KEY: &str = "sk-very-secret";
 const WITHIN: Duration = Duration::from_secs(20);
@@ -15,7 +16,7 @@ const WITHIN: Duration = Duration::from_secs(20);
 fn settings(server: &Server) -> ModelSettings {
     ModelSettings {
         url: Some(format!("http://{}/v1", server.address)),
-        key: Some(Secret::from(KEY.to_owned())),
+        key: Some(Secret::new(KEY)),
         memory_model: Some("scribe".into()),
         ..ModelSettings::default()
     }

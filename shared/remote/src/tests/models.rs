@@ -8,14 +8,15 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::server::{Received, Server, build_answer, ok_answer, receive_request};
-use crate::{ModelClient, ModelError, ModelSettings, Secret};
+use crate::{ModelClient, ModelError, ModelSettings};
+use domain::Secret;
 
 const KEY: &str = "sk-very-secret";
 
 fn settings(url: String) -> ModelSettings {
     ModelSettings {
         url: Some(url),
-        key: Some(Secret::from(KEY.to_owned())),
+        key: Some(Secret::new(KEY)),
         vision_model: Some("eye".into()),
         transcription_model: Some("ear".into()),
         memory_model: None,
@@ -345,7 +346,7 @@ async fn what_is_not_set_or_unusable_is_named() {
     }
 
     let broken_key = ModelSettings {
-        key: Some(Secret::from("a\nb".to_owned())),
+        key: Some(Secret::new("a\nb")),
         ..settings("http://127.0.0.1:1".into())
     };
 
@@ -373,7 +374,7 @@ fn settings_come_from_the_environment_and_never_show_the_key() {
     });
 
     assert_eq!(settings.url.as_deref(), Some("http://127.0.0.1:11434/v1"));
-    assert_eq!(settings.key.as_ref().map(Secret::reveal_text), Some(KEY));
+    assert_eq!(settings.key.as_ref().map(Secret::expose), Some(KEY));
     assert_eq!(settings.vision_model.as_deref(), Some("eye"));
     assert_eq!(settings.transcription_model, None);
     assert_eq!(settings.memory_model.as_deref(), Some("scribe"));

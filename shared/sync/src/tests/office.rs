@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use domain::connection::{DocumentClaim, Grant, OAuthTokens};
 use domain::ports::{
-    Connections, Connector, ConnectorError, ConnectorResult, ProviderAccess, SyncStore,
+    Clock, Connections, Connector, ConnectorError, ConnectorResult, ProviderAccess, SyncStore,
 };
 use domain::settings::Settings;
 use domain::usecase::ItemDocument;
@@ -59,9 +60,18 @@ impl FakeService {
 }
 
 #[async_trait]
-impl SyncService for FakeService {
+impl Clock for FakeService {
     fn now(&self) -> Timestamp {
         *self.now.lock().unwrap()
+    }
+
+    async fn sleep(&self, _: Duration) {}
+}
+
+#[async_trait]
+impl SyncService for FakeService {
+    fn clock(&self) -> &dyn Clock {
+        self
     }
 
     fn connections(&self) -> &dyn Connections {

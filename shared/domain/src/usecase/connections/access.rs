@@ -1,6 +1,7 @@
 //! The access token that a request to a provider needs. It is stored sealed and renewed by one
 //! worker at a time.
 
+use crate::usecase::ConflictRetry;
 use tracing::warn;
 
 use crate::connection::{Connection, Grant, OAuthAppRef, OAuthTokens, Provider};
@@ -17,9 +18,6 @@ use crate::tenant::Tenant;
 const EARLY_SECONDS: i64 = 5 * 60;
 /// The number of seconds that one worker has to renew a token before others may try.
 const REFRESH_SECONDS: i64 = 30;
-/// The number of attempts to store new tokens against concurrent changes of the grant.
-const ATTEMPTS: usize = 12;
-
 /// The condition on which tokens are renewed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Renew {
@@ -196,7 +194,8 @@ async fn name_tokens(
     name: &str,
 ) -> ConnectorResult<bool> {
     let (id, old) = (grant.id.clone(), grant.secret.clone());
-    for _ in 0..ATTEMPTS {
+    let mut retry = ConflictRetry::new(ctx.clock.as_ref());
+    loop {
         grant.refreshing_until = None;
         grant.secret = name.to_owned();
         grant.rev += 1;
@@ -214,9 +213,9 @@ async fn name_tokens(
             Some(present) => grant = present,
             None => return Ok(false),
         }
-    }
 
-    Err(port(PortError::Conflict))
+        retry.wait().await.map_err(port)?;
+    }
 }
 
 /// Deletes tokens that nothing names any more. If this fails, they stay sealed and out of reach.

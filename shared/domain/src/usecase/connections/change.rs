@@ -1,10 +1,13 @@
 //! Finding connections for callers who may see them, and changing their records.
 
+use crate::job::message_delay;
+use crate::ports::{Clock, Connections};
+use crate::usecase::ConflictRetry;
 use tracing::warn;
 
 use crate::connection::{Connection, ConnectionStatus, Provider, RunTrigger};
 use crate::ctx::Ctx;
-use crate::error::{Error, PortError, Result};
+use crate::error::{Error, Result};
 use crate::ids::ConnectionId;
 use crate::job::{Job, JobMessage};
 use crate::tag::ContainerTag;
@@ -12,10 +15,6 @@ use crate::tenant::Tenant;
 use crate::time::Timestamp;
 use crate::usecase::find::{ContainerScope, find_containers};
 use crate::usecase::revise::announce;
-
-/// The number of attempts at a change against concurrent changes.
-const ATTEMPTS: usize = 12;
-
 /// Returns the connection, if the caller reaches its container.
 ///
 /// # Errors
@@ -103,22 +102,43 @@ pub async fn change_connection(
     ctx: &Ctx,
     tenant: &Tenant,
     id: &ConnectionId,
-    mut change: impl FnMut(&mut Connection) -> Result<bool> + Send,
+    change: impl FnMut(&mut Connection) -> Result<bool> + Send,
 ) -> Result<Connection> {
-    for _ in 0..ATTEMPTS {
-        let mut connection = ctx.connections.get(tenant, id).await?.ok_or_else(missing)?;
+    let (connections, clock) = (ctx.connections.as_ref(), ctx.clock.as_ref());
+    update_connection(connections, clock, tenant, id, change)
+        .await?
+        .ok_or_else(missing)
+}
+
+/// Acts as [`change_connection`], but on single ports. Returns the record, or `None` if the
+/// connection no longer exists.
+///
+/// # Errors
+/// Returns the errors of `change` and those of the ports.
+pub async fn update_connection(
+    connections: &dyn Connections,
+    clock: &dyn Clock,
+    tenant: &Tenant,
+    id: &ConnectionId,
+    mut change: impl FnMut(&mut Connection) -> Result<bool> + Send,
+) -> Result<Option<Connection>> {
+    let mut retry = ConflictRetry::new(clock);
+    loop {
+        let Some(mut connection) = connections.get(tenant, id).await? else {
+            return Ok(None);
+        };
         if !change(&mut connection)? {
-            return Ok(connection);
+            return Ok(Some(connection));
         }
 
         connection.rev += 1;
-        connection.updated_at = ctx.clock.now();
-        if ctx.connections.save(tenant, &connection).await? {
-            return Ok(connection);
+        connection.updated_at = clock.now();
+        if connections.save(tenant, &connection).await? {
+            return Ok(Some(connection));
         }
-    }
 
-    Err(PortError::Conflict.into())
+        retry.wait().await?;
+    }
 }
 
 /// Acts as [`change_connection`]. If something has changed and the connection may run, it then runs
@@ -151,10 +171,10 @@ pub(super) async fn wake(ctx: &Ctx, tenant: &Tenant, id: &ConnectionId) {
     announce(ctx, &[to_sync(tenant, id)]).await;
 }
 
-/// Acts as [`wake`], after `seconds`, which are at most 900.
+/// Acts as [`wake`], after `seconds` or the longest delay of a message.
 pub(super) async fn wake_later(ctx: &Ctx, tenant: &Tenant, id: &ConnectionId, seconds: i64) {
-    let seconds = u32::try_from(seconds.clamp(0, 900)).unwrap_or_default();
-    if let Err(error) = ctx.jobs.send_delayed(&to_sync(tenant, id), seconds).await {
+    let delay = message_delay(seconds);
+    if let Err(error) = ctx.jobs.send_delayed(&to_sync(tenant, id), delay).await {
         warn!(connection.id = %id, error = &error as &dyn std::error::Error, "left a run to the sweeper");
     }
 }

@@ -1,21 +1,18 @@
 //! Grants: storing the permission that a user has given, and giving it up.
 
+use crate::usecase::ConflictRetry;
 use tracing::warn;
 
 use crate::connection::{
     Connection, ConnectionStatus, Grant, OAuthAppRef, OAuthTokens, RunTrigger, SyncScope,
 };
 use crate::ctx::Ctx;
-use crate::error::{PortError, Result};
+use crate::error::Result;
 use crate::ids::{ConnectionId, GrantId, Revision};
 use crate::ports::{GrantedPermission, OAuthFlow};
 use crate::tenant::Tenant;
 use crate::usecase::connections::access::forget_tokens;
 use crate::usecase::connections::change::{change_connection, request_at, wake};
-
-/// The number of attempts to write a record against concurrent changes.
-const ATTEMPTS: usize = 12;
-
 /// Returns the id of the grant with which an account of the provider permits `app`.
 pub(super) fn grant_id(
     connection: &Connection,
@@ -44,7 +41,8 @@ pub(super) async fn store_grant(
     ctx.vault
         .put(tenant, &secret, &permission.tokens.to_secret())
         .await?;
-    for _ in 0..ATTEMPTS {
+    let mut retry = ConflictRetry::new(ctx.clock.as_ref());
+    loop {
         let known = ctx.connections.get_grant(tenant, &id).await?;
         let old = known.as_ref().map(|grant| grant.secret.clone());
         let mut connections = known
@@ -69,10 +67,12 @@ pub(super) async fn store_grant(
             }
             return Ok(grant);
         }
-    }
 
-    forget_tokens(ctx, tenant, &secret).await;
-    Err(PortError::Conflict.into())
+        if let Err(error) = retry.wait().await {
+            forget_tokens(ctx, tenant, &secret).await;
+            return Err(error.into());
+        }
+    }
 }
 
 /// Removes a connection from a grant. The last one revokes the grant at the provider, as far as the
@@ -84,7 +84,8 @@ pub(super) async fn leave_grant(
     id: &GrantId,
     connection: &ConnectionId,
 ) -> Result<()> {
-    for _ in 0..ATTEMPTS {
+    let mut retry = ConflictRetry::new(ctx.clock.as_ref());
+    loop {
         let Some(mut grant) = ctx.connections.get_grant(tenant, id).await? else {
             return Ok(());
         };
@@ -108,9 +109,9 @@ pub(super) async fn leave_grant(
                 return Ok(());
             }
         }
-    }
 
-    Err(PortError::Conflict.into())
+        retry.wait().await?;
+    }
 }
 
 /// Revokes a permission that nothing will use, unless that would also end a permission of the same

@@ -1,5 +1,6 @@
 //! The items that a user may select, and saving a selection.
 
+use crate::usecase::ConflictRetry;
 use std::collections::HashSet;
 
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -10,12 +11,9 @@ use crate::connection::{
     Connection, ConnectionStatus, MAX_SELECTED_ITEMS, SelectedItem, Selection, SyncScope,
 };
 use crate::ctx::Ctx;
-use crate::error::{Error, PortError, Result};
+use crate::error::{Error, Result};
 use crate::ports::{Connector, ItemKind, ItemPage, PickerView, ProviderItem};
 use crate::tenant::Tenant;
-
-/// The number of attempts to save a selection against concurrent ones.
-const ATTEMPTS: usize = 5;
 /// The number of items that are looked up in parallel.
 const PARALLEL: usize = 8;
 /// The largest length of an id in bytes, of an item or of a shared drive.
@@ -225,7 +223,8 @@ async fn store(
     connection: &Connection,
     items: Vec<SelectedItem>,
 ) -> Result<Selection> {
-    for _ in 0..ATTEMPTS {
+    let mut retry = ConflictRetry::new(ctx.clock.as_ref());
+    loop {
         let present = ctx.sync.get_selection(tenant, &connection.id).await?;
         if present.rev > 0 && present.items == items {
             return Ok(present);
@@ -243,9 +242,9 @@ async fn store(
         {
             return Ok(next);
         }
-    }
 
-    Err(PortError::Conflict.into())
+        retry.wait().await?;
+    }
 }
 
 #[cfg(test)]

@@ -14,7 +14,6 @@ use crate::error::{PortError, Result};
 use crate::ids::{ConnectionId, OrgId};
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
-use crate::usecase::revise::hex;
 use crate::vault::Secret;
 
 /// The purpose of a ticket. No ticket works for another purpose.
@@ -113,7 +112,7 @@ pub fn is_token(text: &str) -> bool {
 
 /// Returns the digest that is stored in place of a token.
 pub fn digest_token(token: &str) -> String {
-    hex(&Sha256::digest(token.as_bytes()))
+    hex::encode(Sha256::digest(token.as_bytes()))
 }
 
 /// Derives a value that only the holder of `secret` can compute, for one purpose, so it need not be

@@ -141,7 +141,7 @@ impl<'a> FileFetcher<'a> {
         }
 
         self.ask_model(&mut fresh, &item, &fetched).await?;
-        if self.tools.desk.now() >= self.commit_deadline {
+        if self.tools.desk.clock().now() >= self.commit_deadline {
             // Another worker may be processing the file by now. It will be fetched again.
             return Err(Ok(FetchOutcome::Wait));
         }
