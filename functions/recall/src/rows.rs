@@ -9,14 +9,20 @@ use serde_json::{Map, Value, json};
 use crate::engine::{FoundChunk, FoundMemory};
 use crate::v4::{IncludedParts, non_empty_metadata};
 
+/// One row of the answer.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(crate) enum SearchResult {
+    Chunk(Box<ChunkResult>),
+    Memory(Box<MemoryResult>),
+}
+
+/// A chunk of a document.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct SearchResult {
+pub(crate) struct ChunkResult {
     id: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    memory: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    chunk: Option<String>,
+    chunk: String,
     metadata: Option<Map<String, Value>>,
     updated_at: Timestamp,
     similarity: f32,
@@ -28,9 +34,40 @@ pub(crate) struct SearchResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<Attribution>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    version: Option<u32>,
+    filepath: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    root_memory_id: Option<String>,
+    documents: Option<Vec<ResultDocument>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explain: Option<ChunkExplanation>,
+}
+
+/// The place of a chunk, and the parts of its score.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ChunkExplanation {
+    document_id: String,
+    position: u32,
+    span: Span,
+    headings: Vec<String>,
+    scores: RowScores,
+}
+
+/// A memory. Several about one subject if the request aggregates.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct MemoryResult {
+    id: String,
+    memory: String,
+    metadata: Option<Map<String, Value>>,
+    updated_at: Timestamp,
+    similarity: f32,
+    /// The trust in the text, which follows from its source.
+    trust: Trust,
+    /// The place where it was read, unless it comes from the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<Attribution>,
+    version: u32,
+    root_memory_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     filepath: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,6 +85,22 @@ pub(crate) struct SearchResult {
     /// The subject of a memory.
     #[serde(skip)]
     subject: Option<String>,
+}
+
+/// A range of characters of a document's text.
+#[derive(Debug, Serialize)]
+struct Span {
+    start: u32,
+    end: u32,
+}
+
+/// The parts of the score of a row.
+#[derive(Debug, Serialize)]
+struct RowScores {
+    lexical: f32,
+    vector: f32,
+    context: f32,
+    fused: f32,
 }
 
 /// The relations of a memory to others.
@@ -101,59 +154,53 @@ struct SourceChunk {
     document_id: String,
 }
 
+/// Returns the row of a found chunk with the parts that the request includes.
 pub(crate) fn chunk_result(
     found: FoundChunk,
     include: &IncludedParts,
     explain: bool,
 ) -> SearchResult {
     let FoundChunk { hit, document } = found;
-    let explain = explain.then(|| {
-        json!({
-            "documentId": document.id,
-            "position": hit.position,
-            "span": {"start": hit.start, "end": hit.end},
-            "headings": hit.headings.split('\n').filter(|text| !text.is_empty()).collect::<Vec<_>>(),
-            "scores": scores_json(&hit.scores),
-        })
+    let headings = hit.headings.split('\n').filter(|text| !text.is_empty());
+    let explain = explain.then(|| ChunkExplanation {
+        document_id: document.id.to_string(),
+        position: hit.position,
+        span: Span {
+            start: hit.start,
+            end: hit.end,
+        },
+        headings: headings.map(str::to_owned).collect(),
+        scores: row_scores(&hit.scores),
     });
+    let documents = include
+        .documents
+        .then(|| vec![result_document(&document, include)]);
+    let (trust, origin) = document
+        .authorship
+        .map(|authorship| (authorship.trust, authorship.attribution))
+        .unzip();
 
-    SearchResult {
+    SearchResult::Chunk(Box::new(ChunkResult {
         id: format!("{}-{}", document.id, hit.position),
-        memory: None,
-        chunk: Some(hit.text),
+        chunk: hit.text,
+        metadata: non_empty_metadata(document.metadata),
         updated_at: Timestamp::from_millis(document.updated_at),
         similarity: hit.similarity,
-        trust: document
-            .authorship
-            .as_ref()
-            .map(|authorship| authorship.trust),
-        origin: document
-            .authorship
-            .as_ref()
-            .and_then(|authorship| authorship.attribution.clone()),
-        version: None,
-        root_memory_id: None,
-        filepath: document.filepath.clone(),
-        is_forgotten: None,
-        context: None,
-        documents: include
-            .documents
-            .then(|| vec![result_document(&document, include)]),
-        chunks: None,
-        is_aggregated: None,
+        trust,
+        origin: origin.flatten(),
+        filepath: document.filepath,
+        documents,
         explain,
-        subject: None,
-        metadata: non_empty_metadata(document.metadata),
-    }
+    }))
 }
 
-fn scores_json(scores: &retrieval::HitScores) -> Value {
-    json!({
-        "lexical": scores.lexical,
-        "vector": scores.vector,
-        "context": scores.context,
-        "fused": scores.fused,
-    })
+fn row_scores(scores: &retrieval::HitScores) -> RowScores {
+    RowScores {
+        lexical: scores.lexical,
+        vector: scores.vector,
+        context: scores.context,
+        fused: scores.fused,
+    }
 }
 
 fn result_document(document: &IndexedDocument, include: &IncludedParts) -> ResultDocument {
@@ -184,37 +231,38 @@ pub(crate) fn memory_result(
     let FoundMemory { hit, memory } = found;
     let ledger = memories[hit.container].ledger();
     let documents = ledger.documents_of(&memory);
-    let shown = || {
+    let filepath = documents
+        .iter()
+        .find_map(|document| document.filepath.clone());
+    let shown_documents = (include.documents || include.summaries).then(|| {
         documents
             .iter()
             .map(|document| result_document(document, include))
             .collect()
+    });
+    let chunks = if include.chunks {
+        Some(source_chunks(&memory, chunks)?)
+    } else {
+        None
     };
 
-    Ok(SearchResult {
+    Ok(SearchResult::Memory(Box::new(MemoryResult {
         id: memory.id.to_string(),
-        memory: Some(memory.text.clone()),
-        chunk: None,
+        memory: memory.text.clone(),
         metadata: non_empty_metadata(memory.metadata.clone()),
         updated_at: memory.updated_at,
         similarity: hit.similarity,
-        trust: Some(memory.trust),
+        trust: memory.trust,
         origin: memory.attribution.clone(),
-        version: Some(memory.version),
-        root_memory_id: Some(memory.first_version.to_string()),
-        filepath: documents
-            .iter()
-            .find_map(|document| document.filepath.clone()),
+        version: memory.version,
+        root_memory_id: memory.first_version.to_string(),
+        filepath,
         is_forgotten: memory.is_forgotten(now).then_some(true),
         context: include
             .related_memories
             .then(|| related_context(ledger, &memory)),
-        documents: (include.documents || include.summaries).then(shown),
-        chunks: if include.chunks {
-            Some(source_chunks(&memory, chunks)?)
-        } else {
-            None
-        },
+        documents: shown_documents,
+        chunks,
         is_aggregated: None,
         explain: explain.then(|| explain_memory(ledger, &memory, &hit.scores)),
         subject: memory
@@ -222,7 +270,7 @@ pub(crate) fn memory_result(
             .as_ref()
             .map(|topic| topic.subject.clone())
             .or_else(|| memory.speaker.clone()),
-    })
+    })))
 }
 
 fn related_context(ledger: &Ledger, memory: &Memory) -> RelatedContext {
@@ -327,7 +375,7 @@ fn explain_memory(ledger: &Ledger, memory: &Memory, scores_of: &retrieval::HitSc
         .collect();
 
     json!({
-        "scores": scores_json(scores_of),
+        "scores": row_scores(scores_of),
         "sources": sources,
         "kind": memory.kind,
         "confidence": memory.confidence,
@@ -347,21 +395,32 @@ fn explain_memory(ledger: &Ledger, memory: &Memory, scores_of: &retrieval::HitSc
 pub(crate) fn aggregate_by_subject(results: Vec<SearchResult>) -> Vec<SearchResult> {
     let mut rows: Vec<SearchResult> = Vec::new();
     for result in results {
-        // Statements of others are not mixed with those of the user.
-        let same = |row: &&mut SearchResult| {
-            row.subject.is_some() && row.subject == result.subject && row.origin == result.origin
+        let SearchResult::Memory(memory) = result else {
+            rows.push(result);
+            continue;
         };
-        match rows.iter_mut().find(same) {
+
+        let same_subject = rows.iter_mut().find_map(|row| match row {
+            SearchResult::Memory(row) if row.is_about_same(&memory) => Some(row),
+            _ => None,
+        });
+        match same_subject {
             Some(row) => {
-                if let (Some(all), Some(more)) = (&mut row.memory, &result.memory) {
-                    all.push(' ');
-                    all.push_str(more);
-                }
+                row.memory.push(' ');
+                row.memory.push_str(&memory.memory);
                 row.is_aggregated = Some(true);
             }
-            None => rows.push(result),
+            None => rows.push(SearchResult::Memory(memory)),
         }
     }
 
     rows
+}
+
+impl MemoryResult {
+    /// Checks whether both are about one subject and from one source. Statements of others are not
+    /// mixed with those of the user.
+    fn is_about_same(&self, other: &Self) -> bool {
+        self.subject.is_some() && self.subject == other.subject && self.origin == other.origin
+    }
 }

@@ -4,12 +4,12 @@ use std::time::Instant;
 
 use axum::extract::State;
 use domain::usecase::ContainerScope;
-use domain::{Error, Filter, Result, Tenant, Timestamp};
+use domain::{ContainerId, Error, Filter, Result, Tenant, Timestamp};
 use edge::{
     ApiResult, Auth, Json, ReadContent, deserialize_bool, deserialize_count, deserialize_object,
     parse_scope,
 };
-use index::IndexedMemories;
+use index::{IndexedChunks, IndexedMemories};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -161,100 +161,160 @@ async fn find_results(
     scope: &ContainerScope,
     request: &SearchRequest,
 ) -> Result<Vec<SearchResult>> {
-    let now = recall.app.ctx.clock.now();
-    let threshold = check_threshold(request.threshold.unwrap_or(DEFAULT_THRESHOLD), "threshold")?;
-    let mode = request.search_mode.unwrap_or_default();
-    let (believed, known_true) = request
-        .as_of
-        .map_or((None, None), PointInTime::recorded_and_valid);
-    let question = SearchQuestion {
-        text: check_question(&request.q)?,
-        filter: request
-            .filters
-            .as_ref()
-            .filter(|value| !value.is_null())
-            .map(Filter::parse)
-            .transpose()?,
-        filepath: request.filepath.clone(),
-        only_document: None,
-        limit: check_limit(request.limit, DEFAULT_LIMIT)?,
-        now: known_true.unwrap_or(now),
-        forgotten: request.include.forgotten_memories,
-    };
-
+    let search = Search::check(request, recall.app.ctx.clock.now())?;
     let ids = find_physical_containers(&recall.app.ctx, tenant, scope).await?;
-    let mut memories = match mode {
-        SearchMode::Memories | SearchMode::Hybrid => open_memories(recall, tenant, &ids).await?,
-        SearchMode::Documents => Vec::new(),
-    };
+    let sources = search.open_sources(recall, tenant, &ids).await?;
 
-    if request.as_of.is_some() {
-        let past = |memories: &IndexedMemories| {
-            memories.as_of(believed.unwrap_or(now), known_true.unwrap_or(now))
-        };
-        memories = memories.iter().map(past).collect();
-    }
-
-    let chunks = match mode {
-        SearchMode::Documents | SearchMode::Hybrid => open_chunks(recall, tenant, &ids).await?,
-        SearchMode::Memories => Vec::new(),
-    };
-
-    let ask = |question: &SearchQuestion<'_>| -> Result<Vec<ResultRow>> {
-        let mut found = find_chunks(&chunks, question)?;
-        found.retain(|found| {
-            let known = believed.is_none_or(|then| found.document.created_at <= then.as_millis());
-            known && found.hit.similarity >= threshold
-        });
-        Ok(mix_rows(
-            found,
-            find_memories(&memories, question)?,
-            question.limit,
-        ))
-    };
-
-    let mut rows = if request.rewrite_query {
-        let wordings = query_wordings(question.text);
-        let asked = wordings.iter().map(|text| {
-            ask(&SearchQuestion {
-                text,
-                ..question.clone()
-            })
-        });
-        merge_answers(asked.collect::<Result<_>>()?, question.limit)
-    } else {
-        ask(&question)?
-    };
-
+    let mut rows = search.find_rows(&sources)?;
     if request.rerank {
-        rerank_rows(question.text, &mut rows);
+        rerank_rows(&request.q, &mut rows);
+    }
+    rows.retain(|row| row.similarity() >= search.threshold);
+
+    let mut results = Vec::with_capacity(rows.len());
+    for row in rows {
+        results.push(search.build_result(row, &sources)?);
+    }
+    if request.aggregate {
+        results = aggregate_by_subject(results);
     }
 
-    rows.retain(|row| row.similarity() >= threshold);
-    let chunks_of_memories = if request.include.chunks && mode == SearchMode::Memories {
-        open_chunks(recall, tenant, &ids).await?
-    } else {
-        chunks
-    };
+    Ok(results)
+}
 
-    let results = rows.into_iter().map(|row| match row {
-        ResultRow::Chunk(found) => Ok(chunk_result(*found, &request.include, request.explain)),
-        ResultRow::Memory(found) => memory_result(
-            *found,
-            &memories,
-            &chunks_of_memories,
-            &request.include,
-            request.explain,
-            question.now,
-        ),
-    });
-    let results: Vec<SearchResult> = results.collect::<Result<_>>()?;
+/// A checked request.
+struct Search<'a> {
+    request: &'a SearchRequest,
+    mode: SearchMode,
+    question: SearchQuestion<'a>,
+    threshold: f32,
+    /// The present time.
+    now: Timestamp,
+    /// The system time to search, if it is in the past.
+    recorded_by: Option<Timestamp>,
+}
 
-    Ok(if request.aggregate {
-        aggregate_by_subject(results)
-    } else {
-        results
-    })
+/// The data to search: of every physical container in scope.
+struct Sources {
+    memories: Vec<IndexedMemories>,
+    chunks: Vec<IndexedChunks>,
+}
+
+impl<'a> Search<'a> {
+    /// Checks the fields of a request.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] that names the first invalid field.
+    fn check(request: &'a SearchRequest, now: Timestamp) -> Result<Self> {
+        let threshold =
+            check_threshold(request.threshold.unwrap_or(DEFAULT_THRESHOLD), "threshold")?;
+        let (recorded_by, valid_at) = request
+            .as_of
+            .map_or((None, None), PointInTime::recorded_and_valid);
+        let question = SearchQuestion {
+            text: check_question(&request.q)?,
+            filter: request
+                .filters
+                .as_ref()
+                .filter(|value| !value.is_null())
+                .map(Filter::parse)
+                .transpose()?,
+            filepath: request.filepath.clone(),
+            only_document: None,
+            limit: check_limit(request.limit, DEFAULT_LIMIT)?,
+            now: valid_at.unwrap_or(now),
+            forgotten: request.include.forgotten_memories,
+        };
+
+        Ok(Self {
+            request,
+            mode: request.search_mode.unwrap_or_default(),
+            question,
+            threshold,
+            now,
+            recorded_by,
+        })
+    }
+
+    /// Opens the data that the search and its results need, as of the requested time.
+    async fn open_sources(
+        &self,
+        recall: &Recall,
+        tenant: &Tenant,
+        ids: &[ContainerId],
+    ) -> Result<Sources> {
+        let mut memories = match self.mode {
+            SearchMode::Memories | SearchMode::Hybrid => open_memories(recall, tenant, ids).await?,
+            SearchMode::Documents => Vec::new(),
+        };
+        if self.request.as_of.is_some() {
+            let recorded_by = self.recorded_by.unwrap_or(self.now);
+            for memories in &mut memories {
+                *memories = memories.as_of(recorded_by, self.question.now);
+            }
+        }
+
+        let chunks = match self.mode {
+            SearchMode::Memories if !self.request.include.chunks => Vec::new(),
+            _ => open_chunks(recall, tenant, ids).await?,
+        };
+
+        Ok(Sources { memories, chunks })
+    }
+
+    /// Searches by the question, or by several wordings of it if the request asks for that.
+    fn find_rows(&self, sources: &Sources) -> Result<Vec<ResultRow>> {
+        if !self.request.rewrite_query {
+            return self.find_rows_of(&self.question, sources);
+        }
+
+        let mut answers = Vec::new();
+        for text in &query_wordings(self.question.text) {
+            let question = SearchQuestion {
+                text,
+                ..self.question.clone()
+            };
+            answers.push(self.find_rows_of(&question, sources)?);
+        }
+
+        Ok(merge_answers(answers, self.question.limit))
+    }
+
+    fn find_rows_of(
+        &self,
+        question: &SearchQuestion<'_>,
+        sources: &Sources,
+    ) -> Result<Vec<ResultRow>> {
+        let mut chunks = match self.mode {
+            SearchMode::Memories => Vec::new(),
+            SearchMode::Hybrid | SearchMode::Documents => find_chunks(&sources.chunks, question)?,
+        };
+        chunks.retain(|found| {
+            let is_recorded = self
+                .recorded_by
+                .is_none_or(|time| found.document.created_at <= time.as_millis());
+            is_recorded && found.hit.similarity >= self.threshold
+        });
+
+        let memories = find_memories(&sources.memories, question)?;
+        Ok(mix_rows(chunks, memories, question.limit))
+    }
+
+    /// Returns a row in the shape of the API.
+    fn build_result(&self, row: ResultRow, sources: &Sources) -> Result<SearchResult> {
+        let (include, explain) = (&self.request.include, self.request.explain);
+        match row {
+            ResultRow::Chunk(found) => Ok(chunk_result(*found, include, explain)),
+            ResultRow::Memory(found) => memory_result(
+                *found,
+                &sources.memories,
+                &sources.chunks,
+                include,
+                explain,
+                self.question.now,
+            ),
+        }
+    }
 }
 
 impl PointInTime {
