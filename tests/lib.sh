@@ -41,14 +41,15 @@ stop_started() {
 clean_up() {
   local status=$?
   trap - EXIT
+  # Before anything is printed: the reader of the output may be gone, which ends this function.
+  if declare -F clean_up_more >/dev/null; then clean_up_more || true; fi
+  stop_started
   if ((status != 0)); then
     local log
     for log in "$work"/*.log; do
       [[ -f $log ]] && { say "last lines of $(basename "$log"):"; tail -n 40 "$log" >&2; }
     done
   fi
-  if declare -F clean_up_more >/dev/null; then clean_up_more || true; fi
-  stop_started
   rm -rf "$work"
   exit "$status"
 }

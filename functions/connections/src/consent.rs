@@ -114,7 +114,7 @@ fn consent_page(
     let lost = "<p role=\"alert\">Your browser did not keep a cookie that is needed here. Allow cookies for this \
                 site, then try again.</p>";
     let body = format!(
-        "{lost}<dl><dt>Asked by the organization</dt><dd>{org}</dd><dt>For the space</dt><dd>{tag}</dd></dl>\n\
+        "{lost}<dl><dt>Asked by the organization</dt><dd>{org}</dd><dt>For the container tag</dt><dd>{tag}</dd></dl>\n\
          {what}\n<p>If you do not know this organization, or did not expect this, close the page.</p>\n\
          <p><a class=\"button primary\" href=\"{next}\">Continue to the provider</a></p>",
         lost = if was_seen { lost } else { "" },

@@ -125,7 +125,7 @@ async fn failed(ctx: &Ctx, tenant: &Tenant, task: &mut Task, error: &Error) -> N
         return pause;
     }
 
-    // An alarm watches for this message: a person has to look.
+    // A person has to look.
     let (id, code, attempts) = (&task.id, error.type_name(), task.attempts);
     error!(task.id = %id, error.code = code, attempts, "the task {id} failed {attempts} times in a row: {code}");
     let TaskWork::Merge(merge) = &mut task.work else {
