@@ -39,10 +39,22 @@ fn anchors(text: &str) -> BTreeSet<String> {
 
 #[test]
 fn every_link_of_the_documents_leads_somewhere() {
+    let book = workspace_root()
+        .join("docs")
+        .canonicalize()
+        .expect("a folder");
     let mut checked = 0;
     for document in documents() {
         for link in links(&read_file(&document)) {
             let (target, anchor) = link.split_once('#').unwrap_or((&link, ""));
+            // The book has only its own pages.
+            let leaves_book = document.starts_with("docs/")
+                && workspace_root()
+                    .join(&document)
+                    .with_file_name(target)
+                    .canonicalize()
+                    .is_ok_and(|path| !path.starts_with(&book));
+            assert!(!leaves_book, "{document} links to {link}, outside the book");
             let document_path = workspace_root().join(&document);
             let place = match target {
                 "" => document_path,
@@ -76,4 +88,58 @@ fn every_page_of_the_book_is_in_its_summary() {
         let is_listed = page == "SUMMARY.md" || summary.contains(&format!("]({page})"));
         assert!(is_listed, "docs/SUMMARY.md does not list {page}");
     }
+}
+
+/// Returns the paths of Rust items that a document names between backquotes, each divided at `::`.
+fn item_paths(text: &str) -> Vec<Vec<&str>> {
+    let is_identifier = |part: &str| {
+        !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    text.split('`')
+        .skip(1)
+        .step_by(2)
+        .map(|code| code.split(['<', '(', ' ']).next().unwrap_or_default())
+        .map(|code| code.split("::").collect::<Vec<_>>())
+        .filter(|parts| parts.len() > 1 && parts.iter().all(|part| is_identifier(part)))
+        .collect()
+}
+
+/// Checks whether the sources of a crate define an item of this name.
+fn defines(sources: &str, name: &str) -> bool {
+    let keywords = ["fn", "struct", "enum", "trait", "type", "mod", "const"];
+    keywords.iter().any(|keyword| {
+        sources
+            .split(&format!("{keyword} {name}"))
+            .skip(1)
+            .any(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+    })
+}
+
+#[test]
+fn every_item_that_the_documents_name_exists() {
+    let mut checked = 0;
+    for document in documents() {
+        for parts in item_paths(&read_file(&document)) {
+            let (crate_name, items) = parts.split_first().expect("a crate");
+            let package = crate_name.replace('_', "-");
+            let folder = ["shared", "functions"]
+                .map(|group| format!("{group}/{package}/src"))
+                .into_iter()
+                .find(|folder| workspace_root().join(folder).is_dir());
+            let Some(folder) = folder else { continue };
+
+            let files = list_files(&folder).into_iter();
+            let sources: String = files.map(|(path, _)| read_file(&path)).collect();
+            for item in items {
+                assert!(
+                    defines(&sources, item),
+                    "{document} names {}, but {folder} has no {item}",
+                    parts.join("::")
+                );
+            }
+            checked += 1;
+        }
+    }
+
+    assert!(checked > 40, "only {checked} paths were found");
 }
