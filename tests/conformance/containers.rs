@@ -3,9 +3,8 @@
 use domain::{Container, ContainerChange, ContainerId, ContainerTag, Patch, ProfileBucket, Tenant};
 use futures::future::join_all;
 
-use crate::promises;
 use crate::setting::{PortFixture, retry_unavailable};
-use crate::tags;
+use crate::{promises, tags};
 
 promises!(
     the_first_to_create_decides,

@@ -1,10 +1,9 @@
 //! A server without requests.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::{Duration, SystemTime};
+use std::{fs, thread};
 
 use serde_json::json;
 

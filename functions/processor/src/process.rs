@@ -1,14 +1,11 @@
 //! Processes one revision: turns its bytes into a pack, and requests its commit.
 
-use domain::Authorship;
-use domain::BlobRef;
-use domain::Pack;
 use domain::document::{ProcessingResult, StatementsRef};
 use domain::ports::{BlobContent, ClaimOutcome, OVERDUE_AFTER_SECONDS};
 use domain::usecase::{protect_file, read_present_tag};
 use domain::{
-    Ctx, Document, DocumentId, DocumentStatus, FailureCode, Job, JobMessage, ProcessingFailure,
-    Result, Revision, StatementSet, Tenant, Timestamp,
+    Authorship, BlobRef, Ctx, Document, DocumentId, DocumentStatus, FailureCode, Job, JobMessage,
+    Pack, ProcessingFailure, Result, Revision, StatementSet, Tenant, Timestamp,
 };
 use tracing::info;
 

@@ -1,10 +1,9 @@
 //! The authenticated key, and sessions of administrators.
 
 use axum::extract::State;
-use domain::ContainerTag;
-use domain::Tenant;
 use domain::key::KeyKind;
 use domain::usecase::{end_session, open_session};
+use domain::{ContainerTag, Tenant};
 use edge::{Admin, AnyKey, ApiResult, App, Auth, Json};
 use serde_json::{Value, json};
 

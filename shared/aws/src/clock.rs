@@ -1,9 +1,9 @@
 //! The system clock.
 
-use async_trait::async_trait;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use async_trait::async_trait;
 use domain::Timestamp;
 use domain::ports::Clock;
 

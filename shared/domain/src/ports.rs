@@ -15,8 +15,9 @@ mod documents;
 mod index;
 mod organization;
 
-use async_trait::async_trait;
 use std::time::Duration;
+
+use async_trait::async_trait;
 
 use crate::error::PortError;
 use crate::job::JobMessage;

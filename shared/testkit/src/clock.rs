@@ -1,10 +1,10 @@
 //! A clock that only a test advances.
 
-use async_trait::async_trait;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use domain::Timestamp;
 use domain::ports::Clock;
 

@@ -8,8 +8,7 @@ use aws::{Clients, SystemClock};
 use axum::Router;
 use axum::body::Body;
 use domain::OrgId;
-use domain::ports::Connectors;
-use domain::ports::OverdueWork;
+use domain::ports::{Connectors, OverdueWork};
 use domain::usecase::Authenticator;
 use edge::{App, LoopbackPeer};
 use embedded::{

@@ -1,11 +1,11 @@
 //! The routes over embedded services, with a browser and a clock that the test controls.
 
-use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use aws::{Clients, ResourceNames};
 use axum::Router;
 use axum::body::Body;

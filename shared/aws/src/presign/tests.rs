@@ -1,9 +1,9 @@
 //! Tests of presigned forms and addresses on the embedded S3, which checks signatures as S3 does.
 
-use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use aws_smithy_types::base64;
 use bytes::Bytes;
 use domain::ports::{Blobs, Clock, UploadArrival};

@@ -1,14 +1,13 @@
 //! The request log and the rate limits.
 
-use crate::activity::Hour;
-use crate::activity::RequestRecord;
-use crate::activity::RequestTally;
+use async_trait::async_trait;
+
+use crate::activity::{Hour, RequestRecord, RequestTally};
 use crate::ids::ContainerId;
 use crate::ports::PortResult;
 use crate::rate::RateLimit;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
-use async_trait::async_trait;
 
 /// The request log and its counts by hour.
 #[async_trait]

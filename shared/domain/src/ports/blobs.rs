@@ -1,13 +1,14 @@
 //! Storage of blobs: bytes that are written once and never changed.
 
+use async_trait::async_trait;
+use bytes::Bytes;
+
 use crate::blob::BlobRef;
 use crate::error::PortError;
 use crate::ids::OrgId;
 use crate::ports::PortResult;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
-use async_trait::async_trait;
-use bytes::Bytes;
 
 /// Storage of blobs: bytes that are written once and never changed.
 #[async_trait]

@@ -1,6 +1,8 @@
 //! Connections: their records, what they know of their items, and the short-lived tickets of
 //! browsers.
 
+use async_trait::async_trait;
+
 use crate::connection::{
     Connection, DocumentClaim, Grant, ItemRecord, Run, Selection, SyncQueue, SyncQueueEntry,
     SyncState,
@@ -9,7 +11,6 @@ use crate::ids::{ConnectionId, DocumentId, GrantId, OrgId};
 use crate::ports::PortResult;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
-use async_trait::async_trait;
 
 /// Records of connections and of the grants that they use.
 #[async_trait]

@@ -1,16 +1,14 @@
 //! Container tags and the physical containers behind them.
 
-use crate::container::Container;
-use crate::container::ContainerChange;
-use crate::container::ContainerOwner;
-use crate::ids::ContainerId;
-use crate::ids::TaskId;
+use async_trait::async_trait;
+
+use crate::container::{Container, ContainerChange, ContainerOwner};
+use crate::ids::{ContainerId, TaskId};
 use crate::ports::PortResult;
 use crate::tag::ContainerTag;
 use crate::task::Task;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
-use async_trait::async_trait;
 
 /// Container tags.
 #[async_trait]

@@ -1,18 +1,13 @@
 //! Document records and unfinished work.
 
+use async_trait::async_trait;
+
 use crate::blob::BlobRef;
-use crate::document::Document;
-use crate::document::DocumentStatus;
-use crate::document::ProcessingFailure;
-use crate::ids::ContainerId;
-use crate::ids::DocumentId;
-use crate::ids::OrgId;
-use crate::ids::Revision;
-use crate::ids::TaskId;
+use crate::document::{Document, DocumentStatus, ProcessingFailure};
+use crate::ids::{ContainerId, DocumentId, OrgId, Revision, TaskId};
 use crate::ports::PortResult;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
-use async_trait::async_trait;
 
 /// The result of claiming a document for a worker.
 #[derive(Debug)]

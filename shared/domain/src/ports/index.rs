@@ -1,17 +1,13 @@
 //! The index of a container.
 
+use async_trait::async_trait;
+
 use crate::blob::BlobRef;
-use crate::container::DocumentChange;
-use crate::container::IndexHead;
-use crate::container::LogRecord;
-use crate::container::SegmentRef;
-use crate::ids::ContainerId;
-use crate::ids::DocumentId;
-use crate::ids::OrgId;
+use crate::container::{DocumentChange, IndexHead, LogRecord, SegmentRef};
+use crate::ids::{ContainerId, DocumentId, OrgId};
 use crate::ports::PortResult;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
-use async_trait::async_trait;
 
 /// The outcome of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! The data of an organization beside its content: settings, keys, secrets, tasks and repeated
 //! requests.
 
-use crate::ids::DocumentId;
-use crate::ids::KeyId;
-use crate::ids::TaskId;
+use async_trait::async_trait;
+
+use crate::ids::{DocumentId, KeyId, TaskId};
 use crate::key::ApiKey;
 use crate::ports::PortResult;
 use crate::settings::Settings;
@@ -11,7 +11,6 @@ use crate::task::Task;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
 use crate::vault::Secret;
-use async_trait::async_trait;
 
 /// The settings of organizations.
 #[async_trait]

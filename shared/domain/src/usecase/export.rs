@@ -2,7 +2,6 @@
 
 mod copy;
 
-use crate::usecase::ConflictRetry;
 use bytes::Bytes;
 
 use crate::blob::BlobRef;
@@ -14,6 +13,7 @@ use crate::memory::StatementSet;
 use crate::pack::Pack;
 use crate::ports::{BlobContent, PortResult};
 use crate::tenant::Tenant;
+use crate::usecase::ConflictRetry;
 use crate::usecase::find::read_document;
 
 pub use copy::{BodyCopy, ContainerCopy, DocumentCopy, ServedCopy, StatementsCopy};

@@ -1,6 +1,5 @@
 //! Files outside the API: uploads by a pre-signed form, and addresses to download stored files.
 
-use crate::usecase::ConflictRetry;
 use bytes::Bytes;
 
 use crate::blob::BlobRef;
@@ -13,6 +12,7 @@ use crate::job::JobMessage;
 use crate::ports::{CreationConditions, UploadArrival, UploadForm};
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
+use crate::usecase::ConflictRetry;
 use crate::usecase::find::{read_document, visible_document};
 use crate::usecase::place::{Place, Target, place_of, repeated};
 use crate::usecase::revise::{Identity, NewBody, announce, compose, record};

@@ -1,6 +1,5 @@
 //! Writing copies of documents into a container, with the same ids, times and memories.
 
-use crate::usecase::{Committed, commit_changes};
 use std::collections::HashSet;
 
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -23,6 +22,7 @@ use crate::usecase::describe::DocumentDescription;
 use crate::usecase::export::{ContainerCopy, DocumentCopy, ServedCopy};
 use crate::usecase::place::Place;
 use crate::usecase::revise::{Identity, NewBody, Said, announce, compose};
+use crate::usecase::{Committed, commit_changes};
 /// The message for a container whose removal is under way.
 const REMOVED: &str =
     "this container was deleted and is being removed; import it when that has ended";

@@ -9,7 +9,6 @@
 //! that needed the superseded document needs the other one as long as its claim on the first
 //! exists: filing the item ends only that claim, and giving up the claim ends both.
 
-use crate::usecase::ConflictRetry;
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
@@ -22,6 +21,7 @@ use crate::job::JobMessage;
 use crate::ports::CreationConditions;
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
+use crate::usecase::ConflictRetry;
 use crate::usecase::describe::{DocumentDescription, write_description};
 use crate::usecase::find::read_document;
 use crate::usecase::place::{place_of, places_of};

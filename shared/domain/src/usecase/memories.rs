@@ -1,6 +1,5 @@
 //! Operations of callers on memories: writing new ones, and editing existing ones.
 
-use crate::usecase::{Committed, commit_changes};
 use bytes::Bytes;
 
 use crate::container::{Container, DocumentChange};
@@ -20,6 +19,7 @@ use crate::usecase::find::read_document;
 use crate::usecase::place::{Target, repeated};
 use crate::usecase::revise::{Identity, NewBody, Said, compose};
 use crate::usecase::submit::{Content, NewDocument};
+use crate::usecase::{Committed, commit_changes};
 /// The largest number of edits in one commit. With the longest texts and metadata, their log record
 /// stays below the 400 KB of an item.
 const ACTIONS_AT_ONCE: usize = 8;

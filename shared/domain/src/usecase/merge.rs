@@ -1,8 +1,6 @@
 //! Merging containers. Readers see the containers as one from the first moment. The task then finds
 //! documents with equal customIds, of which the one with the newest content stays.
 
-use crate::usecase::ConflictRetry;
-use crate::usecase::{Committed, commit_changes};
 use std::collections::BTreeMap;
 
 use crate::container::{Container, DocumentChange};
@@ -18,6 +16,7 @@ use crate::usecase::connections::move_connections;
 use crate::usecase::find::{ContainerScope, find_containers};
 use crate::usecase::remove::batches;
 use crate::usecase::tasks::Next;
+use crate::usecase::{Committed, ConflictRetry, commit_changes};
 
 /// The number of seconds for which requests that began before the merge may still write; their
 /// writes must be found. After that time no reader holds the former containers of a tag, either.

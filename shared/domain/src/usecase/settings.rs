@@ -1,11 +1,12 @@
 //! The settings of an organization.
 
+use tracing::warn;
+
 use crate::ctx::Ctx;
 use crate::error::{PortError, Result};
 use crate::settings::{Settings, SettingsChange};
 use crate::tenant::Tenant;
 use crate::usecase::ConflictRetry;
-use tracing::warn;
 /// Changes the organization's settings by `change`, which runs again when another writer was first.
 ///
 /// # Errors

@@ -4,7 +4,6 @@
 
 mod content;
 
-use crate::usecase::ConflictRetry;
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
@@ -23,6 +22,7 @@ use crate::provenance::Provenance;
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
+use crate::usecase::ConflictRetry;
 use crate::usecase::caps::create_container;
 use crate::usecase::damage::inspect_document;
 use crate::usecase::describe::{DocumentDescription, describe};

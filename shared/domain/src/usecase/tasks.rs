@@ -1,6 +1,5 @@
 //! Running tasks, step by step.
 
-use crate::job::{MAX_DELAY_SECONDS, message_delay};
 use std::pin::Pin;
 
 use tracing::{error, info, warn};
@@ -8,7 +7,7 @@ use tracing::{error, info, warn};
 use crate::ctx::Ctx;
 use crate::error::{Error, Result};
 use crate::ids::TaskId;
-use crate::job::JobMessage;
+use crate::job::{JobMessage, MAX_DELAY_SECONDS, message_delay};
 use crate::task::{Task, TaskState, TaskWork};
 use crate::tenant::Tenant;
 use crate::usecase::revise::announce;

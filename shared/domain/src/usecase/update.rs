@@ -1,8 +1,6 @@
 //! Changing an existing document: its description, its content, its container or customId; and
 //! retrying a failed one.
 
-use crate::usecase::ConflictRetry;
-use crate::usecase::{Committed, commit_changes};
 use bytes::Bytes;
 
 use crate::blob::BlobRef;
@@ -23,6 +21,7 @@ use crate::usecase::find::{read_document, visible_document};
 use crate::usecase::place::{Place, place_of};
 use crate::usecase::revise::{Identity, NewBody, Said, announce, compose, record};
 use crate::usecase::submit::{AcceptedDocument, open_container};
+use crate::usecase::{Committed, ConflictRetry, commit_changes};
 /// A change of a document. A field that is `None` stays as it is.
 #[derive(Debug, Clone, Default)]
 pub struct DocumentUpdate {

@@ -4,11 +4,11 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use domain::Secret;
 use serde_json::{Value, json};
 
 use super::server::{Received, Server, build_answer, ok_answer, receive_request};
 use crate::{AnswerError, ModelClient, ModelSettings, Question};
-use domain::Secret;
 
 const KEY: &str = "sk-very-secret";
 const WITHIN: Duration = Duration::from_secs(20);

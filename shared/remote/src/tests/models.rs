@@ -4,12 +4,12 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use domain::Secret;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::server::{Received, Server, build_answer, ok_answer, receive_request};
 use crate::{ModelClient, ModelError, ModelSettings};
-use domain::Secret;
 
 const KEY: &str = "sk-very-secret";
 

@@ -1,7 +1,6 @@
 //! The access token that a request to a provider needs. It is stored sealed and renewed by one
 //! worker at a time.
 
-use crate::usecase::ConflictRetry;
 use tracing::warn;
 
 use crate::connection::{Connection, Grant, OAuthAppRef, OAuthTokens, Provider};
@@ -13,6 +12,7 @@ use crate::ports::{
 };
 use crate::settings::{OAuthApp, Settings};
 use crate::tenant::Tenant;
+use crate::usecase::ConflictRetry;
 
 /// A token that expires within this many seconds is renewed: a step may last a minute.
 const EARLY_SECONDS: i64 = 5 * 60;

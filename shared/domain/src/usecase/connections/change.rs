@@ -1,18 +1,17 @@
 //! Finding connections for callers who may see them, and changing their records.
 
-use crate::job::message_delay;
-use crate::ports::{Clock, Connections};
-use crate::usecase::ConflictRetry;
 use tracing::warn;
 
 use crate::connection::{Connection, ConnectionStatus, Provider, RunTrigger};
 use crate::ctx::Ctx;
 use crate::error::{Error, Result};
 use crate::ids::ConnectionId;
-use crate::job::{Job, JobMessage};
+use crate::job::{Job, JobMessage, message_delay};
+use crate::ports::{Clock, Connections};
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
+use crate::usecase::ConflictRetry;
 use crate::usecase::find::{ContainerScope, find_containers};
 use crate::usecase::revise::announce;
 /// Returns the connection, if the caller reaches its container.

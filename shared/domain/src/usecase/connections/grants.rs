@@ -1,6 +1,5 @@
 //! Grants: storing the permission that a user has given, and giving it up.
 
-use crate::usecase::ConflictRetry;
 use tracing::warn;
 
 use crate::connection::{
@@ -11,6 +10,7 @@ use crate::error::Result;
 use crate::ids::{ConnectionId, GrantId, Revision};
 use crate::ports::{GrantedPermission, OAuthFlow};
 use crate::tenant::Tenant;
+use crate::usecase::ConflictRetry;
 use crate::usecase::connections::access::forget_tokens;
 use crate::usecase::connections::change::{change_connection, request_at, wake};
 /// Returns the id of the grant with which an account of the provider permits `app`.

@@ -1,6 +1,5 @@
 //! The items that a user may select, and saving a selection.
 
-use crate::usecase::ConflictRetry;
 use std::collections::HashSet;
 
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -14,6 +13,7 @@ use crate::ctx::Ctx;
 use crate::error::{Error, Result};
 use crate::ports::{Connector, ItemKind, ItemPage, PickerView, ProviderItem};
 use crate::tenant::Tenant;
+use crate::usecase::ConflictRetry;
 /// The number of items that are looked up in parallel.
 const PARALLEL: usize = 8;
 /// The largest length of an id in bytes, of an item or of a shared drive.
