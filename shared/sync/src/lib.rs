@@ -22,9 +22,9 @@
 mod batch;
 mod desk;
 mod judge;
-mod keys;
 mod limits;
 mod phases;
+mod queue;
 mod rules;
 mod run;
 mod scope;

@@ -7,8 +7,8 @@ use domain::connection::{
 };
 use domain::job::MAX_DELAY_SECONDS;
 
-use crate::keys::{self, FetchEntry};
 use crate::limits::GRACE_SECONDS;
+use crate::queue::{self, FetchEntry};
 use crate::step::{self, NextStep};
 use crate::work::{StepState, TickError};
 
@@ -191,25 +191,30 @@ async fn seconds_until_next_run(work: &mut StepState<'_>) -> Result<i64, TickErr
 /// Returns the seconds until a file that could not be fetched is worth another attempt, or `None`
 /// if no such file has room within the document limit.
 async fn seconds_until_retry(work: &StepState<'_>) -> Result<Option<i64>, TickError> {
+    let rows = work.tools.limits.rows;
     let page = work
-        .first_entries(SyncQueue::Fetch, Some("9"), work.tools.limits.rows)
+        .first_entries(SyncQueue::Fetch, Some(queue::RETRIES_START), rows)
         .await?;
-    let waiting = page
-        .iter()
-        .map(|entry| keys::parse_entry::<FetchEntry>(&entry.value));
-    let with_room = waiting.filter(|waiting| !work.is_full() || !waiting.new);
+
     let now = work.now();
-    let seconds = |waiting: FetchEntry| {
-        waiting
+    let mut soonest: Option<i64> = None;
+    for entry in page {
+        let waiting: FetchEntry = queue::parse_value(&entry.key, &entry.value)?;
+        if waiting.new && work.is_full() {
+            continue;
+        }
+        let seconds = waiting
             .from
-            .map_or(MODEL_RETRY_SECONDS, |from| now.seconds_until(from).max(1))
-    };
-    Ok(with_room.map(seconds).min())
+            .map_or(MODEL_RETRY_SECONDS, |from| now.seconds_until(from).max(1));
+        soonest = Some(soonest.map_or(seconds, |least| least.min(seconds)));
+    }
+
+    Ok(soonest)
 }
 
 async fn has_waiting_files(work: &StepState<'_>) -> Result<bool, TickError> {
     let first = work.first_entries(SyncQueue::Fetch, None, 1).await?;
     Ok(first
         .first()
-        .is_some_and(|entry| !entry.key.starts_with('9')))
+        .is_some_and(|entry| !entry.key.starts_with(queue::RETRIES_START)))
 }

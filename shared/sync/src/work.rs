@@ -10,8 +10,8 @@ use domain::{Connection, Error, PortError, Tenant, Timestamp};
 use tokio::time::Instant;
 
 use crate::batch::TickWrites;
-use crate::keys;
 use crate::limits::LEASE_SECONDS;
+use crate::queue::{self, FolderKey};
 use crate::rules::ItemFilter;
 use crate::step::StepContext;
 
@@ -340,7 +340,10 @@ impl<'a> StepState<'a> {
         id: &str,
     ) -> Result<Option<PendingRemoval>, TickError> {
         let text = self.queue_entry(SyncQueue::Leave, id).await?;
-        Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
+        Ok(match text {
+            Some(text) => Some(queue::parse_value(id, &text)?),
+            None => None,
+        })
     }
 
     /// Returns the first entries of a queue after the key `after`, as they are stored.
@@ -366,11 +369,11 @@ impl<'a> StepState<'a> {
         stamp: u64,
         afresh: bool,
     ) -> Result<(), TickError> {
-        let key = keys::walk_key(folder);
-        let known: Option<FolderWalk> = self
-            .queue_entry(SyncQueue::Walk, &key)
-            .await?
-            .map(|text| keys::parse_entry(&text));
+        let key = FolderKey::Walk(folder.to_owned()).to_string();
+        let known: Option<FolderWalk> = match self.queue_entry(SyncQueue::Walk, &key).await? {
+            Some(text) => Some(queue::parse_value(&key, &text)?),
+            None => None,
+        };
         if known
             .as_ref()
             .is_some_and(|known| known.stamp >= stamp && !afresh)
@@ -386,21 +389,24 @@ impl<'a> StepState<'a> {
         };
 
         self.batch
-            .enqueue(SyncQueue::Walk, key, keys::to_entry_text(&entry));
+            .enqueue(SyncQueue::Walk, key, queue::to_value(&entry)?);
         Ok(())
     }
 
     /// Schedules the removal of all records below a folder, which precedes all other work.
-    pub(crate) fn enqueue_removal_below(&mut self, folder: &str, deselected: bool) {
+    pub(crate) fn enqueue_removal_below(
+        &mut self,
+        folder: &str,
+        deselected: bool,
+    ) -> Result<(), TickError> {
         let entry = FolderWalk {
             deselected,
             ..FolderWalk::default()
         };
-        self.batch.enqueue(
-            SyncQueue::Walk,
-            keys::drop_key(folder),
-            keys::to_entry_text(&entry),
-        );
+        let key = FolderKey::RemoveBelow(folder.to_owned()).to_string();
+        self.batch
+            .enqueue(SyncQueue::Walk, key, queue::to_value(&entry)?);
         self.has_pending_removals = true;
+        Ok(())
     }
 }

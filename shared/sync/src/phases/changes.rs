@@ -165,7 +165,7 @@ async fn apply_change(work: &mut StepState<'_>, change: &ItemChange) -> Result<(
     if !guarded && (flags.remove_unknown || work.current_node(&change.id).await?.is_some()) {
         work.remove_item(&change.id, false).await?;
         if flags.subtree {
-            work.enqueue_removal_below(&change.id, false);
+            work.enqueue_removal_below(&change.id, false)?;
         }
     }
 

@@ -7,14 +7,15 @@ use domain::connection::{
     DocumentIntent, FiledItem, ItemRecord, ItemState, RunPhase, RunTrigger, SkipReason, SyncQueue,
     SyncQueueEntry,
 };
+use domain::ports::PortResult;
 use futures::stream::{self, StreamExt};
 
-use crate::keys::{self, FetchEntry, NEW_FILES_END, NEW_FILES_START};
 use crate::limits::{
     FILE_RETRY_DOUBLINGS, FILE_RETRY_SECONDS, MAX_CONCURRENT_REQUESTS, MAX_FILE_ATTEMPTS,
     MAX_MODEL_QUESTIONS, PROVIDER_FAILURES,
 };
 use crate::phases::leave;
+use crate::queue::{self, FetchEntry, FileKey, NEW_FILES_END, NEW_FILES_START};
 use crate::step::is_before_deadline;
 use crate::work::{StepState, TickError};
 
@@ -61,7 +62,7 @@ async fn fetch_chosen(
         match work
             .current_node(&intent.item)
             .await?
-            .filter(keys::is_queued)
+            .filter(queue::is_queued)
         {
             Some(node) => todo.push((intent.clone(), node)),
             None => leave::settle_intent(work, intent).await?,
@@ -142,7 +143,7 @@ async fn apply_outcome(
             work.update_run(|run| run.processed += 1);
             let before = old.filed.as_ref().map(|filed| filed.document.clone());
             let now = node.filed.as_ref().map(|filed| filed.document.clone());
-            work.store_node(Some(&old), node);
+            work.store_node(Some(&old), node)?;
             // A shortcut may have a new target, which makes another document.
             return match before.filter(|before| Some(before) != now.as_ref()) {
                 Some(before) => leave::release_stray_claim(work, &before, &intent.item).await,
@@ -154,7 +155,7 @@ async fn apply_outcome(
             node.state = ItemState::Skipped { reason };
             work.update_run(|run| run.skipped += 1);
             if reason != SkipReason::PendingFilter {
-                work.enqueue_removal(&mut node, reason == SkipReason::FilteredOut);
+                work.enqueue_removal(&mut node, reason == SkipReason::FilteredOut)?;
             }
         }
         FetchOutcome::Gone => {
@@ -177,7 +178,7 @@ async fn apply_outcome(
     }
 
     let again = (node.attempts > old.attempts)
-        .then(|| keys::fetch_key(&node))
+        .then(|| FileKey::of(&node))
         .flatten();
     let wait = FILE_RETRY_SECONDS << node.attempts.saturating_sub(1).min(FILE_RETRY_DOUBLINGS);
     let from = Some(work.now().plus_seconds(wait));
@@ -187,10 +188,10 @@ async fn apply_outcome(
         new: node.filed.is_none(),
     };
 
-    work.store_node(Some(&old), node);
+    work.store_node(Some(&old), node)?;
     if let Some(key) = again {
-        work.batch
-            .enqueue(SyncQueue::Fetch, key, keys::to_entry_text(&waiting));
+        let value = queue::to_value(&waiting)?;
+        work.batch.enqueue(SyncQueue::Fetch, key.to_string(), value);
     }
 
     // A document can exist only if it was made before a crash.
@@ -214,10 +215,9 @@ async fn choose_files(work: &mut StepState<'_>) -> Result<Vec<DocumentIntent>, T
         .run
         .as_ref()
         .is_some_and(|run| run.trigger == RunTrigger::Manual);
-    let rests = |entry: &SyncQueueEntry| {
-        let waiting: FetchEntry = keys::parse_entry(&entry.value);
-        let is_early = !asked_for && waiting.from.is_some_and(|from| from > now);
-        entry.key.starts_with('9') && (waiting.run == number || is_early)
+    let is_too_early = |waiting: &WaitingFile| {
+        let later = waiting.entry.from.is_some_and(|from| from > now);
+        waiting.key.is_retry() && (waiting.entry.run == number || (later && !asked_for))
     };
 
     let mut chosen: Vec<DocumentIntent> = Vec::new();
@@ -225,28 +225,26 @@ async fn choose_files(work: &mut StepState<'_>) -> Result<Vec<DocumentIntent>, T
     let most = work.tools.limits.files;
     // Without any questions left, nothing may be chosen, no matter how many files wait.
     while questions > 0 {
-        let mut page = work
+        let page = work
             .first_entries(SyncQueue::Fetch, after.as_deref(), most * 4)
             .await?;
         let Some(last) = page.last() else {
             return Ok(chosen);
         };
         after = Some(last.key.clone());
-        page.retain(|entry| !rests(entry));
-        let ids: Vec<String> = page
-            .iter()
-            .map(|entry| keys::parse_file_key(&entry.key).to_owned())
-            .collect();
+
+        let mut waiting = parse_page(&page)?;
+        waiting.retain(|waiting| !is_too_early(waiting));
+        let ids: Vec<String> = waiting.iter().map(|one| one.key.id().to_owned()).collect();
         work.load_nodes(&ids).await?;
-        for entry in page {
-            let waiting: FetchEntry = keys::parse_entry(&entry.value);
-            let is_new = waiting.new || entry.key.starts_with(NEW_FILES_START);
-            if (is_new && room == 0) || is_handled(work, &entry) {
+        for WaitingFile { key, entry } in waiting {
+            let is_new = entry.new || matches!(key, FileKey::New { .. });
+            if (is_new && room == 0) || is_handled(work, &key) {
                 continue;
             }
-            let id = keys::parse_file_key(&entry.key);
-            let Some(node) = current_waiting_node(work, &entry.key, id).await? else {
-                work.batch.dequeue(SyncQueue::Fetch, entry.key.clone());
+            let id = key.id();
+            let Some(node) = current_waiting_node(work, &key).await? else {
+                work.batch.dequeue(SyncQueue::Fetch, key.to_string());
                 continue;
             };
             room -= u64::from(is_new);
@@ -273,10 +271,26 @@ async fn choose_files(work: &mut StepState<'_>) -> Result<Vec<DocumentIntent>, T
     Ok(chosen)
 }
 
+/// A parsed entry of the queue of files.
+struct WaitingFile {
+    key: FileKey,
+    entry: FetchEntry,
+}
+
+fn parse_page(page: &[SyncQueueEntry]) -> PortResult<Vec<WaitingFile>> {
+    let parse = |entry: &SyncQueueEntry| {
+        Ok(WaitingFile {
+            key: FileKey::parse(&entry.key)?,
+            entry: queue::parse_value(&entry.key, &entry.value)?,
+        })
+    };
+    page.iter().map(parse).collect()
+}
+
 /// Checks whether this tick has already handled an entry that is read as waiting.
-fn is_handled(work: &StepState<'_>, entry: &SyncQueueEntry) -> bool {
+fn is_handled(work: &StepState<'_>, key: &FileKey) -> bool {
     work.batch
-        .touched_entry(SyncQueue::Fetch, &entry.key)
+        .touched_entry(SyncQueue::Fetch, &key.to_string())
         .is_some()
 }
 
@@ -284,11 +298,10 @@ fn is_handled(work: &StepState<'_>, entry: &SyncQueueEntry) -> bool {
 /// waits.
 async fn current_waiting_node(
     work: &mut StepState<'_>,
-    key: &str,
-    id: &str,
+    key: &FileKey,
 ) -> Result<Option<ItemRecord>, TickError> {
-    let node = work.current_node(id).await?;
-    Ok(node.filter(|node| keys::fetch_key(node).as_deref() == Some(key)))
+    let node = work.current_node(key.id()).await?;
+    Ok(node.filter(|node| FileKey::of(node).as_ref() == Some(key)))
 }
 
 /// Marks a page of the waiting new files as over the limit, and returns whether all of them are
@@ -314,13 +327,11 @@ async fn mark_limited(work: &mut StepState<'_>) -> Result<bool, TickError> {
     };
 
     work.state.limited = Some(last.key.clone());
-    let ids: Vec<String> = page
-        .iter()
-        .map(|entry| keys::parse_file_key(&entry.key).to_owned())
-        .collect();
+    let waiting = parse_page(&page)?;
+    let ids: Vec<String> = waiting.iter().map(|one| one.key.id().to_owned()).collect();
     work.load_nodes(&ids).await?;
-    for (entry, id) in page.iter().zip(&ids) {
-        let Some(node) = current_waiting_node(work, &entry.key, id).await? else {
+    for WaitingFile { key, .. } in waiting {
+        let Some(node) = current_waiting_node(work, &key).await? else {
             continue;
         };
         if node.state == ItemState::Pending {
@@ -331,7 +342,7 @@ async fn mark_limited(work: &mut StepState<'_>) -> Result<bool, TickError> {
                 ..node.clone()
             };
             work.update_run(|run| run.skipped += 1);
-            work.store_node(Some(&node), limited);
+            work.store_node(Some(&node), limited)?;
         }
     }
 

@@ -10,6 +10,7 @@ use futures::stream::{self, TryStreamExt};
 use tracing::warn;
 
 use crate::limits::MAX_CONCURRENT_REQUESTS;
+use crate::queue;
 use crate::work::{StepState, TickError, TickFlow};
 
 /// The seconds for which a revocation is attempted at the provider.
@@ -112,13 +113,12 @@ async fn remove_leaving(work: &mut StepState<'_>) -> Result<bool, TickError> {
     let page = work
         .first_entries(SyncQueue::Leave, None, work.tools.limits.rows)
         .await?;
-    let read = |text: &str| {
-        serde_json::from_str::<PendingRemoval>(text)
-            .ok()
-            .map(|leaving| leaving.node)
-    };
+    let mut nodes = Vec::with_capacity(page.len());
+    for entry in &page {
+        let leaving: PendingRemoval = queue::parse_value(&entry.key, &entry.value)?;
+        nodes.push(leaving.node);
+    }
 
-    let nodes: Vec<ItemRecord> = page.iter().filter_map(|entry| read(&entry.value)).collect();
     give_up_documents(work, &nodes).await?;
     for entry in &page {
         work.batch.dequeue(SyncQueue::Leave, entry.key.clone());

@@ -4,12 +4,12 @@
 use domain::connection::{
     DocumentClaim, DocumentIntent, PendingRemoval, RunPhase, SyncQueue, SyncQueueEntry,
 };
-use domain::ports::ProviderItem;
+use domain::ports::{PortResult, ProviderItem};
 use domain::usecase::item_custom_id;
 use domain::{DocumentId, Timestamp};
 
-use crate::keys;
 use crate::limits::{GRACE_SECONDS, MAX_REMOVALS, MAX_REMOVALS_PERCENT, MIN_HELD_REMOVALS};
+use crate::queue;
 use crate::scope::is_folder;
 use crate::step::is_before_deadline;
 use crate::work::{StepState, TickError};
@@ -31,11 +31,9 @@ pub(crate) async fn hold_back_removals(work: &mut StepState<'_>) -> Result<(), T
         let page = work
             .first_entries(SyncQueue::Leave, after.as_deref(), work.tools.limits.rows)
             .await?;
-        count += page
-            .iter()
-            .filter_map(parse_leaving)
-            .filter(|leaving| !leaving.deselected)
-            .count();
+        for entry in &page {
+            count += usize::from(!parse_leaving(entry)?.deselected);
+        }
         after = page.last().map(|entry| entry.key.clone());
         if after.is_none() || count > MAX_REMOVALS {
             break;
@@ -195,13 +193,14 @@ async fn choose_removals(
                 return Ok((chosen, true));
             }
             work.leave_position = Some(entry.key.clone());
-            let Some(leaving) = parse_leaving(&entry).filter(|_| {
-                work.batch
-                    .touched_entry(SyncQueue::Leave, &entry.key)
-                    .is_none()
-            }) else {
+            let leaving = parse_leaving(&entry)?;
+            if work
+                .batch
+                .touched_entry(SyncQueue::Leave, &entry.key)
+                .is_some()
+            {
                 continue;
-            };
+            }
             let due = leaving.deselected || is_due(&leaving, now) && !held;
             let sure = leaving.deselected || !confirms || leaving.since < began;
             if due && sure && (leaving.deselected || !confirms || is_gone(work, &entry.key).await?)
@@ -227,11 +226,14 @@ async fn look_up_page(
     page: &[SyncQueueEntry],
     began: Timestamp,
 ) -> Result<(), TickError> {
-    let unsure = |leaving: &PendingRemoval| !leaving.deselected && leaving.since < began;
-    let ids = page
-        .iter()
-        .filter(|entry| parse_leaving(entry).is_some_and(|leaving| unsure(&leaving)));
-    let ids: Vec<String> = ids.map(|entry| entry.key.clone()).collect();
+    let mut ids = Vec::new();
+    for entry in page {
+        let leaving = parse_leaving(entry)?;
+        if !leaving.deselected && leaving.since < began {
+            ids.push(entry.key.clone());
+        }
+    }
+
     work.load_nodes(&ids).await?;
     work.look_up_items(&ids).await
 }
@@ -240,8 +242,8 @@ fn is_due(leaving: &PendingRemoval, now: Timestamp) -> bool {
     leaving.since.plus_seconds(GRACE_SECONDS) <= now
 }
 
-fn parse_leaving(entry: &SyncQueueEntry) -> Option<PendingRemoval> {
-    serde_json::from_str(&entry.value).ok()
+fn parse_leaving(entry: &SyncQueueEntry) -> PortResult<PendingRemoval> {
+    queue::parse_value(&entry.key, &entry.value)
 }
 
 /// Checks with a new lookup whether an item is gone. An item that the provider does not show does
@@ -286,11 +288,11 @@ async fn end_phase(work: &mut StepState<'_>) -> Result<(), TickError> {
     }
     let removed = work.state.run.as_ref().is_some_and(|run| run.removed > 0);
     let waits = work
-        .first_entries(SyncQueue::Fetch, Some(keys::NEW_FILES_START), 1)
+        .first_entries(SyncQueue::Fetch, Some(queue::NEW_FILES_START), 1)
         .await?;
     let waits = waits
         .first()
-        .is_some_and(|entry| entry.key.as_str() < keys::NEW_FILES_END);
+        .is_some_and(|entry| entry.key.as_str() < queue::NEW_FILES_END);
     let room = removed && waits && work.state.limited.is_some() && !work.is_full();
     work.state.phase = Some(if room {
         RunPhase::Fetch

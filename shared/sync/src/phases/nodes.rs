@@ -3,7 +3,7 @@
 use domain::connection::{ItemRecord, ItemState, PendingRemoval, SkipReason, SyncQueue};
 use domain::ports::{ItemKind, ProviderItem};
 
-use crate::keys::{self, FetchEntry};
+use crate::queue::{self, FetchEntry, FileKey, FolderKey};
 use crate::work::{StepState, TickError};
 
 /// The most shortcuts to one item that are examined when it changes.
@@ -19,7 +19,7 @@ impl StepState<'_> {
         for item in items {
             let node = self.current_node(&item.id).await?;
             match item.kind {
-                ItemKind::Folder => folders.push(keys::walk_key(&item.id)),
+                ItemKind::Folder => folders.push(FolderKey::Walk(item.id.clone()).to_string()),
                 _ if node.is_none_or(|node| node.filed.is_none()) => unfiled.push(item.id.clone()),
                 _ => {}
             }
@@ -105,8 +105,8 @@ impl StepState<'_> {
             }
         };
 
-        self.release_skipped(old, &mut node);
-        self.store_node(old, node);
+        self.release_skipped(old, &mut node)?;
+        self.store_node(old, node)?;
 
         Ok(())
     }
@@ -136,9 +136,13 @@ impl StepState<'_> {
     }
 
     /// Schedules the removal of the document of a node that is now skipped.
-    fn release_skipped(&mut self, old: Option<&ItemRecord>, node: &mut ItemRecord) {
+    fn release_skipped(
+        &mut self,
+        old: Option<&ItemRecord>,
+        node: &mut ItemRecord,
+    ) -> Result<(), TickError> {
         let ItemState::Skipped { reason } = node.state else {
-            return;
+            return Ok(());
         };
 
         if old.is_none_or(|old| old.state != node.state) {
@@ -151,8 +155,10 @@ impl StepState<'_> {
                 reason,
                 SkipReason::Excluded | SkipReason::NotIncluded | SkipReason::FilteredOut
             );
-            self.enqueue_removal(node, by_rule);
+            self.enqueue_removal(node, by_rule)?;
         }
+
+        Ok(())
     }
 
     /// Returns the state of a node that nothing excludes.
@@ -197,27 +203,36 @@ impl StepState<'_> {
     }
 
     /// Stores a node, and updates its entry in the fetch queue.
-    pub(crate) fn store_node(&mut self, old: Option<&ItemRecord>, node: ItemRecord) {
-        let (before, after) = (old.and_then(keys::fetch_key), keys::fetch_key(&node));
+    pub(crate) fn store_node(
+        &mut self,
+        old: Option<&ItemRecord>,
+        node: ItemRecord,
+    ) -> Result<(), TickError> {
+        let (before, after) = (old.and_then(FileKey::of), FileKey::of(&node));
         if before != after {
             if let Some(key) = before {
-                self.batch.dequeue(SyncQueue::Fetch, key);
+                self.batch.dequeue(SyncQueue::Fetch, key.to_string());
             }
             if let Some(key) = after {
                 let waiting = FetchEntry {
                     new: node.filed.is_none(),
                     ..FetchEntry::default()
                 };
-                self.batch
-                    .enqueue(SyncQueue::Fetch, key, keys::to_entry_text(&waiting));
+                let value = queue::to_value(&waiting)?;
+                self.batch.enqueue(SyncQueue::Fetch, key.to_string(), value);
             }
         }
 
         self.set_node(&node.id.clone(), Some(node));
+        Ok(())
     }
 
     /// Enqueues the removal of the document of a node that is skipped or gone.
-    pub(crate) fn enqueue_removal(&mut self, node: &mut ItemRecord, deselected: bool) {
+    pub(crate) fn enqueue_removal(
+        &mut self,
+        node: &mut ItemRecord,
+        deselected: bool,
+    ) -> Result<(), TickError> {
         if node.filed.is_some() {
             let leaving = PendingRemoval {
                 node: node.clone(),
@@ -227,10 +242,12 @@ impl StepState<'_> {
             self.batch.enqueue(
                 SyncQueue::Leave,
                 node.id.clone(),
-                keys::to_entry_text(&leaving),
+                queue::to_value(&leaving)?,
             );
             node.filed = None;
         }
+
+        Ok(())
     }
 
     /// Removes the record of an item that is gone or out of scope, and enqueues the removal of its
@@ -243,13 +260,14 @@ impl StepState<'_> {
         let Some(mut node) = self.current_node(id).await? else {
             return Ok(());
         };
-        if let Some(key) = keys::fetch_key(&node) {
-            self.batch.dequeue(SyncQueue::Fetch, key);
+        if let Some(key) = FileKey::of(&node) {
+            self.batch.dequeue(SyncQueue::Fetch, key.to_string());
         }
         if node.folder {
-            self.batch.dequeue(SyncQueue::Walk, keys::walk_key(id));
+            let key = FolderKey::Walk(id.to_owned());
+            self.batch.dequeue(SyncQueue::Walk, key.to_string());
         }
-        self.enqueue_removal(&mut node, deselected);
+        self.enqueue_removal(&mut node, deselected)?;
         self.set_node(id, None);
         self.enqueue_shortcuts_to(id).await
     }
@@ -269,13 +287,13 @@ impl StepState<'_> {
             let Some(now) = self.current_node(&shortcut.id).await? else {
                 continue;
             };
-            if now.target.as_deref() == Some(target) && !keys::is_queued(&now) {
+            if now.target.as_deref() == Some(target) && !queue::is_queued(&now) {
                 let again = ItemRecord {
                     state: ItemState::Pending,
                     attempts: 0,
                     ..now.clone()
                 };
-                self.store_node(Some(&now), again);
+                self.store_node(Some(&now), again)?;
             }
         }
 
@@ -334,6 +352,6 @@ fn new_node(item: &ProviderItem, path: String, seen: u64, old: Option<&ItemRecor
         filed: old.and_then(|old| old.filed.clone()),
         attempts: old.map_or(0, |old| old.attempts),
         verdict: old.and_then(|old| old.verdict.clone()),
-        ..keys::empty_node()
+        ..queue::empty_node()
     }
 }

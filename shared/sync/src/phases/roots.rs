@@ -78,7 +78,7 @@ async fn remove_deselected_item(work: &mut StepState<'_>, id: &str) -> Result<()
     let item = work.look_up_item(id).await?;
     if !work.is_in_scope(item.as_ref()).await? {
         work.remove_item(id, true).await?;
-        work.enqueue_removal_below(id, true);
+        work.enqueue_removal_below(id, true)?;
     }
     Ok(())
 }
@@ -92,7 +92,7 @@ async fn examine_root(work: &mut StepState<'_>, id: &str) -> Result<(), TickErro
     let Some(item) = item.filter(|item| !item.is_trashed) else {
         if known.active || row.is_some() || work.tools.flags.remove_unknown {
             work.remove_item(id, false).await?;
-            work.enqueue_removal_below(id, false);
+            work.enqueue_removal_below(id, false)?;
         }
         work.state.roots.insert(
             id.to_owned(),

@@ -3,8 +3,8 @@
 use domain::connection::{FolderWalk, ItemRecord, RunPhase, SyncQueue, SyncQueueEntry};
 use domain::ports::{ConnectorError, ItemPage};
 
-use crate::keys;
 use crate::phases::feeds::adopt_pending_cursors;
+use crate::queue::{self, FolderKey};
 use crate::scope::is_folder;
 use crate::work::{StepState, TickError};
 
@@ -23,21 +23,27 @@ pub(crate) async fn walk_folders(work: &mut StepState<'_>) -> Result<(), TickErr
         if work.batch.len() > work.tools.limits.writes || work.is_late() {
             break;
         }
-        let (_, folder) = keys::parse_folder_key(&entry.key);
         // An entry that this tick has replaced is handled in a later tick.
-        if work
+        let is_replaced = work
             .batch
             .touched_entry(SyncQueue::Walk, &entry.key)
-            .is_none()
-        {
-            match visit_folder(work, folder, keys::parse_entry(&entry.value), &entry.key).await {
-                // The records of the items in the folder stay.
-                Err(TickError::Withheld) => {
-                    work.batch
-                        .replace_entry(SyncQueue::Walk, entry.key.clone(), None)
-                }
-                visited => visited?,
+            .is_some();
+        // Removals come first, and `remove_below` has found none.
+        let FolderKey::Walk(folder) = FolderKey::parse(&entry.key)? else {
+            break;
+        };
+        if is_replaced {
+            continue;
+        }
+
+        let walk = queue::parse_value(&entry.key, &entry.value)?;
+        match visit_folder(work, &folder, walk, &entry.key).await {
+            // The records of the items in the folder stay.
+            Err(TickError::Withheld) => {
+                work.batch
+                    .replace_entry(SyncQueue::Walk, entry.key.clone(), None);
             }
+            visited => visited?,
         }
     }
 
@@ -76,7 +82,7 @@ async fn visit_folder(
         if !work.selected.contains(folder) {
             work.remove_item(folder, false).await?;
         }
-        work.enqueue_removal_below(folder, false);
+        work.enqueue_removal_below(folder, false)?;
         return Ok(());
     }
 
@@ -88,13 +94,17 @@ async fn visit_folder(
         work.batch.replace_entry(
             SyncQueue::Walk,
             key.to_owned(),
-            Some(keys::to_entry_text(&entry)),
+            Some(queue::to_value(&entry)?),
         );
         return Ok(());
     }
 
     let done = examine_unseen(work, folder, &mut entry).await?;
-    let rest = (!done).then(|| keys::to_entry_text(&entry));
+    let rest = if done {
+        None
+    } else {
+        Some(queue::to_value(&entry)?)
+    };
     work.batch
         .replace_entry(SyncQueue::Walk, key.to_owned(), rest);
 
@@ -208,7 +218,7 @@ async fn verify_node(work: &mut StepState<'_>, node: &ItemRecord) -> Result<(), 
     let item = work.look_up_item(&node.id).await?;
     if !work.is_in_scope(item.as_ref()).await? {
         work.remove_item(&node.id, false).await?;
-        work.enqueue_removal_below(&node.id, false);
+        work.enqueue_removal_below(&node.id, false)?;
     } else if let Some(item) = item {
         let (path, stamp) = (work.path_of_item(&item).await?, work.step_number());
         let moved = path != node.path || item.parent != node.parent;
@@ -240,38 +250,39 @@ async fn known_children(
 /// one.
 pub(crate) async fn remove_below(work: &mut StepState<'_>) -> Result<bool, TickError> {
     let first = work.first_entries(SyncQueue::Walk, None, 1).await?;
-    let Some(SyncQueueEntry { key, value }) = first
-        .into_iter()
-        .find(|entry| keys::parse_folder_key(&entry.key).0)
-    else {
+    let Some(SyncQueueEntry { key, value }) = first.into_iter().next() else {
+        work.has_pending_removals = false;
+        return Ok(false);
+    };
+    let FolderKey::RemoveBelow(folder) = FolderKey::parse(&key)? else {
         work.has_pending_removals = false;
         return Ok(false);
     };
 
-    let (_, folder) = keys::parse_folder_key(&key);
-    let mut entry: FolderWalk = keys::parse_entry(&value);
+    let mut entry: FolderWalk = queue::parse_value(&key, &value)?;
     let mut done = false;
     while !done && work.batch.len() <= work.tools.limits.writes {
         let rows = work.tools.limits.rows;
-        let (known, next) = known_children(work, folder, entry.page.as_deref(), rows).await?;
+        let (known, next) = known_children(work, &folder, entry.page.as_deref(), rows).await?;
         for child in known {
             let guarded = work.tools.flags.root_guard && work.selected.contains(&child.id);
-            if guarded || child.parent.as_deref() != Some(folder) {
+            if guarded || child.parent.as_deref() != Some(&folder) {
                 continue;
             }
             work.remove_item(&child.id, entry.deselected).await?;
             if child.folder {
-                work.enqueue_removal_below(&child.id, entry.deselected);
+                work.enqueue_removal_below(&child.id, entry.deselected)?;
             }
         }
         done = next.is_none();
         entry.page = next;
     }
 
-    work.batch.replace_entry(
-        SyncQueue::Walk,
-        key.clone(),
-        (!done).then(|| keys::to_entry_text(&entry)),
-    );
+    let rest = if done {
+        None
+    } else {
+        Some(queue::to_value(&entry)?)
+    };
+    work.batch.replace_entry(SyncQueue::Walk, key, rest);
     Ok(true)
 }

@@ -15,7 +15,7 @@ fn node(path: &str, kind: Option<DocumentType>) -> ItemRecord {
         name,
         path: path.into(),
         kind,
-        ..crate::keys::empty_node()
+        ..crate::queue::empty_node()
     }
 }
 
