@@ -1,7 +1,9 @@
 //! Tests of the errors of providers and of their records in the connection. None of them removes a
 //! document.
 
-use domain::connection::{ConnectionStatus as Status, ItemState, RunState, SkipReason, SyncScope};
+use domain::connection::{
+    ConnectionStatus as Status, ItemState, RunState, SkipReason, SyncQueue, SyncScope,
+};
 use domain::ports::ConnectorError;
 
 use super::drive::DriveEvents;
@@ -31,6 +33,23 @@ pub(super) async fn filled() -> (SyncWorld, domain::ConnectionId, Vec<String>) {
 pub(super) fn due(world: &SyncWorld, id: &domain::ConnectionId) {
     let now = *world.office.now.lock().unwrap();
     world.change(id, |connection| connection.next_run_at = Some(now));
+}
+
+#[tokio::test]
+async fn a_queue_entry_that_cannot_be_parsed_is_shown_and_removes_nothing() {
+    let (world, id, _) = filled().await;
+    {
+        let mut records = world.office.memory.lock();
+        let rows = records.rows.get_mut(&id).unwrap();
+        rows.queues
+            .insert((SyncQueue::Fetch, "0#file".into()), "[".into());
+    }
+
+    world.execute_run(&id).await;
+    let problem = world.connection(&id).problem.expect("a problem");
+    assert_eq!(problem.kind.as_str(), "internal");
+    assert_eq!(world.waiting(&id, SyncQueue::Fetch), 1);
+    assert_eq!(world.document_differences(&id), [""; 0]);
 }
 
 #[tokio::test]
