@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use domain::connection::{ItemRecord, ItemState, SkipReason};
+use domain::connection::{ItemRecord, ItemState, SkipReason, SyncQueueEntry};
 use domain::ports::PortResult;
 use domain::{PortError, Timestamp};
 use serde::de::DeserializeOwned;
@@ -164,9 +164,9 @@ pub(crate) fn to_value<T: Serialize>(value: &T) -> PortResult<String> {
 /// # Errors
 /// Returns [`PortError::Corrupt`] unless [`to_value`] produced it. No version of the program has
 /// written anything else.
-pub(crate) fn parse_value<T: DeserializeOwned>(key: &str, value: &str) -> PortResult<T> {
-    serde_json::from_str(value)
-        .map_err(|error| PortError::Corrupt(format!("the queue entry {key}: {error}")))
+pub(crate) fn parse_value<T: DeserializeOwned>(entry: &SyncQueueEntry) -> PortResult<T> {
+    serde_json::from_str(&entry.value)
+        .map_err(|error| PortError::Corrupt(format!("the queue entry {}: {error}", entry.key)))
 }
 
 fn corrupt_key(key: &str) -> PortError {
@@ -273,12 +273,16 @@ mod tests {
         for key in ["", "x", "1#a", "1#zz#a", "9#x#a", "9#1", "5#1#a"] {
             assert!(FileKey::parse(key).is_err(), "{key}");
         }
+        let entry = |value: &str| SyncQueueEntry {
+            key: "0#a".into(),
+            value: value.into(),
+        };
         for value in ["", "7", "[", "{\"run\": \"x\"}"] {
-            let error = parse_value::<FetchEntry>("0#a", value).unwrap_err();
+            let error = parse_value::<FetchEntry>(&entry(value)).unwrap_err();
             assert!(error.to_string().contains("0#a"), "{error}");
         }
-        let entry = FetchEntry::default();
-        let value = to_value(&entry).unwrap();
-        assert_eq!(parse_value::<FetchEntry>("0#a", &value).unwrap(), entry);
+        let waiting = FetchEntry::default();
+        let value = to_value(&waiting).unwrap();
+        assert_eq!(parse_value::<FetchEntry>(&entry(&value)).unwrap(), waiting);
     }
 }

@@ -199,7 +199,7 @@ async fn seconds_until_retry(work: &StepState<'_>) -> Result<Option<i64>, TickEr
     let now = work.now();
     let mut soonest: Option<i64> = None;
     for entry in page {
-        let waiting: FetchEntry = queue::parse_value(&entry.key, &entry.value)?;
+        let waiting: FetchEntry = queue::parse_value(&entry)?;
         if waiting.new && work.is_full() {
             continue;
         }

@@ -7,6 +7,7 @@ use domain::connection::{
 };
 use domain::ports::{Connector, ConnectorError, ProviderAccess, ProviderItem};
 use domain::{Connection, Error, PortError, Tenant, Timestamp};
+use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
 use crate::batch::TickWrites;
@@ -317,21 +318,25 @@ impl<'a> StepState<'a> {
         self.handled_items += 1;
     }
 
-    /// Returns the queue entry with this key as this tick leaves it.
-    pub(crate) async fn queue_entry(
+    /// Returns the value of the queue entry with this key as this tick leaves it.
+    async fn queue_value<T: DeserializeOwned>(
         &mut self,
         queue: SyncQueue,
         key: &str,
-    ) -> Result<Option<String>, TickError> {
-        if let Some(touched) = self.batch.touched_entry(queue, key) {
-            return Ok(touched.map(str::to_owned));
-        }
-        self.load_queue_entries(queue, vec![key.to_owned()]).await?;
-        Ok(self
-            .waiting
-            .get(&(queue, key.to_owned()))
-            .cloned()
-            .flatten())
+    ) -> Result<Option<T>, TickError> {
+        let value = if let Some(touched) = self.batch.touched_entry(queue, key) {
+            touched.map(str::to_owned)
+        } else {
+            self.load_queue_entries(queue, vec![key.to_owned()]).await?;
+            let place = (queue, key.to_owned());
+            self.waiting.get(&place).cloned().flatten()
+        };
+
+        let Some(value) = value else {
+            return Ok(None);
+        };
+        let key = key.to_owned();
+        Ok(Some(queue::parse_value(&SyncQueueEntry { key, value })?))
     }
 
     /// Returns the entry of an item whose document waits to be removed.
@@ -339,11 +344,7 @@ impl<'a> StepState<'a> {
         &mut self,
         id: &str,
     ) -> Result<Option<PendingRemoval>, TickError> {
-        let text = self.queue_entry(SyncQueue::Leave, id).await?;
-        Ok(match text {
-            Some(text) => Some(queue::parse_value(id, &text)?),
-            None => None,
-        })
+        self.queue_value(SyncQueue::Leave, id).await
     }
 
     /// Returns the first entries of a queue after the key `after`, as they are stored.
@@ -370,10 +371,7 @@ impl<'a> StepState<'a> {
         afresh: bool,
     ) -> Result<(), TickError> {
         let key = FolderKey::Walk(folder.to_owned()).to_string();
-        let known: Option<FolderWalk> = match self.queue_entry(SyncQueue::Walk, &key).await? {
-            Some(text) => Some(queue::parse_value(&key, &text)?),
-            None => None,
-        };
+        let known: Option<FolderWalk> = self.queue_value(SyncQueue::Walk, &key).await?;
         if known
             .as_ref()
             .is_some_and(|known| known.stamp >= stamp && !afresh)

@@ -90,7 +90,7 @@ pub struct OAuthTokens {
 
 impl std::fmt::Debug for OAuthTokens {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Tokens(…)")
+        f.write_str("OAuthTokens(…)")
     }
 }
 

@@ -305,7 +305,7 @@ pub struct ConsentRequest {
 
 impl std::fmt::Debug for ConsentRequest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Consent(…)")
+        f.write_str("ConsentRequest(…)")
     }
 }
 

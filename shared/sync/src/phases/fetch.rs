@@ -97,7 +97,7 @@ async fn record_outcomes(
         .iter()
         .filter(|(_, _, outcome)| matches!(outcome, Ok(FetchOutcome::Again(_))))
         .count();
-    // After `PATIENCE` failures in a row, the files are to blame after all.
+    // After `PROVIDER_FAILURES` failures in a row, the files are to blame after all.
     let all_fail =
         passing >= 3 && passing == outcomes.len() && work.state.attempts < PROVIDER_FAILURES;
     let mut halt = None;
@@ -281,7 +281,7 @@ fn parse_page(page: &[SyncQueueEntry]) -> PortResult<Vec<WaitingFile>> {
     let parse = |entry: &SyncQueueEntry| {
         Ok(WaitingFile {
             key: FileKey::parse(&entry.key)?,
-            entry: queue::parse_value(&entry.key, &entry.value)?,
+            entry: queue::parse_value(entry)?,
         })
     };
     page.iter().map(parse).collect()

@@ -115,7 +115,7 @@ async fn remove_leaving(work: &mut StepState<'_>) -> Result<bool, TickError> {
         .await?;
     let mut nodes = Vec::with_capacity(page.len());
     for entry in &page {
-        let leaving: PendingRemoval = queue::parse_value(&entry.key, &entry.value)?;
+        let leaving: PendingRemoval = queue::parse_value(entry)?;
         nodes.push(leaving.node);
     }
 

@@ -243,7 +243,7 @@ fn is_due(leaving: &PendingRemoval, now: Timestamp) -> bool {
 }
 
 fn parse_leaving(entry: &SyncQueueEntry) -> PortResult<PendingRemoval> {
-    queue::parse_value(&entry.key, &entry.value)
+    queue::parse_value(entry)
 }
 
 /// Checks with a new lookup whether an item is gone. An item that the provider does not show does

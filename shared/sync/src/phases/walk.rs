@@ -1,6 +1,6 @@
 //! Handles the queued folders: lists their children, or removes the records below them.
 
-use domain::connection::{FolderWalk, ItemRecord, RunPhase, SyncQueue, SyncQueueEntry};
+use domain::connection::{FolderWalk, ItemRecord, RunPhase, SyncQueue};
 use domain::ports::{ConnectorError, ItemPage};
 
 use crate::phases::feeds::adopt_pending_cursors;
@@ -23,26 +23,21 @@ pub(crate) async fn walk_folders(work: &mut StepState<'_>) -> Result<(), TickErr
         if work.batch.len() > work.tools.limits.writes || work.is_late() {
             break;
         }
+
         // An entry that this tick has replaced is handled in a later tick.
-        let is_replaced = work
-            .batch
-            .touched_entry(SyncQueue::Walk, &entry.key)
-            .is_some();
+        let touched = work.batch.touched_entry(SyncQueue::Walk, &entry.key);
+        if touched.is_some() {
+            continue;
+        }
         // Removals come first, and `remove_below` has found none.
         let FolderKey::Walk(folder) = FolderKey::parse(&entry.key)? else {
             break;
         };
-        if is_replaced {
-            continue;
-        }
 
-        let walk = queue::parse_value(&entry.key, &entry.value)?;
+        let walk = queue::parse_value(&entry)?;
         match visit_folder(work, &folder, walk, &entry.key).await {
             // The records of the items in the folder stay.
-            Err(TickError::Withheld) => {
-                work.batch
-                    .replace_entry(SyncQueue::Walk, entry.key.clone(), None);
-            }
+            Err(TickError::Withheld) => replace_walk(work, &entry.key, None)?,
             visited => visited?,
         }
     }
@@ -77,8 +72,7 @@ async fn visit_folder(
     let item = work.look_up_item(folder).await?;
     if !work.is_in_scope(item.as_ref()).await? {
         // The folder has gone since it was enqueued.
-        work.batch
-            .replace_entry(SyncQueue::Walk, key.to_owned(), None);
+        replace_walk(work, key, None)?;
         if !work.selected.contains(folder) {
             work.remove_item(folder, false).await?;
         }
@@ -91,23 +85,22 @@ async fn visit_folder(
     }
 
     if !entry.listed && !list_folder(work, folder, &mut entry).await? {
-        work.batch.replace_entry(
-            SyncQueue::Walk,
-            key.to_owned(),
-            Some(queue::to_value(&entry)?),
-        );
-        return Ok(());
+        return replace_walk(work, key, Some(&entry));
     }
 
     let done = examine_unseen(work, folder, &mut entry).await?;
-    let rest = if done {
-        None
-    } else {
-        Some(queue::to_value(&entry)?)
-    };
-    work.batch
-        .replace_entry(SyncQueue::Walk, key.to_owned(), rest);
+    replace_walk(work, key, (!done).then_some(&entry))
+}
 
+/// Stores how far the work on a folder has come, or removes its entry if that is `None`.
+fn replace_walk(
+    work: &mut StepState<'_>,
+    key: &str,
+    rest: Option<&FolderWalk>,
+) -> Result<(), TickError> {
+    let value = rest.map(queue::to_value).transpose()?;
+    work.batch
+        .replace_entry(SyncQueue::Walk, key.to_owned(), value);
     Ok(())
 }
 
@@ -250,16 +243,16 @@ async fn known_children(
 /// one.
 pub(crate) async fn remove_below(work: &mut StepState<'_>) -> Result<bool, TickError> {
     let first = work.first_entries(SyncQueue::Walk, None, 1).await?;
-    let Some(SyncQueueEntry { key, value }) = first.into_iter().next() else {
+    let Some(waiting) = first.first() else {
         work.has_pending_removals = false;
         return Ok(false);
     };
-    let FolderKey::RemoveBelow(folder) = FolderKey::parse(&key)? else {
+    let FolderKey::RemoveBelow(folder) = FolderKey::parse(&waiting.key)? else {
         work.has_pending_removals = false;
         return Ok(false);
     };
 
-    let mut entry: FolderWalk = queue::parse_value(&key, &value)?;
+    let mut entry: FolderWalk = queue::parse_value(waiting)?;
     let mut done = false;
     while !done && work.batch.len() <= work.tools.limits.writes {
         let rows = work.tools.limits.rows;
@@ -278,11 +271,6 @@ pub(crate) async fn remove_below(work: &mut StepState<'_>) -> Result<bool, TickE
         entry.page = next;
     }
 
-    let rest = if done {
-        None
-    } else {
-        Some(queue::to_value(&entry)?)
-    };
-    work.batch.replace_entry(SyncQueue::Walk, key, rest);
+    replace_walk(work, &waiting.key, (!done).then_some(&entry))?;
     Ok(true)
 }
