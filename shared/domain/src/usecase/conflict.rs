@@ -10,7 +10,7 @@ use crate::ports::{Clock, PortResult};
 /// The most attempts at one write. With the pauses between them they take about half a second.
 const MAX_ATTEMPTS: u32 = 40;
 /// The longest pause before the second attempt. It doubles with each attempt.
-const FIRST_PAUSE: Duration = Duration::from_millis(1);
+const FIRST_PAUSE: Duration = Duration::from_millis(2);
 /// The longest pause before any attempt.
 const MAX_PAUSE: Duration = Duration::from_millis(32);
 
@@ -51,7 +51,7 @@ impl<'a> ConflictRetry<'a> {
         }
 
         let longest = FIRST_PAUSE
-            .saturating_mul(1 << self.failed.min(10))
+            .saturating_mul(1 << (self.failed - 1).min(10))
             .min(MAX_PAUSE);
         let pause = longest.mul_f64(rand::rng().random());
         self.clock.sleep(pause).await;
@@ -98,7 +98,7 @@ mod tests {
         let pauses = clock.0.into_inner().unwrap();
         assert!(matches!(ended, PortError::Conflict));
         assert_eq!(pauses.len(), MAX_ATTEMPTS as usize - 1);
-        assert!(pauses[0] <= 2 * FIRST_PAUSE, "{pauses:?}");
+        assert!(pauses[0] <= FIRST_PAUSE, "{pauses:?}");
         assert!(pauses.iter().all(|pause| *pause <= MAX_PAUSE), "{pauses:?}");
         let total: Duration = pauses.iter().sum();
         assert!(total > Duration::from_millis(200), "{total:?}");
