@@ -33,7 +33,7 @@ pub struct Cli {
     pub serve: Serve,
 }
 
-/// What the binary can do.
+/// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Serve the interface and process documents, until Ctrl-C
@@ -55,9 +55,9 @@ pub enum Command {
     Export(Export),
     /// Read an export back, or memories of mem0, or threads and facts of Zep
     ///
-    /// What is there already is left as it is: doing it again changes nothing, and goes on where an
-    /// import was broken off. Conversations, and documents that were not done, are queued for a
-    /// running server or `recollect work`.
+    /// Existing data is kept. Repeating an import changes nothing, and continues one that was
+    /// interrupted. Conversations, and documents that were not done, are queued for a running server
+    /// or `recollect work`.
     Import(Import),
     /// Verify everything in the data folder, and repair what can be repaired
     ///
@@ -78,7 +78,7 @@ pub enum Command {
 /// `recollect check`.
 #[derive(Debug, Clone, Args)]
 pub struct Check {
-    /// Where the data lies.
+    /// The data folder.
     #[command(flatten)]
     pub data: Data,
     /// Make anew what is derived from documents, mark as failed what cannot be, and delete bytes
@@ -98,7 +98,7 @@ pub struct Check {
 /// `recollect serve`.
 #[derive(Debug, Clone, Args)]
 pub struct Serve {
-    /// Where the data lies.
+    /// The data folder.
     #[command(flatten)]
     pub data: Data,
     /// The port to listen on; 0 takes any free one
@@ -138,7 +138,7 @@ pub struct Serve {
         value_name = "FILTER"
     )]
     pub log: String,
-    /// Who describes pictures, transcribes recordings and proposes memories.
+    /// The model endpoint.
     #[command(flatten)]
     pub models: ModelOptions,
     /// The cloud drive.
@@ -171,11 +171,11 @@ pub struct ModelOptions {
 }
 
 impl ModelOptions {
-    /// What reads content on this machine: parsers in child processes of this executable, pages of
-    /// the internet, and the models.
+    /// Returns the readers of content on this machine: parsers in child processes of this
+    /// executable, a fetcher of web pages, and the models.
     ///
     /// # Errors
-    /// When the executable cannot be found.
+    /// Returns an error if the path of the executable is unknown.
     pub fn readers(&self) -> anyhow::Result<ContentReaders> {
         let filled = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
         let settings = ModelSettings {
@@ -212,14 +212,14 @@ pub struct DriveOptions {
         hide_env_values = true
     )]
     pub drive_client_secret: Option<String>,
-    /// Where a stand-in for the drive listens on this machine, as `recollect demo --drive` starts
-    /// one
+    /// The address of a stand-in for the drive on this machine, such as the one that
+    /// `recollect demo --drive` starts
     #[arg(long, env = "CLOUD_DRIVE_URL", value_name = "URL")]
     pub drive_url: Option<String>,
 }
 
 impl DriveOptions {
-    /// What the drive's adapter has to know.
+    /// Returns the settings of the drive's connector.
     pub fn settings(&self) -> connectors::DriveSettings {
         connectors::DriveSettings::from_environment(|name| match name {
             "CLOUD_DRIVE_CLIENT_ID" => self.drive_client_id.clone(),
@@ -236,7 +236,7 @@ pub struct Demo {
     /// Keep the demo's data in this folder instead of a temporary one
     #[arg(long, value_name = "FOLDER")]
     pub data: Option<PathBuf>,
-    /// What a power cut may take.
+    /// The durability of answers.
     #[command(flatten)]
     pub power_cut: PowerCut,
     /// Connect a made-up company's cloud drive, and stay in step with it until Ctrl-C
@@ -258,17 +258,17 @@ pub struct Demo {
 /// `recollect keys`.
 #[derive(Debug, Clone, Args)]
 pub struct Keys {
-    /// What to do with keys.
+    /// The subcommand.
     #[command(subcommand)]
     pub action: KeyAction,
 }
 
-/// What can be done with keys.
+/// The subcommands of `recollect keys`.
 #[derive(Debug, Clone, Subcommand)]
 pub enum KeyAction {
     /// Create a key; it is shown once, on the last line
     Create {
-        /// Where the keys lie.
+        /// The place of the keys.
         #[command(flatten)]
         store: KeyStore,
         /// A name to recognize the key by
@@ -295,13 +295,13 @@ pub enum KeyAction {
     },
     /// List the organization's keys, oldest first; never their secrets
     List {
-        /// Where the keys lie.
+        /// The place of the keys.
         #[command(flatten)]
         store: KeyStore,
     },
     /// Disable a key; running servers refuse it within 30 seconds
     Disable {
-        /// Where the keys lie.
+        /// The place of the keys.
         #[command(flatten)]
         store: KeyStore,
         /// The key's id: the part between the underscores
@@ -309,7 +309,7 @@ pub enum KeyAction {
     },
     /// Enable a key that was disabled
     Enable {
-        /// Where the keys lie.
+        /// The place of the keys.
         #[command(flatten)]
         store: KeyStore,
         /// The key's id: the part between the underscores
@@ -317,7 +317,7 @@ pub enum KeyAction {
     },
 }
 
-/// Where the keys lie.
+/// The place of the keys.
 #[derive(Debug, Clone, Args)]
 pub struct KeyStore {
     /// The data folder.
@@ -332,7 +332,7 @@ pub struct KeyStore {
     pub org: String,
 }
 
-/// What a key may do.
+/// The access of a key.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum Access {
     /// Search and list
@@ -344,7 +344,7 @@ pub enum Access {
 /// `recollect aws-endpoints`.
 #[derive(Debug, Clone, Args)]
 pub struct AwsEndpoints {
-    /// Where the data lies.
+    /// The data folder.
     #[command(flatten)]
     pub data: Data,
     /// The port to listen on; 0 takes any free one
@@ -359,7 +359,7 @@ pub struct AwsEndpoints {
 /// `recollect work`.
 #[derive(Debug, Clone, Args)]
 pub struct Work {
-    /// Where the data lies.
+    /// The data folder.
     #[command(flatten)]
     pub data: Data,
     /// Stop when nothing is left to do
@@ -373,7 +373,7 @@ pub struct Work {
         value_name = "FILTER"
     )]
     pub log: String,
-    /// Who describes pictures, transcribes recordings and proposes memories.
+    /// The model endpoint.
     #[command(flatten)]
     pub models: ModelOptions,
     /// The cloud drive.

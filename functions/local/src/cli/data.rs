@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-/// Where the data lies.
+/// The options of the data folder.
 #[derive(Debug, Clone, Args)]
 pub struct Data {
     /// The data folder; it is created if it does not exist
@@ -15,12 +15,12 @@ pub struct Data {
         value_name = "FOLDER"
     )]
     pub data: PathBuf,
-    /// What a power cut may take.
+    /// The durability of answers.
     #[command(flatten)]
     pub power_cut: PowerCut,
 }
 
-/// What a power cut may take.
+/// The durability of answers.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct PowerCut {
     /// When what is answered is on the disk

@@ -19,7 +19,7 @@ use retrieval::RankingConfig;
 use data::{ChunkingOptions, read_conversations};
 use measure::{Corpus, measure};
 
-/// The chunk parameters of the figures in the documentation of `Config`.
+/// The chunk parameters of the figures in the documentation of `RankingConfig`.
 const CUT: ChunkingOptions = ChunkingOptions {
     window: 5,
     overlap: 0,
