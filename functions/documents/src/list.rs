@@ -151,11 +151,7 @@ impl ListRequest {
                 self.container_tag.as_deref(),
                 self.container_tags.as_deref(),
             )?,
-            filter: self
-                .filters
-                .filter(|value| !value.is_null())
-                .map(|value| Filter::parse(&value))
-                .transpose()?,
+            filter: Filter::parse_optional(self.filters.as_ref())?,
             filepath: self.filepath,
             statuses: self.status,
             sort: self.sort.unwrap_or_default().into(),

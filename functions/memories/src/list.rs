@@ -58,12 +58,7 @@ pub(crate) async fn list_memories(
         return Err(Error::invalid_field("containerTags", "name at least one container").into());
     }
 
-    let filter = request
-        .filters
-        .as_ref()
-        .filter(|value| !value.is_null())
-        .map(Filter::parse)
-        .transpose()?;
+    let filter = Filter::parse_optional(request.filters.as_ref())?;
     let (page, limit) = request.page_and_limit()?;
 
     let mut parts: Vec<(_, IndexedMemories<()>)> = Vec::new();

@@ -1,5 +1,7 @@
 //! Finds the chunks and memories that answer a question, over every container in scope.
 
+use std::time::Instant;
+
 use domain::usecase::{ContainerScope, find_containers, path_matches};
 use domain::{
     ContainerId, Ctx, Filter, IndexedDocument, MemoryId, Metadata, PortError, Result, Tenant,
@@ -35,6 +37,11 @@ pub(crate) struct FoundChunk {
 pub(crate) struct FoundMemory {
     pub(crate) hit: SearchHit,
     pub(crate) memory: Memory,
+}
+
+/// Returns the milliseconds since a request began.
+pub(crate) fn elapsed_millis(begun: Instant) -> u64 {
+    u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Returns the physical containers of a scope.

@@ -85,8 +85,7 @@ pub(crate) async fn get_profile(
         MAX_ENTRIES,
     )?;
 
-    let filters = request.filters.clone().filter(|value| !value.is_null());
-    let filter = filters.as_ref().map(Filter::parse).transpose()?;
+    let filter = Filter::parse_optional(request.filters.as_ref())?;
     let threshold = request
         .threshold
         .map(|value| crate::v4::check_threshold(value, "threshold"))
@@ -114,9 +113,17 @@ pub(crate) async fn get_profile(
 
     // Some clients send an empty question if they have none.
     let search_results = match request.q.as_deref().filter(|q| !q.trim().is_empty()) {
-        Some(q) => {
-            Some(search_for_question(&recall, &tenant, q, &scope, threshold, filters).await?)
-        }
+        Some(q) => Some(
+            search_for_question(
+                &recall,
+                &tenant,
+                q,
+                &scope,
+                threshold,
+                request.filters.clone(),
+            )
+            .await?,
+        ),
         None => None,
     };
 

@@ -13,14 +13,14 @@ use crate::v4::{IncludedParts, non_empty_metadata};
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(crate) enum SearchResult {
-    Chunk(Box<ChunkResult>),
-    Memory(Box<MemoryResult>),
+    Chunk(Box<ChunkSearchResult>),
+    Memory(Box<MemorySearchResult>),
 }
 
 /// A chunk of a document.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ChunkResult {
+pub(crate) struct ChunkSearchResult {
     id: String,
     chunk: String,
     metadata: Option<Map<String, Value>>,
@@ -55,7 +55,7 @@ struct ChunkExplanation {
 /// A memory. Several about one subject if the request aggregates.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct MemoryResult {
+pub(crate) struct MemorySearchResult {
     id: String,
     memory: String,
     metadata: Option<Map<String, Value>>,
@@ -180,7 +180,7 @@ pub(crate) fn chunk_result(
         .map(|authorship| (authorship.trust, authorship.attribution))
         .unzip();
 
-    SearchResult::Chunk(Box::new(ChunkResult {
+    SearchResult::Chunk(Box::new(ChunkSearchResult {
         id: format!("{}-{}", document.id, hit.position),
         chunk: hit.text,
         metadata: non_empty_metadata(document.metadata),
@@ -246,7 +246,7 @@ pub(crate) fn memory_result(
         None
     };
 
-    Ok(SearchResult::Memory(Box::new(MemoryResult {
+    Ok(SearchResult::Memory(Box::new(MemorySearchResult {
         id: memory.id.to_string(),
         memory: memory.text.clone(),
         metadata: non_empty_metadata(memory.metadata.clone()),
@@ -417,7 +417,7 @@ pub(crate) fn aggregate_by_subject(results: Vec<SearchResult>) -> Vec<SearchResu
     rows
 }
 
-impl MemoryResult {
+impl MemorySearchResult {
     /// Checks whether both are about one subject and from one source. Statements of others are not
     /// mixed with those of the user.
     fn is_about_same(&self, other: &Self) -> bool {

@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 use crate::Recall;
 use crate::engine::{
-    FoundChunk, SearchQuestion, find_chunks, find_physical_containers, open_chunks,
+    FoundChunk, SearchQuestion, elapsed_millis, find_chunks, find_physical_containers, open_chunks,
 };
 use crate::rank::{ResultRow, merge_answers, query_wordings, rerank_rows};
 use crate::v4::{check_limit, check_question, check_threshold, non_empty_metadata};
@@ -122,12 +122,7 @@ pub(crate) async fn search_documents(
     let limit = check_limit(request.limit, DEFAULT_LIMIT)?;
     let question = SearchQuestion {
         text: check_question(&request.q)?,
-        filter: request
-            .filters
-            .as_ref()
-            .filter(|value| !value.is_null())
-            .map(Filter::parse)
-            .transpose()?,
+        filter: Filter::parse_optional(request.filters.as_ref())?,
         filepath: request.filepath.clone(),
         only_document: only.as_ref().map(|document| document.id.as_str()),
         limit: limit * CHUNKS_PER_DOCUMENT,
@@ -154,11 +149,10 @@ pub(crate) async fn search_documents(
         add_full_texts(&recall, &tenant, &mut results).await?;
     }
 
-    let timing = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     Ok(Json(DocumentSearchResponse {
         total: results.len(),
         results,
-        timing,
+        timing: elapsed_millis(begun),
     }))
 }
 

@@ -15,8 +15,8 @@ use serde_json::{Map, Value};
 
 use crate::Recall;
 use crate::engine::{
-    SearchQuestion, find_chunks, find_memories, find_physical_containers, open_chunks,
-    open_memories,
+    SearchQuestion, elapsed_millis, find_chunks, find_memories, find_physical_containers,
+    open_chunks, open_memories,
 };
 use crate::rank::{ResultRow, merge_answers, mix_rows, query_wordings, rerank_rows};
 use crate::rows::{SearchResult, aggregate_by_subject, chunk_result, memory_result};
@@ -110,19 +110,11 @@ pub(crate) async fn search_memories(
     Auth { tenant, .. }: Auth<ReadContent>,
     Json(request): Json<SearchRequest>,
 ) -> ApiResult<Json<SearchResponse>> {
-    let begun = Instant::now();
     let scope = parse_scope(
         request.container_tag.as_deref(),
         request.container_tags.as_deref(),
     )?;
-    let results = find_results(&recall, &tenant, &scope, &request).await?;
-    let timing = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-
-    Ok(Json(SearchResponse {
-        total: results.len(),
-        results,
-        timing,
-    }))
+    Ok(Json(search(&recall, &tenant, &scope, &request).await?))
 }
 
 /// Searches for the present memories that answer the question of a profile request.
@@ -137,7 +129,6 @@ pub(crate) async fn search_for_profile(
     threshold: Option<f32>,
     filters: Option<Value>,
 ) -> Result<SearchResponse> {
-    let begun = Instant::now();
     let request = SearchRequest {
         q: q.to_owned(),
         threshold,
@@ -145,23 +136,17 @@ pub(crate) async fn search_for_profile(
         ..SearchRequest::default()
     };
 
-    let results = find_results(recall, tenant, scope, &request).await?;
-    let timing = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-
-    Ok(SearchResponse {
-        total: results.len(),
-        results,
-        timing,
-    })
+    search(recall, tenant, scope, &request).await
 }
 
-async fn find_results(
+async fn search(
     recall: &Recall,
     tenant: &Tenant,
     scope: &ContainerScope,
     request: &SearchRequest,
-) -> Result<Vec<SearchResult>> {
-    let search = Search::check(request, recall.app.ctx.clock.now())?;
+) -> Result<SearchResponse> {
+    let begun = Instant::now();
+    let search = Search::from_request(request, recall.app.ctx.clock.now())?;
     let ids = find_physical_containers(&recall.app.ctx, tenant, scope).await?;
     let sources = search.open_sources(recall, tenant, &ids).await?;
 
@@ -179,7 +164,11 @@ async fn find_results(
         results = aggregate_by_subject(results);
     }
 
-    Ok(results)
+    Ok(SearchResponse {
+        total: results.len(),
+        results,
+        timing: elapsed_millis(begun),
+    })
 }
 
 /// A checked request.
@@ -191,7 +180,7 @@ struct Search<'a> {
     /// The present time.
     now: Timestamp,
     /// The system time to search, if it is in the past.
-    recorded_by: Option<Timestamp>,
+    recorded_until: Option<Timestamp>,
 }
 
 /// The data to search: of every physical container in scope.
@@ -205,20 +194,15 @@ impl<'a> Search<'a> {
     ///
     /// # Errors
     /// [`Error::Invalid`] that names the first invalid field.
-    fn check(request: &'a SearchRequest, now: Timestamp) -> Result<Self> {
+    fn from_request(request: &'a SearchRequest, now: Timestamp) -> Result<Self> {
         let threshold =
             check_threshold(request.threshold.unwrap_or(DEFAULT_THRESHOLD), "threshold")?;
-        let (recorded_by, valid_at) = request
+        let (recorded_until, valid_at) = request
             .as_of
             .map_or((None, None), PointInTime::recorded_and_valid);
         let question = SearchQuestion {
             text: check_question(&request.q)?,
-            filter: request
-                .filters
-                .as_ref()
-                .filter(|value| !value.is_null())
-                .map(Filter::parse)
-                .transpose()?,
+            filter: Filter::parse_optional(request.filters.as_ref())?,
             filepath: request.filepath.clone(),
             only_document: None,
             limit: check_limit(request.limit, DEFAULT_LIMIT)?,
@@ -232,7 +216,7 @@ impl<'a> Search<'a> {
             question,
             threshold,
             now,
-            recorded_by,
+            recorded_until,
         })
     }
 
@@ -248,9 +232,9 @@ impl<'a> Search<'a> {
             SearchMode::Documents => Vec::new(),
         };
         if self.request.as_of.is_some() {
-            let recorded_by = self.recorded_by.unwrap_or(self.now);
+            let recorded_until = self.recorded_until.unwrap_or(self.now);
             for memories in &mut memories {
-                *memories = memories.as_of(recorded_by, self.question.now);
+                *memories = memories.as_of(recorded_until, self.question.now);
             }
         }
 
@@ -291,7 +275,7 @@ impl<'a> Search<'a> {
         };
         chunks.retain(|found| {
             let is_recorded = self
-                .recorded_by
+                .recorded_until
                 .is_none_or(|time| found.document.created_at <= time.as_millis());
             is_recorded && found.hit.similarity >= self.threshold
         });

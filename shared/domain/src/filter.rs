@@ -60,6 +60,17 @@ enum NumericOperator {
 }
 
 impl Filter {
+    /// Parses an expression as [`Filter::parse`] does. Returns `None` if it is absent or `null`.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Filter::parse`].
+    pub fn parse_optional(value: Option<&Value>) -> Result<Option<Self>> {
+        value
+            .filter(|value| !value.is_null())
+            .map(Self::parse)
+            .transpose()
+    }
+
     /// Parses an expression that is given as an object, or as a string that contains one.
     ///
     /// # Errors

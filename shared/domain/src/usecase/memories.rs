@@ -176,7 +176,7 @@ pub async fn apply_memory_edits(
 ) -> Result<()> {
     for batch in actions.chunks(ACTIONS_AT_ONCE) {
         let changes: Vec<DocumentChange> = batch.iter().cloned().map(DocumentChange::Act).collect();
-        // An edit is of no document, so none can be stale.
+        // An edit concerns no document, so no document can be stale.
         let _ = commit_changes(ctx, tenant, container, &changes, None).await?;
     }
     Ok(())
